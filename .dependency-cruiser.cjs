@@ -1,0 +1,60 @@
+/** Layers point one way: services -> libs -> std. A service meets another only in the Kubernetes API. */
+const SIBLINGS = ['telemetry', 'config', 'kube', 'bus', 'jobs'];
+const notTests = '\\.test\\.ts$|/testkit/|/bench/|/generate/';
+
+module.exports = {
+  forbidden: [
+    {
+      name: 'no-cycles',
+      severity: 'error',
+      from: {},
+      to: { circular: true, viaOnly: { dependencyTypesNot: ['type-only'] } },
+    },
+    {
+      name: 'services-never-import-each-other',
+      severity: 'error',
+      from: { path: '^services/([^/]+)/' },
+      to: { path: '^services/([^/]+)/', pathNot: '^services/$1/' },
+    },
+    {
+      name: 'libs-never-import-services',
+      severity: 'error',
+      from: { path: '^libs/' },
+      to: { path: '^(services|e2e)/' },
+    },
+    {
+      name: 'only-tests-of-libs-and-services-use-tools',
+      severity: 'error',
+      from: { path: '^(libs|services)/', pathNot: notTests },
+      to: { path: '^tools/' },
+    },
+    { name: 'std-depends-on-nothing', severity: 'error', from: { path: '^libs/std/' }, to: { path: '^libs/(?!std/)' } },
+    ...SIBLINGS.map((lib) => ({
+      name: `${lib}-depends-on-std-only`,
+      severity: 'error',
+      from: { path: `^libs/${lib}/` },
+      to: { path: `^libs/(?!std/|${lib}/)` },
+    })),
+    {
+      name: 'api-types-depends-on-kube-and-std',
+      severity: 'error',
+      from: { path: '^libs/api-types/' },
+      to: { path: '^libs/(?!std/|kube/|api-types/)' },
+    },
+    {
+      name: 'decisions-are-pure',
+      comment: 'decide files import values only from std, api-types and their own service',
+      severity: 'error',
+      from: { path: '^services/[^/]+/src/decide', pathNot: '\\.test\\.ts$' },
+      to: { path: '^(libs/(?!std/|api-types/)|node_modules/)', dependencyTypesNot: ['type-only'] },
+    },
+    { name: 'the-old-nats-client-is-not-used', severity: 'error', from: {}, to: { path: 'node_modules/nats/' } },
+  ],
+  options: {
+    doNotFollow: { path: 'node_modules' },
+    exclude: { path: '(^|/)(dist|coverage|\\.turbo|\\.sandlot)/' },
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.base.json' },
+    enhancedResolveOptions: { exportsFields: ['exports'], conditionNames: ['import', 'node', 'default', 'types'] },
+  },
+};

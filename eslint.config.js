@@ -1,0 +1,48 @@
+import tseslint from 'typescript-eslint';
+
+/** Time, randomness and ids are injected; only libs/std and a service's main.ts may read the real ones. */
+const nondeterminism = [
+  { selector: "CallExpression[callee.object.name='Date'][callee.property.name='now']", message: 'Inject a Clock.' },
+  { selector: "NewExpression[callee.name='Date'][arguments.length=0]", message: 'Inject a Clock.' },
+  { selector: "CallExpression[callee.object.name='Math'][callee.property.name='random']", message: 'Inject a Random.' },
+];
+
+export default tseslint.config(
+  { ignores: ['**/dist/**', '**/node_modules/**', '**/generated/**', '**/coverage/**', '.sandlot/**'] },
+  {
+    files: ['**/*.ts'],
+    extends: [tseslint.configs.strictTypeChecked],
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: import.meta.dirname } },
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    rules: {
+      complexity: ['error', 10],
+      'max-depth': ['error', 3],
+      'max-params': ['error', 3],
+      'max-lines': ['error', { max: 400 }],
+      'max-lines-per-function': ['error', { max: 60, skipComments: true }],
+      'no-restricted-syntax': ['error', ...nondeterminism],
+      '@typescript-eslint/consistent-type-imports': 'error',
+      '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
+      '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
+      '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      '@typescript-eslint/require-await': 'off',
+      '@typescript-eslint/no-invalid-void-type': [
+        'error',
+        { allowInGenericTypeArguments: true, allowAsThisParameter: true },
+      ],
+    },
+  },
+  {
+    files: ['libs/std/src/clock.ts', 'libs/std/src/random.ts', '**/main.ts'],
+    rules: { 'no-restricted-syntax': 'off' },
+  },
+  {
+    // A describe block is a table of cases, not a function that does one thing; tests and tools may read the clock.
+    files: ['**/*.test.ts', '**/bench/**/*.ts', 'e2e/**/*.ts', 'tools/**/*.ts'],
+    rules: {
+      'no-restricted-syntax': 'off',
+      'max-lines-per-function': 'off',
+      '@typescript-eslint/no-non-null-assertion': 'off',
+    },
+  },
+);

@@ -1,0 +1,10 @@
+export { backoffMs } from './backoff.ts';
+export type { BackoffOptions } from './backoff.ts';
+export { systemClock } from './clock.ts';
+export type { Clock, Timer } from './clock.ts';
+export { parseDurationMs } from './duration.ts';
+export { nameHash } from './hash.ts';
+export { silentLogger } from './log.ts';
+export type { Logger } from './log.ts';
+export { systemRandom } from './random.ts';
+export type { Random } from './random.ts';

@@ -1,0 +1,47 @@
+import { defineConfig } from 'vitest/config';
+
+/**
+ * Four projects, from fast to real: `unit` starts no process, `integration` starts control planes, NATS and Redis,
+ * `chart` runs helm, `e2e` needs the node of the local cluster (it raises one when none is up).
+ */
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        test: {
+          name: 'unit',
+          include: ['{libs,services,tools}/**/*.test.ts'],
+          exclude: ['**/*.integration.test.ts', '**/node_modules/**'],
+        },
+      },
+      {
+        test: {
+          name: 'integration',
+          include: ['{libs,services,tools}/**/*.integration.test.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 600_000,
+          maxWorkers: 2,
+        },
+      },
+      {
+        test: { name: 'chart', include: ['charts/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 600_000 },
+      },
+      {
+        test: {
+          name: 'e2e',
+          include: ['e2e/src/**/*.test.ts'],
+          globalSetup: ['e2e/src/setup.ts'],
+          testTimeout: 240_000,
+          hookTimeout: 1_200_000,
+          maxWorkers: 1,
+          fileParallelism: false,
+        },
+      },
+    ],
+    coverage: {
+      provider: 'v8',
+      include: ['libs/kube/src/**', 'services/*/src/**/decide*.ts'],
+      exclude: ['**/*.test.ts', '**/testkit/**'],
+    },
+  },
+});
