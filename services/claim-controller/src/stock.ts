@@ -1,0 +1,153 @@
+/**
+ * The sandboxes that may be adopted, per pool, kept up to date by watch events so that a pick costs O(1):
+ * no claim ever scans a pool. Holds only what choosing needs; the Sandbox itself stays in the informer's store.
+ */
+
+/** What choosing needs to know of one warm pool member. */
+export interface Candidate {
+  /** `namespace/name` of the Sandbox. */
+  readonly key: string;
+  readonly poolUid: string;
+  /** Node of its pod; empty while unknown. */
+  readonly node: string;
+  readonly ready: boolean;
+  /** Built from the template as it is now. */
+  readonly current: boolean;
+}
+
+/** Best first: Ready before not Ready, then current before stale (API contract, candidates). */
+const TIERS = 4;
+
+function tierOf(candidate: Candidate): number {
+  return (candidate.ready ? 0 : 2) + (candidate.current ? 0 : 1);
+}
+
+/** A change that moves nothing keeps the candidate's turn: the oldest stays first. */
+function samePlace(a: Candidate, b: Candidate): boolean {
+  return a.poolUid === b.poolUid && a.node === b.node && tierOf(a) === tierOf(b);
+}
+
+/** Candidates of one tier, bucketed by node, and nodes bucketed by how many candidates they hold. */
+class NodeBuckets {
+  readonly #byNode = new Map<string, Map<string, Candidate>>();
+  /** Index n holds the nodes with exactly n candidates. */
+  readonly #nodesByCount: Set<string>[] = [];
+  /** Never below the highest non-empty bucket: lowered lazily, raised on insert. */
+  #highest = 0;
+
+  add(candidate: Candidate): void {
+    let onNode = this.#byNode.get(candidate.node);
+    if (onNode === undefined) {
+      onNode = new Map<string, Candidate>();
+      this.#byNode.set(candidate.node, onNode);
+    }
+    const before = onNode.size;
+    onNode.set(candidate.key, candidate);
+    this.#move(candidate.node, before, onNode.size);
+  }
+
+  remove(candidate: Candidate): void {
+    const onNode = this.#byNode.get(candidate.node);
+    if (onNode?.delete(candidate.key) !== true) return;
+    this.#move(candidate.node, onNode.size + 1, onNode.size);
+    if (onNode.size === 0) this.#byNode.delete(candidate.node);
+  }
+
+  /** The oldest candidate of a node that holds the most of them: spreads what is left over the nodes. */
+  first(): Candidate | undefined {
+    while (this.#highest > 0 && (this.#nodesByCount[this.#highest]?.size ?? 0) === 0) this.#highest -= 1;
+    const [node] = this.#nodesByCount[this.#highest] ?? [];
+    if (node === undefined) return undefined;
+    const [candidate] = this.#byNode.get(node)?.values() ?? [];
+    return candidate;
+  }
+
+  #move(node: string, from: number, to: number): void {
+    if (from === to) return;
+    this.#nodesByCount[from]?.delete(node);
+    if (to === 0) return;
+    (this.#nodesByCount[to] ??= new Set()).add(node);
+    this.#highest = Math.max(this.#highest, to);
+  }
+}
+
+class PoolStock {
+  readonly tiers = Array.from({ length: TIERS }, () => new NodeBuckets());
+  size = 0;
+}
+
+/**
+ * Candidates of every pool. A picked candidate is reserved: it is not offered again until it is released, or until the
+ * watch shows it as something other than a candidate. Reservations only save conflicts; the guarded write decides.
+ */
+export class Stock {
+  readonly #pools = new Map<string, PoolStock>();
+  readonly #candidates = new Map<string, Candidate>();
+  readonly #reserved = new Map<string, Candidate>();
+
+  /** Called for every change of a Sandbox; undefined when it is gone or is no candidate (any longer). */
+  observe(key: string, candidate: Candidate | undefined): void {
+    if (candidate === undefined) {
+      this.#reserved.delete(key);
+      this.#take(key);
+      return;
+    }
+    if (this.#reserved.has(key)) {
+      this.#reserved.set(key, candidate);
+      return;
+    }
+    const known = this.#candidates.get(key);
+    if (known !== undefined && samePlace(known, candidate)) return;
+    this.#take(key);
+    this.#put(candidate);
+  }
+
+  /** Reserves and returns the best candidate of these pools, undefined when there is none. */
+  pick(poolUids: Iterable<string>): Candidate | undefined {
+    const best = this.#best([...poolUids]);
+    if (best === undefined) return undefined;
+    this.#take(best.key);
+    this.#reserved.set(best.key, best);
+    return best;
+  }
+
+  /** Offers a reserved candidate again; does nothing when the watch has withdrawn it meanwhile. */
+  release(key: string): void {
+    const candidate = this.#reserved.get(key);
+    if (candidate === undefined) return;
+    this.#reserved.delete(key);
+    this.#put(candidate);
+  }
+
+  /** Candidates that could be picked now. */
+  available(poolUid: string): number {
+    return this.#pools.get(poolUid)?.size ?? 0;
+  }
+
+  #best(poolUids: readonly string[]): Candidate | undefined {
+    for (let tier = 0; tier < TIERS; tier += 1) {
+      for (const poolUid of poolUids) {
+        const candidate = this.#pools.get(poolUid)?.tiers[tier]?.first();
+        if (candidate !== undefined) return candidate;
+      }
+    }
+    return undefined;
+  }
+
+  #put(candidate: Candidate): void {
+    let pool = this.#pools.get(candidate.poolUid);
+    if (pool === undefined) this.#pools.set(candidate.poolUid, (pool = new PoolStock()));
+    this.#candidates.set(candidate.key, candidate);
+    pool.tiers[tierOf(candidate)]?.add(candidate);
+    pool.size += 1;
+  }
+
+  #take(key: string): void {
+    const candidate = this.#candidates.get(key);
+    if (candidate === undefined) return;
+    this.#candidates.delete(key);
+    const pool = this.#pools.get(candidate.poolUid);
+    pool?.tiers[tierOf(candidate)]?.remove(candidate);
+    if (pool !== undefined && (pool.size -= 1) === 0) this.#pools.delete(candidate.poolUid);
+  }
+}

@@ -1,0 +1,47 @@
+/** One check of `npm test`: a command that must succeed, and for vitest projects a report that is counted. */
+export interface Step {
+  readonly name: string;
+  readonly what: string;
+  readonly command: readonly [string, ...string[]];
+  /** The step is stopped and counted as failed after this long. */
+  readonly timeoutMs: number;
+  /** Set for a vitest project: its tests are counted one by one. */
+  readonly project?: string;
+}
+
+const MINUTE_MS = 60_000;
+
+function check(name: string, what: string, command: readonly [string, ...string[]]): Step {
+  return { name, what, command, timeoutMs: 10 * MINUTE_MS };
+}
+
+function tests(project: string, what: string, timeoutMinutes: number): Step {
+  return {
+    name: project,
+    what,
+    command: ['vitest', 'run', '--project', project],
+    timeoutMs: timeoutMinutes * MINUTE_MS,
+    project,
+  };
+}
+
+/** From fast to real: what is cheap to find fails first. */
+export const steps: readonly Step[] = [
+  check('format', 'prettier', ['prettier', '--check', '--log-level', 'warn', '.']),
+  check('types', 'TypeScript, strict', ['turbo', 'run', 'typecheck', '--output-logs=errors-only']),
+  check('lint', 'ESLint, typed rules', ['turbo', 'run', 'lint', '--output-logs=errors-only']),
+  check('dead-code', 'unused files, exports and packages', ['knip']),
+  check('layers', 'imports point one way', ['npm', 'run', '--silent', 'layers']),
+  check('generated', 'CRDs, types and tables match their source', [
+    'npm',
+    'run',
+    '--silent',
+    'generate',
+    '--',
+    '--check',
+  ]),
+  tests('unit', 'decisions, libraries, in-process API server', 10),
+  tests('integration', 'real kube-apiserver, etcd, NATS and Redis', 20),
+  tests('chart', 'helm lint, renders, schema, RBAC', 15),
+  tests('e2e', 'the chart on a real node', 35),
+];
