@@ -1,0 +1,59 @@
+import type { EventType } from './catalogue.ts';
+import type { CloudEvent, OutgoingEvent } from './cloudevent.ts';
+
+/**
+ * Lifecycle events out, hints in. Nothing here is needed for correctness: the truth is the object in the API server,
+ * and a bus that drops, repeats or reorders everything changes latency alone.
+ */
+export interface Bus {
+  /**
+   * Takes the event and returns at once; never throws. It leaves through JetStream in the trace context of the caller
+   * and is retried until acknowledged. When the buffer is full the oldest waiting event is dropped and counted.
+   */
+  publish<T extends EventType>(event: OutgoingEvent<T>): void;
+  /**
+   * Calls `handler` for events of `type` from all namespaces while connected: no acknowledgement, no replay, duplicates
+   * possible. Use it to enqueue a key early and for nothing else. A throw is logged and counted.
+   */
+  onHint<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void): Disposable;
+  /** Whether the server is reachable now. Never a condition for readiness. */
+  connected(): boolean;
+  /**
+   * Creates or corrects the declared streams. Also runs by itself after every connect, so that a caller may ignore it.
+   * Resolves when tried, at once when the server is away; failures are logged, never thrown.
+   */
+  ensureStreams(): Promise<void>;
+  /** Resolves when everything published so far is acknowledged, or after 5 s. */
+  flush(): Promise<void>;
+  /** Flushes for at most 2 s and disconnects. What is still waiting is given up. */
+  close(): Promise<void>;
+}
+
+/** What happened to a published event. `retried` counts attempts, the others are final. */
+export type PublishOutcome = 'acked' | 'retried' | 'dropped';
+
+/** Where a bus reports to; `busMetrics` of the telemetry library satisfies it. */
+export interface BusMetrics {
+  connected(up: boolean): void;
+  published(type: string, outcome: PublishOutcome): void;
+  pending(count: number): void;
+  hint(type: string, outcome: 'handled' | 'invalid' | 'failed'): void;
+}
+
+const ignore = (): void => undefined;
+
+/** Metrics that go nowhere. */
+export const noMetrics: BusMetrics = { connected: ignore, published: ignore, pending: ignore, hint: ignore };
+
+/** A bus for installations without NATS: takes every event and tells nobody. */
+export function nullBus(): Bus {
+  const resolved = (): Promise<void> => Promise.resolve();
+  return {
+    publish: ignore,
+    onHint: () => ({ [Symbol.dispose]: ignore }),
+    connected: () => false,
+    ensureStreams: resolved,
+    flush: resolved,
+    close: resolved,
+  };
+}

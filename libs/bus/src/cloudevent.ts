@@ -1,0 +1,101 @@
+import { z } from 'zod';
+import type { EventData, EventType } from './catalogue.ts';
+import { eventData, isEventType } from './catalogue.ts';
+import { escapeToken } from './subjects.ts';
+
+/** A lifecycle event as its publisher states it. */
+export interface OutgoingEvent<T extends EventType = EventType> {
+  readonly type: T;
+  /** From {@link eventId}: two publishers of one transition must produce one id. */
+  readonly id: string;
+  /** When the transition happened according to the object, epoch milliseconds; not when it was published. */
+  readonly timeMs: number;
+  readonly data: EventData[T];
+}
+
+/** CloudEvents 1.0 in JSON, with the W3C trace context as the distributed tracing extension. */
+export interface CloudEvent<T extends EventType = EventType> {
+  readonly specversion: '1.0';
+  readonly id: string;
+  /** `/sandlot/namespaces/<namespace>`. Derived from the object, so that source plus id is one per transition. */
+  readonly source: string;
+  readonly type: T;
+  /** `<kind>/<name>` of the object the event is about. */
+  readonly subject: string;
+  /** RFC 3339. */
+  readonly time: string;
+  readonly datacontenttype: 'application/json';
+  /** Name and version of the schema of `data`. */
+  readonly dataschema: string;
+  readonly traceparent?: string | undefined;
+  readonly tracestate?: string | undefined;
+  readonly data: EventData[T];
+}
+
+export interface Transition {
+  readonly uid: string;
+  readonly type: EventType;
+  /** What tells this occurrence of the transition from the next one: a generation, a transition time, a count. */
+  readonly marker: string | number;
+}
+
+/** Id of a transition, derived from the state of its object alone. Different transitions never share one. */
+export function eventId({ uid, type, marker }: Transition): string {
+  return `${escapeToken(uid)}/${type}/${escapeToken(String(marker))}`;
+}
+
+/** Trace headers of W3C trace context, as injected by the propagator. */
+export interface TraceHeaders {
+  readonly traceparent?: string | undefined;
+  readonly tracestate?: string | undefined;
+}
+
+/** The envelope of `event`. */
+export function toCloudEvent<T extends EventType>(event: OutgoingEvent<T>, trace: TraceHeaders = {}): CloudEvent<T> {
+  const { namespace, name }: { namespace: string; name: string } = event.data;
+  const [kind = ''] = event.type.split('.');
+  return {
+    specversion: '1.0',
+    id: event.id,
+    source: `/sandlot/namespaces/${encodeURIComponent(namespace)}`,
+    type: event.type,
+    subject: `${kind}/${name}`,
+    time: new Date(event.timeMs).toISOString(),
+    datacontenttype: 'application/json',
+    dataschema: `https://sandlot.dev/events/v1/${event.type}.json`,
+    ...(trace.traceparent === undefined ? {} : { traceparent: trace.traceparent }),
+    ...(trace.tracestate === undefined ? {} : { tracestate: trace.tracestate }),
+    data: event.data,
+  };
+}
+
+const envelope = z.object({
+  specversion: z.literal('1.0'),
+  id: z.string().min(1),
+  source: z.string(),
+  type: z.string(),
+  subject: z.string(),
+  time: z.iso.datetime({ offset: true }),
+  datacontenttype: z.literal('application/json'),
+  dataschema: z.string(),
+  traceparent: z.string().optional(),
+  tracestate: z.string().optional(),
+  data: z.unknown(),
+});
+
+/** The event in `json` when it is a valid one of `type`; undefined otherwise. Unknown fields are dropped. */
+export function parseCloudEvent<T extends EventType>(type: T, json: string): CloudEvent<T> | undefined {
+  const parsed = envelope.safeParse(parseJson(json));
+  if (!parsed.success || parsed.data.type !== type || !isEventType(parsed.data.type)) return undefined;
+  const data = eventData[type].safeParse(parsed.data.data);
+  if (!data.success) return undefined;
+  return { ...parsed.data, type, data: data.data as EventData[T] };
+}
+
+function parseJson(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return undefined;
+  }
+}

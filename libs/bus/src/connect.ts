@@ -1,0 +1,128 @@
+import type { NatsConnection } from '@nats-io/nats-core';
+import { systemClock, systemRandom } from '@sandlot/std';
+import type { Bus } from './bus.ts';
+import { noMetrics } from './bus.ts';
+import type { EventType } from './catalogue.ts';
+import type { CloudEvent, OutgoingEvent } from './cloudevent.ts';
+import { Hints } from './hints.ts';
+import { Link } from './link.ts';
+import type { BusOptions } from './options.ts';
+import { Publisher } from './publisher.ts';
+import { declareStreams, reconcileStreams } from './streams.ts';
+import { tracePublish } from './tracing.ts';
+
+const FLUSH_LIMIT_MS = 5_000;
+const CLOSE_LIMIT_MS = 2_000;
+
+/** A bus over NATS. Resolves at once even when the server is away, and keeps connecting until closed. */
+export async function connectBus(options: BusOptions): Promise<Bus> {
+  const bus = new NatsBus(options);
+  bus.start();
+  return bus;
+}
+
+class NatsBus implements Bus {
+  readonly #options: BusOptions;
+  readonly #clock;
+  readonly #log;
+  readonly #metrics;
+  readonly #link: Link;
+  readonly #publisher: Publisher;
+  readonly #hints: Hints;
+  #reconciling: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(options: BusOptions) {
+    this.#options = options;
+    this.#clock = options.clock ?? systemClock;
+    this.#log = options.log;
+    this.#metrics = options.metrics ?? noMetrics;
+    const random = options.random ?? systemRandom;
+    this.#hints = new Hints(this.#log, this.#metrics);
+    this.#publisher = new Publisher({
+      log: this.#log,
+      clock: this.#clock,
+      random,
+      metrics: this.#metrics,
+      maxPending: options.maxPending ?? 10_000,
+      maxInFlight: options.maxInFlight ?? 256,
+      ackTimeoutMs: options.ackTimeoutMs ?? 5_000,
+      onStreamMissing: () => void this.ensureStreams(),
+    });
+    const listener = {
+      up: (connection: NatsConnection, fresh: boolean) => void this.#onUp(connection, fresh),
+      down: () => this.#onDown(),
+    };
+    this.#link = new Link({ options, clock: this.#clock, random, listener });
+  }
+
+  start(): void {
+    this.#metrics.connected(false);
+    this.#link.start();
+  }
+
+  publish<T extends EventType>(event: OutgoingEvent<T>): void {
+    if (this.#closed) {
+      this.#metrics.published(event.type, 'dropped');
+      return;
+    }
+    this.#publisher.publish(event, tracePublish(event));
+  }
+
+  onHint<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void): Disposable {
+    return this.#hints.on(type, handler);
+  }
+
+  connected(): boolean {
+    return this.#link.connection !== undefined;
+  }
+
+  /** One reconcile at a time: callers that come during one share it. */
+  ensureStreams(): Promise<void> {
+    this.#reconciling ??= this.#reconcileStreams().finally(() => {
+      this.#reconciling = undefined;
+    });
+    return this.#reconciling;
+  }
+
+  async flush(): Promise<void> {
+    await this.#drainedWithin(FLUSH_LIMIT_MS);
+  }
+
+  async close(): Promise<void> {
+    if (this.#closed) return;
+    this.#closed = true;
+    if (this.connected()) await this.#drainedWithin(CLOSE_LIMIT_MS);
+    this.#publisher.close();
+    await this.#link.close();
+  }
+
+  async #drainedWithin(limitMs: number): Promise<void> {
+    const abort = new AbortController();
+    await Promise.race([this.#publisher.drained(), this.#clock.sleep(limitMs, abort.signal)]);
+    abort.abort();
+  }
+
+  async #onUp(connection: NatsConnection, fresh: boolean): Promise<void> {
+    this.#metrics.connected(true);
+    if (fresh) this.#hints.use(connection);
+    await this.ensureStreams();
+    if (this.#link.connection === connection && !this.#closed) this.#publisher.use(connection);
+  }
+
+  #onDown(): void {
+    this.#metrics.connected(false);
+    this.#publisher.use(undefined);
+  }
+
+  async #reconcileStreams(): Promise<void> {
+    const connection = this.#link.connection;
+    if (connection === undefined) return;
+    try {
+      await reconcileStreams(connection, declareStreams(this.#options.streams), this.#log);
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.#log.warn({ reason }, 'the event streams could not be reconciled');
+    }
+  }
+}

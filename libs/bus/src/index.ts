@@ -1,0 +1,11 @@
+export { nullBus } from './bus.ts';
+export type { Bus, BusMetrics, PublishOutcome } from './bus.ts';
+export { eventData, eventTypes, isEventType } from './catalogue.ts';
+export type { EventData, EventType } from './catalogue.ts';
+export { eventId, parseCloudEvent, toCloudEvent } from './cloudevent.ts';
+export type { CloudEvent, OutgoingEvent, TraceHeaders, Transition } from './cloudevent.ts';
+export { connectBus } from './connect.ts';
+export type { BusOptions, BusTls, StreamSizing } from './options.ts';
+export { declareStreams } from './streams.ts';
+export type { StreamDeclaration } from './streams.ts';
+export { parseSubject, subjectFor } from './subjects.ts';
