@@ -1,5 +1,5 @@
-import { jetstream, jserrors } from '@nats-io/jetstream';
-import { InvalidArgumentError, headers } from '@nats-io/nats-core';
+import { jetstream } from '@nats-io/jetstream';
+import { InvalidArgumentError, RequestError, headers } from '@nats-io/nats-core';
 import type { MsgHdrs, NatsConnection } from '@nats-io/nats-core';
 import { backoffMs } from '@sandlot/std';
 import type { Clock, Logger, Random, Timer } from '@sandlot/std';
@@ -142,7 +142,7 @@ export class Publisher {
     }
     this.#retries.set(event.id, pending);
     this.#o.metrics.published(event.type, 'retried');
-    if (error instanceof jserrors.JetStreamNotEnabled) this.#o.onStreamMissing();
+    if (isUnanswered(error)) this.#o.onStreamMissing();
     this.#backOff(error);
   }
 
@@ -185,6 +185,11 @@ export class Publisher {
   #reportPending(): void {
     this.#o.metrics.pending(this.pending);
   }
+}
+
+/** Nobody takes the subject: JetStream reports it as an error whose cause says so. */
+function isUnanswered(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof RequestError && error.cause.isNoResponders();
 }
 
 function takeFirst(events: Map<string, Pending>): Pending | undefined {

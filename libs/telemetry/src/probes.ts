@@ -1,0 +1,33 @@
+import type { HttpListener, ListenOptions } from './http-listener.ts';
+import { listen } from './http-listener.ts';
+
+export interface ProbeOptions extends ListenOptions {
+  /** Whether the process works at all; false gets it restarted. */
+  readonly live: () => boolean;
+  /** Whether it can do its work; never depends on NATS, Redis or telemetry. */
+  readonly ready: () => boolean;
+}
+
+/** Serves `/livez`, its old name `/healthz`, and `/readyz`: 200 `ok` or 503 `not ok`. A check that throws is not ok. */
+export function serveProbes({ port, host, live, ready }: ProbeOptions): Promise<HttpListener> {
+  const checks: Readonly<Record<string, () => boolean>> = { '/livez': live, '/healthz': live, '/readyz': ready };
+  return listen({ port, host }, (request, response) => {
+    const [path = ''] = (request.url ?? '').split('?');
+    const check = Object.hasOwn(checks, path) ? checks[path] : undefined;
+    response.setHeader('Content-Type', 'text/plain; charset=utf-8');
+    if (check === undefined) {
+      response.writeHead(404).end('not found\n');
+      return;
+    }
+    const ok = passes(check);
+    response.writeHead(ok ? 200 : 503).end(ok ? 'ok\n' : 'not ok\n');
+  });
+}
+
+function passes(check: () => boolean): boolean {
+  try {
+    return check();
+  } catch {
+    return false;
+  }
+}
