@@ -1,0 +1,34 @@
+import { openApiDocument, reachable, names, snapshotSchema } from './definitions.ts';
+import type { Definitions, Snapshot } from './definitions.ts';
+
+/** The documents of the API server that describe what a CRD embeds. */
+export const documentPaths: readonly string[] = ['/openapi/v3/api/v1', '/openapi/v3/apis/networking.k8s.io/v1'];
+
+/**
+ * Reduces OpenAPI documents to the schemas reachable from the embedded ones, in a fixed order, so that two snapshots of
+ * one Kubernetes version are equal byte for byte.
+ */
+export function takeSnapshot(documents: readonly unknown[]): Snapshot {
+  const parsed = documents.map((document) => openApiDocument.parse(document));
+  const all: Definitions = Object.assign({}, ...parsed.map((document) => document.components.schemas));
+  const kept = reachable(all).filter((name) => name !== names.objectMeta);
+  const version = parsed[0]?.info.version ?? '';
+  return { kubernetes: version, schemas: Object.fromEntries(kept.map((name) => [name, all[name] ?? {}])) };
+}
+
+/** Text of the committed file: indented, members sorted, one final newline. */
+export function formatSnapshot(snapshot: Snapshot): string {
+  return `${JSON.stringify(sortMembers(snapshot), null, 1)}\n`;
+}
+
+/** The inverse of {@link formatSnapshot}; throws when the file is not a snapshot. */
+export function parseSnapshot(text: string): Snapshot {
+  return snapshotSchema.parse(JSON.parse(text));
+}
+
+function sortMembers(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(sortMembers);
+  if (typeof value !== 'object' || value === null) return value;
+  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(entries.map(([name, member]) => [name, sortMembers(member)]));
+}

@@ -1,0 +1,48 @@
+/** Condition types of a SandboxClaim; `Completed` on detached claims only. */
+export const claimConditions = { ready: 'Ready', finished: 'Finished', completed: 'Completed' } as const;
+
+/** Reasons of claim conditions, highest precedence first (API contract, claim status). */
+export const claimReasons = {
+  templateNotFound: 'TemplateNotFound',
+  warmPoolNotFound: 'WarmPoolNotFound',
+  adoptionConflict: 'AdoptionConflict',
+  sandboxCreatePending: 'SandboxCreatePending',
+  invalidMetadata: 'InvalidMetadata',
+  envVarsInjectionRejected: 'EnvVarsInjectionRejected',
+  volumeClaimTemplatesError: 'VolumeClaimTemplatesError',
+  imageOverrideRejected: 'ImageOverrideRejected',
+  dynamicVolumesRejected: 'DynamicVolumesRejected',
+  waitingForStock: 'WaitingForStock',
+  claimTimeout: 'ClaimTimeout',
+  sandboxInitFailed: 'SandboxInitFailed',
+  claimExpired: 'ClaimExpired',
+  sandboxMissing: 'SandboxMissing',
+  sandboxExpired: 'SandboxExpired',
+  sandboxNotReady: 'SandboxNotReady',
+  reconcilerError: 'ReconcilerError',
+  /** Detached claims. */
+  allReplicasClaimed: 'AllReplicasClaimed',
+  claiming: 'Claiming',
+  timeoutReached: 'TimeoutReached',
+} as const;
+
+/** Messages of claim conditions; clients match on them. */
+export const claimMessages = {
+  templateNotFound: (name: string) => `SandboxTemplate "${name}" not found`,
+  warmPoolNotFound: (name: string) => `SandboxWarmPool "${name}" not found`,
+  adoptionConflict: (detail: string) => `${detail}; the next pass retries from a converged view`,
+  sandboxCreatePending: 'Sandbox already created; waiting for cache to converge',
+  invalidMetadata: (detail: string) => `invalid additionalPodMetadata: ${detail}`,
+  envVarsInjectionRejected: (detail: string) => `environment variable injection rejected: ${detail}`,
+  waitingForStock: 'No ready sandbox in the pool; createOnNoStock is false',
+  claimTimeout: (claimed: number, wanted: number) => `Claimed ${claimed} of ${wanted} sandboxes before claimTimeout`,
+  claimExpired: 'Claim expired. Sandbox cleanup initiated.',
+  claimExpiredNotOwned: (sandbox: string, claim: string) =>
+    `Claim expired. sandbox not owned by this claim: sandbox "${sandbox}" is not owned by claim "${claim}"; deletion skipped.`,
+  sandboxMissing: 'Sandbox does not exist',
+  sandboxExpired: 'Underlying Sandbox resource has expired independently of the Claim.',
+  sandboxNotReady: 'Sandbox is not ready',
+  error: (error: string) => `Error seen: ${error}`,
+  notControlled: (sandbox: string, claim: string) =>
+    `sandbox "${sandbox}" is not controlled by claim "${claim}". Please use a different claim name or delete the sandbox manually`,
+} as const;

@@ -1,0 +1,57 @@
+/** Condition types of a SandboxWarmPool. */
+export const warmPoolConditions = {
+  available: 'Available',
+  progressing: 'Progressing',
+  templateResolved: 'TemplateResolved',
+} as const;
+
+/** Reasons of SandboxWarmPool conditions (API contract, warm pools). */
+export const warmPoolReasons = {
+  minimumReady: 'MinimumReady',
+  noReadyMembers: 'NoReadyMembers',
+  scaledToTarget: 'ScaledToTarget',
+  scalingUp: 'ScalingUp',
+  scalingDown: 'ScalingDown',
+  rollingOut: 'RollingOut',
+  notProgressing: 'WarmPoolNotProgressing',
+  refillHeld: 'RefillHeld',
+  templateFound: 'TemplateFound',
+  templateNotFound: 'TemplateNotFound',
+  templateInvalid: 'TemplateInvalid',
+} as const;
+
+/** Condition types of a SandboxTemplate. */
+export const templateConditions = { accepted: 'Accepted', networkPolicyReady: 'NetworkPolicyReady' } as const;
+
+/** Reasons of SandboxTemplate conditions (API contract, templates). */
+export const templateReasons = {
+  accepted: 'Accepted',
+  invalidVolumeClaimTemplates: 'InvalidVolumeClaimTemplates',
+  invalidNetworkPolicy: 'InvalidNetworkPolicy',
+  applied: 'Applied',
+  unmanaged: 'Unmanaged',
+  notControlled: 'NotControlled',
+  reconcilerError: 'ReconcilerError',
+} as const;
+
+/** Reasons of Kubernetes Events (API contract, observability). */
+export const eventReasons = {
+  sandboxProvisioned: 'SandboxProvisioned',
+  sandboxAdopted: 'SandboxAdopted',
+  claimExpired: 'ClaimExpired',
+  warmPoolNotProgressing: 'WarmPoolNotProgressing',
+  warmPoolProgressing: 'WarmPoolProgressing',
+  multiplePods: 'MultiplePods',
+  suspended: 'Suspended',
+  resumed: 'Resumed',
+  idleDeleted: 'IdleDeleted',
+  sandboxExpired: 'SandboxExpired',
+  podRestarting: 'PodRestarting',
+  podRestartLimit: 'PodRestartLimit',
+  claimTimeout: 'ClaimTimeout',
+  sandboxInitFailed: 'SandboxInitFailed',
+  rolloutStarted: 'RolloutStarted',
+  rolloutFinished: 'RolloutFinished',
+  targetChanged: 'TargetChanged',
+  networkPolicyNotControlled: 'NetworkPolicyNotControlled',
+} as const;

@@ -1,0 +1,54 @@
+/** The only condition types a Sandbox ever has: typed clients compare the whole set. */
+export const sandboxConditions = {
+  ready: 'Ready',
+  suspended: 'Suspended',
+  podScheduled: 'PodScheduled',
+  finished: 'Finished',
+} as const;
+
+/** Reasons of Sandbox conditions (API contract, Sandbox conditions). */
+export const sandboxReasons = {
+  notSuspended: 'NotSuspended',
+  podTerminated: 'PodTerminated',
+  podTerminating: 'PodTerminating',
+  podNotOwned: 'PodNotOwned',
+  podStateUnknown: 'PodStateUnknown',
+  /** Deprecated: accepted when read, never written. */
+  podNotTerminated: 'PodNotTerminated',
+  dependenciesReady: 'DependenciesReady',
+  dependenciesNotReady: 'DependenciesNotReady',
+  multiplePods: 'MultiplePods',
+  sandboxSuspended: 'SandboxSuspended',
+  podSucceeded: 'PodSucceeded',
+  podFailed: 'PodFailed',
+  sandboxExpired: 'SandboxExpired',
+  reconcilerError: 'ReconcilerError',
+  podScheduled: 'PodScheduled',
+  podSchedulingUnknown: 'PodSchedulingUnknown',
+} as const;
+
+/** Messages of Sandbox conditions; clients match on them. */
+export const sandboxMessages = {
+  notSuspended: 'Sandbox is not suspended',
+  podTerminated: 'Pod has been terminated. Sandbox is suspended',
+  podTerminating: 'Pod is terminating. Sandbox is suspending',
+  podNotOwned: 'Refused to delete pod because it is not owned by this sandbox',
+  podStateUnknown: 'Pod state is unknown. Sandbox suspension cannot be confirmed',
+  podReady: 'Pod is Ready',
+  podMissing: 'Pod does not exist',
+  podInPhase: (phase: string) => `Pod exists with phase: ${phase}`,
+  podRunningNotReady: 'Pod is Running but not Ready',
+  podWithoutIPs: 'Pod is Ready but has no podIPs yet',
+  withService: (message: string) => `${message}; Service Exists`,
+  withoutService: (message: string) => `${message}; Service does not exist`,
+  multiplePods: (count: number) =>
+    `multiple Pods (${count}) are controlled by this Sandbox; refusing to choose or create a Pod`,
+  suspending: 'Sandbox is suspending',
+  suspended: 'Sandbox is suspended',
+  podSucceeded: 'Pod completed successfully',
+  podFailed: 'Pod failed',
+  expired: 'Sandbox has expired',
+  error: (error: string) => `Error seen: ${error}`,
+  schedulingNotReported: 'Pod has not reported a PodScheduled condition yet',
+  schedulingUnknown: 'Pod state is unknown. Pod scheduling cannot be determined',
+} as const;

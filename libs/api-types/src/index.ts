@@ -1,0 +1,65 @@
+export { claimConditions, claimMessages, claimReasons } from './catalogue-claim.ts';
+export {
+  eventReasons,
+  templateConditions,
+  templateReasons,
+  warmPoolConditions,
+  warmPoolReasons,
+} from './catalogue-extensions.ts';
+export { sandboxConditions, sandboxMessages, sandboxReasons } from './catalogue-sandbox.ts';
+export { findCondition, removeCondition, rfc3339, setCondition } from './conditions.ts';
+export type { Condition, NextCondition } from './conditions.ts';
+export type {
+  Container,
+  ContainerPort,
+  EnvVar,
+  NetworkPolicyEgressRule,
+  NetworkPolicyIngressRule,
+  PersistentVolumeClaimSpec,
+  PodSpec,
+  Volume,
+  VolumeMount,
+} from './generated/core.ts';
+export { annotations, isReservedKey, labels, launchTypes, normalisedCreator, withoutReservedKeys } from './keys.ts';
+export type { LaunchType } from './keys.ts';
+export {
+  claimNameLabel,
+  effectiveClaimMode,
+  effectiveMode,
+  nameHashSelector,
+  networkPolicyName,
+  podNameOf,
+  pvcName,
+  serviceFQDN,
+  warmPoolSelector,
+} from './naming.ts';
+export {
+  CORE_GROUP,
+  EXTENSIONS_GROUP,
+  sandboxClaims,
+  sandboxClaimsV1Alpha1,
+  sandboxes,
+  sandboxesV1Alpha1,
+  sandboxTemplates,
+  sandboxTemplatesV1Alpha1,
+  sandboxWarmPools,
+  sandboxWarmPoolsV1Alpha1,
+} from './objects.ts';
+export type {
+  PodTemplate,
+  Sandbox,
+  SandboxClaim,
+  SandboxClaimSpec,
+  SandboxClaimStatus,
+  SandboxSpec,
+  SandboxStatus,
+  SandboxTemplate,
+  SandboxTemplateSpec,
+  SandboxTemplateStatus,
+  SandboxWarmPool,
+  SandboxWarmPoolSpec,
+  SandboxWarmPoolStatus,
+  VolumeClaimTemplate,
+} from './objects.ts';
+export { parseSandbox, parseSandboxClaim, parseSandboxTemplate, parseSandboxWarmPool } from './parse.ts';
+export { nameHash } from '@sandlot/std';

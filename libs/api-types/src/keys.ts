@@ -1,0 +1,76 @@
+/** Labels of the API contract; what each one promises stands there. */
+export const labels = {
+  /** NameHash of the Sandbox name, on Pod, Service and PVC. */
+  nameHash: 'agents.x-k8s.io/sandbox-name-hash',
+  /** NameHash of the pool while it owns the Sandbox; removed at adoption. */
+  warmPoolMember: 'agents.x-k8s.io/warm-pool-sandbox',
+  /** NameHash of the template; kept after adoption. */
+  templateRefHash: 'agents.x-k8s.io/sandbox-template-ref-hash',
+  /** Blueprint hash; removed at adoption. */
+  templateHash: 'agents.x-k8s.io/sandbox-template-hash',
+  /** Deprecated twin of `templateHash`, still stamped on members. */
+  podTemplateHash: 'agents.x-k8s.io/sandbox-pod-template-hash',
+  launchType: 'agents.x-k8s.io/launch-type',
+  createdBy: 'agents.x-k8s.io/created-by',
+  claimUid: 'agents.x-k8s.io/claim-uid',
+  /** `"true"` lets a Sandbox take over an unowned Pod, Service or PVC. */
+  adoptable: 'agents.x-k8s.io/adoptable',
+  claimName: 'sandlot.dev/claim-name',
+  claimSlot: 'sandlot.dev/claim-slot',
+  /** NameHash of the pool a Sandbox was adopted from. */
+  warmPool: 'sandlot.dev/warm-pool',
+  reservedFailed: 'sandlot.dev/reserved-failed',
+  /** On a Secret: its keys may be handed to claims of its namespace. */
+  claimEnv: 'sandlot.dev/claim-env',
+  /** On a PersistentVolume: the namespace whose claims may mount it. */
+  claimableBy: 'sandlot.dev/claimable-by',
+} as const;
+
+/** Annotations of the API contract. */
+export const annotations = {
+  /** Pod of a Sandbox; present before Ready is visible. */
+  podName: 'agents.x-k8s.io/pod-name',
+  /** Template name of cold starts and members. */
+  templateRef: 'agents.x-k8s.io/sandbox-template-ref',
+  /** Sandbox assigned to a claim, written behind; as a label it is legacy. */
+  sandboxName: 'agents.x-k8s.io/sandbox-name',
+  propagatedLabels: 'agents.x-k8s.io/propagated-labels',
+  propagatedAnnotations: 'agents.x-k8s.io/propagated-annotations',
+  controllerFirstObservedAt: 'agents.x-k8s.io/controller-first-observed-at',
+  claimFirstReadyAt: 'agents.x-k8s.io/claim-first-ready-at',
+  clientFirstRequestedAt: 'agents.x-k8s.io/client-first-requested-at',
+  webhookFirstObservedAt: 'agents.x-k8s.io/webhook-first-observed-at',
+  creationLatencyRecorded: 'agents.x-k8s.io/creation-latency-recorded',
+  traceContext: 'opentelemetry.io/trace-context',
+  safeToEvict: 'cluster-autoscaler.kubernetes.io/safe-to-evict',
+  /** Full claim name, when the label of the same key had to cut it. */
+  claimName: 'sandlot.dev/claim-name',
+  lastActivityAt: 'sandlot.dev/last-activity-at',
+  suspendedBy: 'sandlot.dev/suspended-by',
+} as const;
+
+/** Values of the label `agents.x-k8s.io/launch-type`. */
+export const launchTypes = { warm: 'warm', cold: 'cold' } as const;
+export type LaunchType = (typeof launchTypes)[keyof typeof launchTypes];
+
+const CREATORS: readonly string[] = ['go-client', 'python-client', 'controller'];
+
+/** The label `agents.x-k8s.io/created-by` as Pods and metrics carry it: a known value or `unknown`. */
+export function normalisedCreator(value: string | undefined): string {
+  return value !== undefined && CREATORS.includes(value) ? value : 'unknown';
+}
+
+const RESERVED_PREFIXES = ['agents.x-k8s.io/', 'extensions.agents.x-k8s.io/', 'sandlot.dev/'];
+
+/**
+ * Whether a key of user-supplied Pod metadata belongs to the system and is silently skipped (API contract, labels and
+ * annotations).
+ */
+export function isReservedKey(key: string): boolean {
+  return key === annotations.traceContext || RESERVED_PREFIXES.some((prefix) => key.startsWith(prefix));
+}
+
+/** A map without its reserved keys. */
+export function withoutReservedKeys(map: Readonly<Record<string, string>> | undefined): Record<string, string> {
+  return Object.fromEntries(Object.entries(map ?? {}).filter(([key]) => !isReservedKey(key)));
+}

@@ -1,0 +1,68 @@
+import { defineResource } from '@sandlot/kube';
+import type { KubeObject, Resource } from '@sandlot/kube';
+import type { z } from 'zod';
+import type { sandboxClaimSpec, sandboxClaimStatus } from './schema/claim.ts';
+import type { sandboxSpec, sandboxStatus } from './schema/sandbox.ts';
+import type { sandboxTemplateSpec, sandboxTemplateStatus } from './schema/template.ts';
+import type { sandboxWarmPoolSpec, sandboxWarmPoolStatus } from './schema/warmpool.ts';
+
+/** API group of Sandbox. */
+export const CORE_GROUP = 'agents.x-k8s.io';
+/** API group of SandboxClaim, SandboxTemplate and SandboxWarmPool. */
+export const EXTENSIONS_GROUP = 'extensions.agents.x-k8s.io';
+
+/** What may be written; a field with a schema default may be left out. */
+export type SandboxSpec = z.input<typeof sandboxSpec>;
+export type SandboxStatus = z.input<typeof sandboxStatus>;
+/** One pod, one identity, its own disks. */
+export interface Sandbox extends KubeObject {
+  spec: SandboxSpec;
+  status?: SandboxStatus | undefined;
+}
+
+export type SandboxClaimSpec = z.input<typeof sandboxClaimSpec>;
+export type SandboxClaimStatus = z.input<typeof sandboxClaimStatus>;
+/** A request for one sandbox, or for a batch. */
+export interface SandboxClaim extends KubeObject {
+  spec: SandboxClaimSpec;
+  status?: SandboxClaimStatus | undefined;
+}
+
+export type SandboxTemplateSpec = z.input<typeof sandboxTemplateSpec>;
+export type SandboxTemplateStatus = z.input<typeof sandboxTemplateStatus>;
+/** What sandboxes of pools and claims look like. */
+export interface SandboxTemplate extends KubeObject {
+  spec: SandboxTemplateSpec;
+  status?: SandboxTemplateStatus | undefined;
+}
+
+export type SandboxWarmPoolSpec = z.input<typeof sandboxWarmPoolSpec>;
+export type SandboxWarmPoolStatus = z.input<typeof sandboxWarmPoolStatus>;
+/** Unclaimed sandboxes of one template, kept running. */
+export interface SandboxWarmPool extends KubeObject {
+  spec: SandboxWarmPoolSpec;
+  status?: SandboxWarmPoolStatus | undefined;
+}
+
+export type PodTemplate = SandboxSpec['podTemplate'];
+export type VolumeClaimTemplate = NonNullable<SandboxSpec['volumeClaimTemplates']>[number];
+
+const sandbox = { group: CORE_GROUP, plural: 'sandboxes', kind: 'Sandbox', namespaced: true };
+const claim = { group: EXTENSIONS_GROUP, plural: 'sandboxclaims', kind: 'SandboxClaim', namespaced: true };
+const template = { group: EXTENSIONS_GROUP, plural: 'sandboxtemplates', kind: 'SandboxTemplate', namespaced: true };
+const pool = { group: EXTENSIONS_GROUP, plural: 'sandboxwarmpools', kind: 'SandboxWarmPool', namespaced: true };
+
+/** Storage version, the one controllers talk. */
+const V1BETA1 = 'v1beta1';
+/** Deprecated, served for old manifests and clients. */
+const V1ALPHA1 = 'v1alpha1';
+
+export const sandboxes: Resource<Sandbox> = defineResource({ ...sandbox, version: V1BETA1 });
+export const sandboxClaims: Resource<SandboxClaim> = defineResource({ ...claim, version: V1BETA1 });
+export const sandboxTemplates: Resource<SandboxTemplate> = defineResource({ ...template, version: V1BETA1 });
+export const sandboxWarmPools: Resource<SandboxWarmPool> = defineResource({ ...pool, version: V1BETA1 });
+
+export const sandboxesV1Alpha1: Resource<Sandbox> = defineResource({ ...sandbox, version: V1ALPHA1 });
+export const sandboxClaimsV1Alpha1: Resource<SandboxClaim> = defineResource({ ...claim, version: V1ALPHA1 });
+export const sandboxTemplatesV1Alpha1: Resource<SandboxTemplate> = defineResource({ ...template, version: V1ALPHA1 });
+export const sandboxWarmPoolsV1Alpha1: Resource<SandboxWarmPool> = defineResource({ ...pool, version: V1ALPHA1 });
