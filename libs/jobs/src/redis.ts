@@ -1,0 +1,66 @@
+import { backoffMs } from '@sandlot/std';
+import type { Logger, Random } from '@sandlot/std';
+import { Redis } from 'ioredis';
+import type { RedisOptions } from 'ioredis';
+
+const RECONNECT_BASE_MS = 100;
+const RECONNECT_MAX_MS = 5_000;
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** TLS as Node takes it; an empty object means TLS with the system's authorities. */
+export interface RedisTls {
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+}
+
+export interface RedisTarget {
+  /** `redis://host:port` or `rediss://host:port`. */
+  readonly url: string;
+  readonly username?: string | undefined;
+  readonly password?: string | undefined;
+  readonly tls?: RedisTls | undefined;
+  readonly log: Logger;
+  readonly random: Random;
+}
+
+/** What a connection for commands and one for blocking reads differ in. */
+type CommandOptions = Pick<RedisOptions, 'enableOfflineQueue' | 'maxRetriesPerRequest' | 'commandTimeout'>;
+
+/** A client that connects in the background, forever and with jitter, and logs each kind of failure once per outage. */
+export function createRedis(target: RedisTarget, options: CommandOptions): Redis {
+  const { url, username, password, tls, random } = target;
+  const retryStrategy = (attempt: number): number =>
+    backoffMs({ attempt, baseMs: RECONNECT_BASE_MS, maxMs: RECONNECT_MAX_MS, random });
+  const redis = new Redis(url, {
+    connectTimeout: CONNECT_TIMEOUT_MS,
+    retryStrategy,
+    ...(username === undefined ? {} : { username }),
+    ...(password === undefined ? {} : { password }),
+    ...(tls === undefined ? {} : { tls }),
+    ...options,
+  });
+  logFailures(redis, target);
+  return redis;
+}
+
+function logFailures(redis: Redis, { log, url }: RedisTarget): void {
+  const server = url.replaceAll(/\/\/[^/@]*@/g, '//');
+  let lastComplaint = '';
+  redis.on('ready', () => {
+    lastComplaint = '';
+    log.info({ server }, 'connected to Redis');
+  });
+  redis.on('error', (error: Error) => {
+    const reason = error.message;
+    if (reason === lastComplaint) return;
+    lastComplaint = reason;
+    if (isRefusal(reason)) log.error({ server, reason }, 'Redis refused the credentials; trying again');
+    else log.warn({ server, reason }, 'Redis is not reachable; deadlines are kept in memory');
+  });
+}
+
+/** Redis has no error codes: the first word of its reply is one. */
+function isRefusal(reason: string): boolean {
+  return /^(?:WRONGPASS|NOAUTH|NOPERM)\b/.test(reason);
+}
