@@ -1,7 +1,6 @@
-import { z } from 'zod';
+import type { z } from 'zod';
 import type { ConfigProblem } from './errors.ts';
 import { ConfigError } from './errors.ts';
-import { secrets } from './values.ts';
 
 /** What a process reads its settings from; `process.env` in `main.ts`, a literal in tests. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -18,37 +17,28 @@ export function loadConfig<S extends z.ZodObject>(schema: S, env: Environment): 
   }
   const parsed = schema.safeParse(given);
   if (parsed.success) return parsed.data;
-  throw new ConfigError(problemsOf(schema, given, parsed.error));
+  throw new ConfigError(problemsOf(given, parsed.error));
 }
 
 /** The first issue of each variable; a second one about the same text helps nobody. */
-function problemsOf(schema: z.ZodObject, given: Environment, error: z.ZodError): ConfigProblem[] {
+function problemsOf(given: Environment, error: z.ZodError): ConfigProblem[] {
   const problems = new Map<string, ConfigProblem>();
   for (const issue of error.issues) {
     const variable = String(issue.path[0] ?? '(environment)');
     if (problems.has(variable)) continue;
-    const hidden = isHidden(variable, schema.shape[variable]);
-    problems.set(variable, { variable, expected: issue.message, got: describeValue(given[variable], hidden) });
+    problems.set(variable, { variable, expected: issue.message, got: describeValue(variable, given[variable]) });
   }
   return [...problems.values()];
 }
 
-/** Names count as well as types: a password read as plain text must not end up in a log either. */
+/** The name decides, not the type: a password read as plain text must not end up in a log either. */
 const SECRET_NAME = /PASSWORD|SECRET|TOKEN|CREDENTIAL|PRIVATE_KEY/;
-
-function isHidden(name: string, schema: unknown): boolean {
-  let inner = schema;
-  while (inner instanceof z.ZodOptional || inner instanceof z.ZodDefault || inner instanceof z.ZodNullable) {
-    inner = inner.unwrap();
-  }
-  return SECRET_NAME.test(name) || (inner instanceof z.ZodType && secrets.has(inner));
-}
 
 const LONGEST_SHOWN = 80;
 
-function describeValue(value: string | undefined, hidden: boolean): string {
+function describeValue(name: string, value: string | undefined): string {
   if (value === undefined) return 'nothing';
-  if (hidden) return 'a value that is not shown';
+  if (SECRET_NAME.test(name)) return 'a value that is not shown';
   const withoutCredentials = value.replaceAll(/\/\/[^/@]*@/g, '//[secret]@');
   const cut = withoutCredentials.slice(0, LONGEST_SHOWN);
   return cut.length < withoutCredentials.length ? `${JSON.stringify(cut)}...` : JSON.stringify(cut);

@@ -52,7 +52,7 @@ export function ratio() {
 
 /** `true` or `false`, and nothing that merely looks like one. */
 export function flag() {
-  return variable('true or false', (text) => ({ true: true, false: false })[text]);
+  return variable('true or false', (text) => (text === 'true' ? true : text === 'false' ? false : undefined));
 }
 
 /** A duration such as `15s` or `1h30m`, as milliseconds. */
@@ -90,14 +90,7 @@ export function logLevel() {
 
 const LOG_LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
-/** Marks schemas whose variable must not be quoted in an error. */
-export const secrets = z.registry<{ hidden: true }>();
-
-/** A secret that never prints; see {@link Secret}. */
+/** A secret that never prints; see {@link Secret}. Any text that is not empty is one. */
 export function secret() {
-  const schema = z
-    .string({ error: 'a secret' })
-    .min(1, { error: 'a secret' })
-    .transform((value) => new Secret(value));
-  return schema.register(secrets, { hidden: true });
+  return z.string({ error: 'a secret' }).transform((value) => new Secret(value));
 }
