@@ -1,3 +1,5 @@
+export { createKubeClient } from './client/client.ts';
+export type { KubeClientOptions } from './client/client.ts';
 export type {
   ApplyOptions,
   CallOptions,
@@ -9,6 +11,7 @@ export type {
   WatchEvent,
   WatchOptions,
 } from './client/types.ts';
+export { loadCredentials } from './credentials.ts';
 export type { Credentials } from './credentials.ts';
 export {
   KubeError,

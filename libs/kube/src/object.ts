@@ -23,8 +23,12 @@ export interface OwnerReference {
 /** Who owns which fields, as server-side apply records it. Large: caches drop it. */
 export interface ManagedFieldsEntry {
   manager?: string | undefined;
-  operation?: string | undefined;
+  operation?: 'Apply' | 'Update' | undefined;
   subresource?: string | undefined;
+  apiVersion?: string | undefined;
+  time?: string | undefined;
+  fieldsType?: string | undefined;
+  fieldsV1?: Record<string, unknown> | undefined;
 }
 
 /** `resourceVersion` and `uid` are opaque: compare for equality only, never by order. */

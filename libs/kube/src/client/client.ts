@@ -1,0 +1,228 @@
+import { systemClock, systemRandom } from '@sandlot/std';
+import type { Clock, Random } from '@sandlot/std';
+import type { Credentials } from '../credentials.ts';
+import type { Verb } from '../errors.ts';
+import { noMetrics } from '../metrics.ts';
+import type { KubeMetrics } from '../metrics.ts';
+import { apiVersionOf, formatKey } from '../object.ts';
+import type { JsonObject, JsonPatchOp, KubeObject, ObjectKey, Resource } from '../object.ts';
+import { pods } from '../resources.ts';
+import { failure, statusError } from '../transport/answer.ts';
+import type { StatusObject } from '../transport/answer.ts';
+import { DEFAULT_LIMITS } from '../transport/limiter.ts';
+import type { RateLimits } from '../transport/limiter.ts';
+import { Transport } from '../transport/transport.ts';
+import type { ApiRequest } from '../transport/transport.ts';
+import { readLines } from './lines.ts';
+import { labelOf, pathOf } from './paths.ts';
+import type {
+  ApplyOptions,
+  CallOptions,
+  DeleteOptions,
+  KubeClient,
+  ListOptions,
+  ListPage,
+  WatchEvent,
+  WatchOptions,
+} from './types.ts';
+
+const DEADLINE_MS = 15_000;
+const PAGE_SIZE = 500;
+
+/** A server that ends a watch in time and a client that would wait for ever differ by this much. */
+const WATCH_GRACE_MS = 10_000;
+const WATCH_SECONDS = 300;
+
+const JSON_TYPE = 'application/json';
+
+export interface KubeClientOptions {
+  readonly credentials: Credentials;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+  readonly metrics?: KubeMetrics | undefined;
+  /** Default `sandlot-kube`. */
+  readonly userAgent?: string | undefined;
+  /** Our own rate limit by priority; a priority left out keeps its default. */
+  readonly limits?: Partial<RateLimits> | undefined;
+}
+
+/** A client for one API server. Connects on first use and holds connections until `close`. */
+export function createKubeClient(options: KubeClientOptions): KubeClient {
+  const { credentials, clock = systemClock, random = systemRandom, metrics = noMetrics } = options;
+  const { userAgent = 'sandlot-kube' } = options;
+  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  return new HttpKubeClient(new Transport({ credentials, clock, random, metrics, userAgent, limits }));
+}
+
+interface Call {
+  readonly verb: Verb;
+  readonly method: ApiRequest['method'];
+  readonly key: ObjectKey;
+  readonly options: CallOptions;
+  readonly query?: Parameters<typeof pathOf>[2];
+  readonly body?: object | undefined;
+  readonly contentType?: string;
+  /** Default true: patches and creates with a name we chose either repeat harmlessly or fail as Conflict or AlreadyExists. */
+  readonly idempotent?: boolean;
+  readonly subresource?: string;
+}
+
+class HttpKubeClient implements KubeClient {
+  readonly #transport: Transport;
+
+  constructor(transport: Transport) {
+    this.#transport = transport;
+  }
+
+  get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, options: CallOptions = {}): Promise<T> {
+    return this.#call(resource, { verb: 'get', method: 'GET', key, options });
+  }
+
+  async list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListPage<T>> {
+    const { namespace, labelSelector, fieldSelector, limit, resourceVersion, resourceVersionMatch } = options;
+    const query = {
+      labelSelector,
+      fieldSelector,
+      limit,
+      continue: options.continue,
+      resourceVersion,
+      resourceVersionMatch,
+    };
+    const key = { namespace, name: '' };
+    const list = await this.#call<ListAnswer<T>>(resource, { verb: 'list', method: 'GET', key, options, query });
+    const apiVersion = apiVersionOf(resource);
+    const items = list.items ?? [];
+    for (const item of items) {
+      item.apiVersion ??= apiVersion;
+      item.kind ??= resource.kind;
+    }
+    const { resourceVersion: listed = '', continue: next } = list.metadata;
+    return { items, resourceVersion: listed, continue: next === '' ? undefined : next };
+  }
+
+  async listAll<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListPage<T>> {
+    let page = await this.list(resource, { limit: PAGE_SIZE, ...options });
+    const { items } = page;
+    while (page.continue !== undefined) {
+      // A continue token carries the resourceVersion of its snapshot; the server refuses to be told one as well.
+      const rest = { ...options, resourceVersion: undefined, resourceVersionMatch: undefined };
+      page = await this.list(resource, { limit: PAGE_SIZE, ...rest, continue: page.continue });
+      for (const item of page.items) items.push(item);
+    }
+    return { items, resourceVersion: page.resourceVersion };
+  }
+
+  create<T extends KubeObject>(resource: Resource<T>, object: T, options: CallOptions = {}): Promise<T> {
+    const { namespace, name } = object.metadata;
+    const idempotent = name !== undefined;
+    const key = { namespace, name: name ?? '' };
+    return this.#call(resource, { verb: 'create', method: 'POST', key, options, body: object, idempotent });
+  }
+
+  mergePatch<T extends KubeObject>(...call: PatchCall<T, JsonObject>): Promise<T> {
+    const [resource, key, body, options = {}] = call;
+    const contentType = 'application/merge-patch+json';
+    return this.#call(resource, { verb: 'mergePatch', method: 'PATCH', key, options, body, contentType });
+  }
+
+  jsonPatch<T extends KubeObject>(...call: PatchCall<T, readonly JsonPatchOp[]>): Promise<T> {
+    const [resource, key, body, options = {}] = call;
+    const contentType = 'application/json-patch+json';
+    const idempotent = body[0]?.op === 'test';
+    return this.#call(resource, { verb: 'jsonPatch', method: 'PATCH', key, options, body, contentType, idempotent });
+  }
+
+  apply<T extends KubeObject>(resource: Resource<T>, object: T, options: ApplyOptions): Promise<T> {
+    const { namespace, name = '' } = object.metadata;
+    const body = { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind };
+    const key = { namespace, name };
+    const query = { force: options.force };
+    const contentType = 'application/apply-patch+yaml';
+    return this.#call(resource, { verb: 'apply', method: 'PATCH', key, options, query, body, contentType });
+  }
+
+  async delete(resource: Resource<KubeObject>, key: ObjectKey, options: DeleteOptions = {}): Promise<void> {
+    const { uid, resourceVersion, propagationPolicy, gracePeriodSeconds } = options;
+    const body = {
+      apiVersion: 'v1',
+      kind: 'DeleteOptions',
+      preconditions: { uid, resourceVersion },
+      propagationPolicy,
+      gracePeriodSeconds,
+    };
+    await this.#call(resource, { verb: 'delete', method: 'DELETE', key, options, body });
+  }
+
+  async evict(key: ObjectKey, options: CallOptions = {}): Promise<void> {
+    const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: key };
+    const subresource = 'eviction';
+    // 429 is the answer of a disruption budget here, not a request to slow down.
+    const idempotent = false;
+    await this.#call(pods, { verb: 'evict', method: 'POST', key, options, body, subresource, idempotent });
+  }
+
+  async *watch<T extends KubeObject>(resource: Resource<T>, options: WatchOptions = {}): AsyncGenerator<WatchEvent<T>> {
+    const { namespace, labelSelector, fieldSelector, resourceVersion, sendInitialEvents } = options;
+    const { timeoutSeconds = WATCH_SECONDS } = options;
+    const resourceVersionMatch = sendInitialEvents === true ? 'NotOlderThan' : undefined;
+    const selection = { labelSelector, fieldSelector, resourceVersion, resourceVersionMatch, sendInitialEvents };
+    const request = requestOf(resource, {
+      verb: 'watch',
+      method: 'GET',
+      key: { namespace, name: '' },
+      options: { ...options, deadlineMs: options.deadlineMs ?? timeoutSeconds * 1_000 + WATCH_GRACE_MS },
+      query: { ...selection, watch: true, allowWatchBookmarks: true, timeoutSeconds },
+    });
+    using deadline = this.#transport.deadline(request);
+    try {
+      const body = await this.#transport.open(request, deadline);
+      for await (const line of readLines(body)) {
+        const event = JSON.parse(line) as WatchLine<T>;
+        if (event.type === 'ERROR') throw statusError(request, event.object);
+        yield event;
+      }
+    } catch (error) {
+      throw failure(request, error, { sent: true });
+    } finally {
+      deadline.cancel();
+    }
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close();
+  }
+
+  async #call<T>(resource: Resource<KubeObject>, call: Call): Promise<T> {
+    return (await this.#transport.call(requestOf(resource, call))) as T;
+  }
+}
+
+type PatchCall<T extends KubeObject, Body> = [resource: Resource<T>, key: ObjectKey, body: Body, options?: CallOptions];
+
+interface ListAnswer<T> {
+  readonly items?: T[] | null;
+  readonly metadata: { readonly resourceVersion?: string; readonly continue?: string };
+}
+
+type WatchLine<T> = WatchEvent<T> | { readonly type: 'ERROR'; readonly object: StatusObject };
+
+function requestOf(resource: Resource<KubeObject>, call: Call): ApiRequest {
+  const { verb, method, key, options, body } = call;
+  const { fieldManager, priority = 'normal', deadlineMs = DEADLINE_MS, signal } = options;
+  const subresource = call.subresource ?? options.subresource;
+  const name = verb === 'create' || key.name === '' ? undefined : key.name;
+  const path = pathOf(resource, { namespace: key.namespace, name, subresource }, { ...call.query, fieldManager });
+  return {
+    verb,
+    resource: labelOf(resource, subresource),
+    key: formatKey(key),
+    method,
+    path,
+    body: body === undefined ? undefined : JSON.stringify(body),
+    contentType: body === undefined ? undefined : (call.contentType ?? JSON_TYPE),
+    idempotent: call.idempotent ?? true,
+    priority,
+    deadlineMs,
+    signal,
+  };
+}

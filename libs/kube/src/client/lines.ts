@@ -1,0 +1,21 @@
+import { StringDecoder } from 'node:string_decoder';
+
+/**
+ * Lines of a byte stream, as they complete. Each byte is looked at once however the chunks fall; a character split over
+ * chunks stays whole. A last line without its newline was cut off and is dropped.
+ */
+export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string, void, undefined> {
+  const decoder = new StringDecoder('utf8');
+  let pending: string[] = [];
+  for await (const chunk of chunks) {
+    const text = decoder.write(chunk);
+    let start = 0;
+    for (let end = text.indexOf('\n'); end !== -1; end = text.indexOf('\n', start)) {
+      pending.push(text.slice(start, end));
+      yield pending.join('');
+      pending = [];
+      start = end + 1;
+    }
+    if (start < text.length) pending.push(text.slice(start));
+  }
+}

@@ -1,0 +1,94 @@
+import type { RequestOptions } from 'node:https';
+import type { Clock } from '@sandlot/std';
+import type { Credentials } from './credentials.ts';
+
+/** Exec plugins and token files answer anew after this time; a token that expires earlier costs one 401. */
+const RECHECK_MS = 10_000;
+
+interface Loaded {
+  readonly server: string;
+  readonly options: RequestOptions;
+  readonly loadedAtMs: number;
+  /** Static credentials never change; those of plugins, providers and token files do. */
+  again(): Promise<Loaded>;
+}
+
+interface Source {
+  readonly kubeconfig?: string | undefined;
+  readonly context?: string | undefined;
+  readonly clock: Clock;
+}
+
+/**
+ * Credentials of a kubeconfig: client certificates, bearer and basic tokens, exec plugins and providers, impersonation.
+ * Parsing and plugins are client-node's; it is imported here, on first use, because that takes a second or two.
+ */
+export async function kubeconfigCredentials(source: Source): Promise<Credentials> {
+  let loaded = await load(source);
+  return {
+    server: loaded.server,
+    get ca() {
+      return pem(loaded.options.ca);
+    },
+    get cert() {
+      return pem(loaded.options.cert);
+    },
+    get key() {
+      return pem(loaded.options.key);
+    },
+    get insecure() {
+      return loaded.options.rejectUnauthorized === false;
+    },
+    get serverName() {
+      return loaded.options.servername;
+    },
+    get impersonate() {
+      return header(loaded.options, 'Impersonate-User');
+    },
+    async authorization() {
+      loaded = await loaded.again();
+      const { auth } = loaded.options;
+      return auth == null ? header(loaded.options, 'Authorization') : `Basic ${Buffer.from(auth).toString('base64')}`;
+    },
+    async refresh() {
+      // A burst of 401s must not run an exec plugin once per request.
+      if (source.clock.monotonic() - loaded.loadedAtMs >= RECHECK_MS / 10) loaded = await load(source);
+    },
+  };
+}
+
+async function load(source: Source): Promise<Loaded> {
+  const { KubeConfig } = await import('@kubernetes/client-node');
+  const config = new KubeConfig();
+  if (source.kubeconfig === undefined) config.loadFromDefault();
+  else config.loadFromFile(source.kubeconfig);
+  if (source.context !== undefined) config.setCurrentContext(source.context);
+  const cluster = config.getCurrentCluster();
+  const user = config.getCurrentUser();
+  if (cluster === null) throw new Error(`kubeconfig has no context ${JSON.stringify(config.getCurrentContext())}`);
+  if (cluster.proxyUrl !== undefined) throw new Error(`kubeconfig: proxy-url of ${cluster.name} is not supported`);
+  const isStatic = user?.exec === undefined && user?.authProvider === undefined;
+
+  const read = async (): Promise<Loaded> => {
+    const options: RequestOptions = {};
+    await config.applyToHTTPSOptions(options);
+    const loaded: Loaded = { server: cluster.server, options, loadedAtMs: source.clock.monotonic(), again };
+    async function again(): Promise<Loaded> {
+      return isStatic || source.clock.monotonic() - loaded.loadedAtMs < RECHECK_MS ? loaded : read();
+    }
+    return loaded;
+  };
+  return read();
+}
+
+function header(options: RequestOptions, name: string): string | undefined {
+  const { headers } = options;
+  const value =
+    headers === undefined || Array.isArray(headers) ? undefined : (headers as Record<string, unknown>)[name];
+  return typeof value === 'string' ? value : undefined;
+}
+
+/** client-node puts a single PEM into these options, never a list. */
+function pem(value: RequestOptions['ca'] | RequestOptions['key']): string | Buffer | undefined {
+  return typeof value === 'string' || Buffer.isBuffer(value) ? value : undefined;
+}

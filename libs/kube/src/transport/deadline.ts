@@ -1,0 +1,55 @@
+import type { Clock, Timer } from '@sandlot/std';
+
+/** Why a {@link Deadline} ended the call it guards. */
+export class CallEnded extends Error {
+  override readonly name = 'CallEnded';
+  readonly code: 'Timeout' | 'Aborted';
+
+  constructor(code: 'Timeout' | 'Aborted', message: string) {
+    super(message);
+    this.code = code;
+  }
+}
+
+/** One signal for the two ways a call is cut short: its time is over, or its caller aborts. Dispose when it has ended. */
+export class Deadline implements Disposable {
+  readonly #clock: Clock;
+  readonly #endsAtMs: number;
+  readonly #timer: Timer;
+  readonly #controller = new AbortController();
+  readonly #deadlineMs: number;
+  readonly #caller: AbortSignal | undefined;
+
+  constructor(clock: Clock, call: { readonly deadlineMs: number; readonly signal: AbortSignal | undefined }) {
+    this.#clock = clock;
+    this.#deadlineMs = call.deadlineMs;
+    this.#endsAtMs = clock.monotonic() + call.deadlineMs;
+    this.#timer = clock.setTimeout(() => this.#controller.abort(this.expired()), call.deadlineMs);
+    this.#caller = call.signal;
+    if (this.#caller?.aborted === true) this.cancel();
+    this.#caller?.addEventListener('abort', this.cancel, { once: true });
+  }
+
+  /** Its reason is a {@link CallEnded}. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  remainingMs(): number {
+    return Math.max(this.#endsAtMs - this.#clock.monotonic(), 0);
+  }
+
+  expired(): CallEnded {
+    return new CallEnded('Timeout', `no answer within ${this.#deadlineMs} ms`);
+  }
+
+  /** Ends the call now, for good. */
+  readonly cancel = (): void => {
+    this.#controller.abort(new CallEnded('Aborted', 'aborted by the caller'));
+  };
+
+  [Symbol.dispose](): void {
+    this.#timer.cancel();
+    this.#caller?.removeEventListener('abort', this.cancel);
+  }
+}

@@ -1,0 +1,119 @@
+import { connect as connectHttp2, constants } from 'node:http2';
+import type { ClientHttp2Session, ClientHttp2Stream } from 'node:http2';
+import type { Duplex } from 'node:stream';
+import type { Clock, Timer } from '@sandlot/std';
+import { NotProcessed } from './connection.ts';
+import type { Connection, Lane, WireRequest, WireResponse } from './connection.ts';
+
+const PING_EVERY_MS = 10_000;
+const PING_DEADLINE_MS = 5_000;
+
+/** Servers allow 100 streams or more; some slots stay free for the streams that are just being closed. */
+const MAX_STREAMS = 100;
+const SPARE_STREAMS = 10;
+
+const MIB = 2 ** 20;
+
+/** A stream that is read slowly may fill its own window, but far from the whole session's. */
+const WINDOWS: Readonly<Record<Lane, { streamBytes: number; sessionBytes: number }>> = {
+  call: { streamBytes: MIB, sessionBytes: 16 * MIB },
+  bulk: { streamBytes: 4 * MIB, sessionBytes: 256 * MIB },
+};
+
+export interface Http2Options {
+  readonly origin: string;
+  readonly socket: Duplex;
+  readonly lane: Lane;
+  readonly clock: Clock;
+  /** The connection takes no new requests any more: closed, broken, or told to go away by the server. */
+  readonly onGone: () => void;
+  readonly onPing: (seconds: number) => void;
+}
+
+/** One HTTP/2 session. A PING that stays unanswered for 5 s destroys it, which fails its requests. */
+export class Http2Connection implements Connection {
+  readonly #session: ClientHttp2Session;
+  readonly #clock: Clock;
+  readonly #onPing: (seconds: number) => void;
+  #timer: Timer | undefined;
+
+  constructor({ origin, socket, lane, clock, onGone, onPing }: Http2Options) {
+    this.#clock = clock;
+    this.#onPing = onPing;
+    const { streamBytes, sessionBytes } = WINDOWS[lane];
+    const settings = { initialWindowSize: streamBytes, enablePush: false };
+    const session = connectHttp2(origin, { createConnection: () => socket, settings });
+    session.once('connect', () => session.setLocalWindowSize(sessionBytes));
+    session.once('goaway', onGone);
+    session.once('close', () => {
+      this.#timer?.cancel();
+      onGone();
+    });
+    // Each stream reports the failure to its own caller.
+    session.on('error', () => undefined);
+    this.#session = session;
+    this.#timer = clock.setTimeout(() => this.#ping(), PING_EVERY_MS);
+  }
+
+  capacity(): number {
+    return Math.min(this.#session.remoteSettings.maxConcurrentStreams ?? MAX_STREAMS, MAX_STREAMS) - SPARE_STREAMS;
+  }
+
+  send({ method, path, headers, body, signal }: WireRequest): Promise<WireResponse> {
+    const { promise, resolve, reject } = Promise.withResolvers<WireResponse>();
+    if (this.#session.closed || this.#session.destroyed) throw new NotProcessed('session is closing');
+    const stream = this.#session.request(
+      { ...headers, ':method': method, ':path': path },
+      { endStream: body === undefined },
+    );
+    const onAbort = (): void => {
+      stream.close(constants.NGHTTP2_CANCEL);
+      stream.destroy(signal.reason as Error);
+      reject(signal.reason as Error);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    let failure: Error | undefined;
+    stream.on('error', (error: Error) => (failure = error));
+    stream.once('close', () => {
+      signal.removeEventListener('abort', onAbort);
+      reject(closeReason(stream, failure));
+    });
+    stream.once('response', (answer) => {
+      resolve({ status: answer[':status'] ?? 0, retryAfter: answer['retry-after'], body: stream });
+    });
+    if (body !== undefined) stream.end(body);
+    return promise;
+  }
+
+  drain(): void {
+    this.#session.close();
+  }
+
+  destroy(reason: Error): void {
+    this.#timer?.cancel();
+    this.#session.destroy(reason);
+  }
+
+  #ping(): void {
+    if (this.#session.closed || this.#session.destroyed) return;
+    const sentAtMs = this.#clock.monotonic();
+    let answered = false;
+    const expire = (): void => {
+      if (!answered) this.destroy(new Error(`no answer to a PING for ${PING_DEADLINE_MS} ms`));
+    };
+    // After a long pause of this process the timer comes first although the answer is already in the socket: read once more.
+    this.#timer = this.#clock.setTimeout(() => setImmediate(expire), PING_DEADLINE_MS);
+    this.#session.ping((error) => {
+      answered = true;
+      this.#timer?.cancel();
+      if (error !== null) return;
+      this.#onPing((this.#clock.monotonic() - sentAtMs) / 1_000);
+      this.#timer = this.#clock.setTimeout(() => this.#ping(), PING_EVERY_MS);
+    });
+  }
+}
+
+function closeReason(stream: ClientHttp2Stream, failure: Error | undefined): Error {
+  if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return new NotProcessed('stream refused by the server');
+  return failure ?? new Error(`stream closed with code ${stream.rstCode} before an answer`);
+}

@@ -1,0 +1,44 @@
+import { backoffMs } from '@sandlot/std';
+import type { Random } from '@sandlot/std';
+import type { KubeError } from '../errors.ts';
+
+const MAX_ATTEMPTS = 6;
+const BASE_MS = 50;
+const MAX_BACKOFF_MS = 5_000;
+
+/** Longer requests to wait are cut: the caller has a deadline, and its queue a better place to wait. */
+const MAX_RETRY_AFTER_MS = 10_000;
+
+export interface FailedAttempt {
+  readonly error: KubeError;
+  /** 0 for the first. */
+  readonly attempt: number;
+  /** Sending the same request twice has the effect of sending it once, or fails with an error that says so. */
+  readonly idempotent: boolean;
+  readonly remainingMs: number;
+  readonly random: Random;
+}
+
+/**
+ * How long to wait before the same request is sent again; undefined when it must not be, or when its deadline would pass
+ * first. Repeated are: what the server never processed; idempotent calls after 429 and 503; reads whose connection broke.
+ */
+export function retryDelayMs({ error, attempt, idempotent, remainingMs, random }: FailedAttempt): number | undefined {
+  if (attempt + 1 >= MAX_ATTEMPTS || !isRepeatable(error, idempotent)) return undefined;
+  const asked = error.retryAfterMs;
+  const delayMs =
+    asked === undefined
+      ? backoffMs({ attempt, baseMs: BASE_MS, maxMs: MAX_BACKOFF_MS, random })
+      : Math.min(asked, MAX_RETRY_AFTER_MS) * (1 + 0.25 * random());
+  return delayMs < remainingMs ? delayMs : undefined;
+}
+
+function isRepeatable(error: KubeError, idempotent: boolean): boolean {
+  if (error.code === 'Network') return !error.sent || error.verb === 'get' || error.verb === 'list';
+  return idempotent && (error.status === 429 || error.status === 503);
+}
+
+/** Milliseconds of a Retry-After header in seconds, the only form API servers send. */
+export function parseRetryAfterMs(header: string | undefined): number | undefined {
+  return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1_000 : undefined;
+}

@@ -1,0 +1,166 @@
+import type { Readable } from 'node:stream';
+import type { Clock, Random } from '@sandlot/std';
+import type { Priority } from '../client/types.ts';
+import type { Credentials } from '../credentials.ts';
+import { KubeError } from '../errors.ts';
+import type { CallTarget } from '../errors.ts';
+import type { KubeMetrics } from '../metrics.ts';
+import { failure, readJson, rejection } from './answer.ts';
+import type { WireResponse } from './connection.ts';
+import { Deadline } from './deadline.ts';
+import { Limiter } from './limiter.ts';
+import type { RateLimits } from './limiter.ts';
+import { Pool } from './pool.ts';
+import { retryDelayMs } from './retry.ts';
+
+export interface ApiRequest extends CallTarget {
+  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  /** With query; the path of the server's URL is put before it. */
+  readonly path: string;
+  readonly body?: string | undefined;
+  readonly contentType?: string | undefined;
+  readonly idempotent: boolean;
+  readonly priority: Priority;
+  readonly deadlineMs: number;
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface TransportOptions {
+  readonly credentials: Credentials;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: KubeMetrics;
+  readonly userAgent: string;
+  readonly limits: RateLimits;
+}
+
+/** Requests with a deadline, a rate limit and retries over a {@link Pool}. Every failure is a {@link KubeError}. */
+export class Transport {
+  readonly #options: TransportOptions;
+  readonly #pool: Pool;
+  readonly #limiter: Limiter;
+  readonly #basePath: string;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+    this.#pool = new Pool(options);
+    this.#limiter = new Limiter(options.clock, options.limits);
+    this.#basePath = new URL(options.credentials.server).pathname.replace(/\/$/, '');
+  }
+
+  /** The parsed JSON of a successful answer. */
+  async call(request: ApiRequest): Promise<unknown> {
+    using deadline = new Deadline(this.#options.clock, request);
+    return await this.#finish(request, deadline, ({ body }) => readJson(body));
+  }
+
+  /** The body of a successful answer, under a deadline until its end; `failure` names what then goes wrong with it. */
+  open(request: ApiRequest, deadline: Deadline): Promise<Readable> {
+    return this.#finish(request, deadline, ({ body }) => Promise.resolve(body));
+  }
+
+  deadline(request: ApiRequest): Deadline {
+    return new Deadline(this.#options.clock, request);
+  }
+
+  close(): Promise<void> {
+    return this.#pool.close();
+  }
+
+  async #finish<T>(request: ApiRequest, deadline: Deadline, read: (response: WireResponse) => Promise<T>): Promise<T> {
+    const { clock, metrics } = this.#options;
+    const { verb, resource } = request;
+    const startedAtMs = clock.monotonic();
+    const record = (code: string): void =>
+      metrics.requestFinished({ verb, resource, code }, (clock.monotonic() - startedAtMs) / 1_000);
+    try {
+      const value = await this.#retrying(request, deadline, read);
+      record('2xx');
+      return value;
+    } catch (error) {
+      record(error instanceof KubeError ? codeLabel(error) : 'Bug');
+      throw error;
+    }
+  }
+
+  async #retrying<T>(
+    request: ApiRequest,
+    deadline: Deadline,
+    read: (response: WireResponse) => Promise<T>,
+  ): Promise<T> {
+    const { clock, metrics, random } = this.#options;
+    let mayRefresh = true;
+    for (let attempt = 0; ; attempt += 1) {
+      const outcome = await this.#attempt(request, deadline, read);
+      if ('value' in outcome) return outcome.value;
+      const { error } = outcome;
+      const { idempotent, verb, resource } = request;
+      const remainingMs = deadline.remainingMs();
+      if (error.code === 'Unauthorized' && mayRefresh && (await this.#refresh())) mayRefresh = false;
+      else {
+        const delayMs = retryDelayMs({ error, attempt, idempotent, remainingMs, random });
+        if (delayMs === undefined || deadline.signal.aborted) throw error;
+        await clock.sleep(delayMs, deadline.signal);
+      }
+      metrics.requestRetried({ verb, resource, code: codeLabel(error) });
+    }
+  }
+
+  /** New credentials and, since the old ones may be those of the connections, new connections. */
+  async #refresh(): Promise<boolean> {
+    const { credentials } = this.#options;
+    if (credentials.refresh === undefined) return false;
+    try {
+      await credentials.refresh();
+    } catch {
+      return false;
+    }
+    this.#pool.retire();
+    return true;
+  }
+
+  async #attempt<T>(
+    request: ApiRequest,
+    deadline: Deadline,
+    read: (response: WireResponse) => Promise<T>,
+  ): Promise<{ readonly value: T } | { readonly error: KubeError }> {
+    let sent = false;
+    try {
+      await this.#throttle(request, deadline);
+      const headers = await this.#headers(request);
+      deadline.signal.throwIfAborted();
+      const { method, body, verb } = request;
+      const wire = { method, path: this.#basePath + request.path, headers, body, signal: deadline.signal };
+      sent = true;
+      const response = await this.#pool.send(verb === 'watch' || verb === 'list' ? 'bulk' : 'call', wire);
+      if (response.status < 300) return { value: await read(response) };
+      return { error: await rejection(request, response) };
+    } catch (error) {
+      return { error: failure(request, error, { sent }) };
+    }
+  }
+
+  async #throttle({ priority }: ApiRequest, deadline: Deadline): Promise<void> {
+    const { clock, metrics } = this.#options;
+    const waitMs = this.#limiter.take(priority, deadline.remainingMs());
+    if (waitMs === undefined) throw deadline.expired();
+    if (waitMs === 0) return;
+    metrics.requestThrottled(priority, waitMs / 1_000);
+    await clock.sleep(waitMs, deadline.signal);
+  }
+
+  async #headers(request: ApiRequest): Promise<Record<string, string>> {
+    const { credentials, userAgent } = this.#options;
+    const { verb, resource, key, contentType } = request;
+    const headers: Record<string, string> = { accept: 'application/json', 'user-agent': userAgent };
+    const authorization = await credentials.authorization().catch((cause: unknown) => {
+      throw new KubeError({ verb, resource, key, code: 'Unauthorized', message: String(cause), sent: false, cause });
+    });
+    if (authorization !== undefined) headers['authorization'] = authorization;
+    if (credentials.impersonate !== undefined) headers['impersonate-user'] = credentials.impersonate;
+    if (contentType !== undefined) headers['content-type'] = contentType;
+    return headers;
+  }
+}
+
+const codeLabel = ({ status, code }: KubeError): string => (status === undefined ? code : String(status));
