@@ -1,5 +1,9 @@
+import { join } from 'node:path';
 import { openApiDocument, reachable, names, snapshotSchema } from './definitions.ts';
 import type { Definitions, Snapshot } from './definitions.ts';
+
+/** The committed snapshot. */
+export const snapshotFile: string = join(import.meta.dirname, 'openapi/kubernetes.json');
 
 /** The documents of the API server that describe what a CRD embeds. */
 export const documentPaths: readonly string[] = ['/openapi/v3/api/v1', '/openapi/v3/apis/networking.k8s.io/v1'];
@@ -10,7 +14,9 @@ export const documentPaths: readonly string[] = ['/openapi/v3/api/v1', '/openapi
  */
 export function takeSnapshot(documents: readonly unknown[]): Snapshot {
   const parsed = documents.map((document) => openApiDocument.parse(document));
-  const all: Definitions = Object.assign({}, ...parsed.map((document) => document.components.schemas));
+  const all: Definitions = Object.fromEntries(
+    parsed.flatMap((document) => Object.entries(document.components.schemas)),
+  );
   const kept = reachable(all).filter((name) => name !== names.objectMeta);
   const version = parsed[0]?.info.version ?? '';
   return { kubernetes: version, schemas: Object.fromEntries(kept.map((name) => [name, all[name] ?? {}])) };

@@ -1,0 +1,107 @@
+import type { z } from 'zod';
+import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '../src/objects.ts';
+import { sandboxClaimSpec, sandboxClaimStatus } from '../src/schema/claim.ts';
+import { sandboxSpec, sandboxStatus } from '../src/schema/sandbox.ts';
+import { sandboxTemplateSpec, sandboxTemplateStatus } from '../src/schema/template.ts';
+import { sandboxWarmPoolSpec, sandboxWarmPoolStatus } from '../src/schema/warmpool.ts';
+
+/** A printer column; priority 1 shows with `-o wide` only. */
+interface Column {
+  readonly name: string;
+  readonly type: 'string' | 'integer' | 'date';
+  readonly jsonPath: string;
+  readonly priority?: 1;
+}
+
+/** What a CRD says besides its schema. */
+export interface Kind {
+  readonly group: string;
+  readonly kind: string;
+  readonly plural: string;
+  readonly singular: string;
+  readonly shortNames: readonly string[];
+  readonly spec: z.ZodType;
+  readonly status: z.ZodType;
+  readonly scale: boolean;
+  readonly columns: readonly Column[];
+}
+
+const age: Column = { name: 'Age', type: 'date', jsonPath: '.metadata.creationTimestamp' };
+const ready: Column = { name: 'Ready', type: 'string', jsonPath: ".status.conditions[?(@.type=='Ready')].status" };
+const reason: Column = { name: 'Reason', type: 'string', jsonPath: ".status.conditions[?(@.type=='Ready')].reason" };
+
+const text = (name: string, jsonPath: string): Column => ({ name, type: 'string', jsonPath });
+const integer = (name: string, jsonPath: string): Column => ({ name, type: 'integer', jsonPath });
+const wide = (column: Column): Column => ({ ...column, priority: 1 });
+
+/** The four kinds of the API contract. */
+export const kinds: readonly Kind[] = [
+  {
+    ...sandboxes,
+    singular: 'sandbox',
+    shortNames: ['sandbox', 'sbx'],
+    spec: sandboxSpec,
+    status: sandboxStatus,
+    scale: true,
+    columns: [
+      ready,
+      reason,
+      age,
+      wide(text('Phase', '.status.phase')),
+      wide(text('Node', '.status.nodeName')),
+      wide(text('IP', '.status.podIPs[0]')),
+      // A date column shows an age, which a time to come does not have.
+      wide(text('Expires', '.status.expiresAt')),
+    ],
+  },
+  {
+    ...sandboxClaims,
+    singular: 'sandboxclaim',
+    shortNames: ['sandboxclaim', 'sbc'],
+    spec: sandboxClaimSpec,
+    status: sandboxClaimStatus,
+    scale: false,
+    columns: [
+      ready,
+      text('Sandbox', '.status.sandbox.name'),
+      reason,
+      age,
+      wide(text('Phase', '.status.phase')),
+      wide(integer('Desired', '.spec.replicas')),
+      wide(integer('Claimed', '.status.claimedReplicas')),
+      wide(text('Template', '.spec.sandboxTemplateRef.name')),
+      wide(text('Pool', '.spec.warmPoolRef.name')),
+    ],
+  },
+  {
+    ...sandboxTemplates,
+    singular: 'sandboxtemplate',
+    shortNames: ['sandboxtemplate', 'sbt'],
+    spec: sandboxTemplateSpec,
+    status: sandboxTemplateStatus,
+    scale: false,
+    columns: [
+      age,
+      wide(integer('Pools', '.status.warmPoolCount')),
+      wide(text('NetworkPolicy', '.status.networkPolicyName')),
+      wide(text('Hash', '.status.blueprintHash')),
+    ],
+  },
+  {
+    ...sandboxWarmPools,
+    singular: 'sandboxwarmpool',
+    shortNames: ['swp'],
+    spec: sandboxWarmPoolSpec,
+    status: sandboxWarmPoolStatus,
+    scale: true,
+    columns: [
+      integer('Ready', '.status.readyReplicas'),
+      integer('Desired', '.spec.replicas'),
+      age,
+      wide(integer('Target', '.status.desiredReplicas')),
+      wide(integer('Updated', '.status.updatedReplicas')),
+      wide(integer('InUse', '.status.inUse')),
+      wide(text('Template', '.spec.sandboxTemplateRef.name')),
+    ],
+  },
+];

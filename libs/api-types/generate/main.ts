@@ -1,0 +1,40 @@
+/**
+ * `npm run generate`: writes the CRDs of the chart and the embedded Kubernetes types.
+ * `--check` writes nothing and fails when a committed file differs. `--snapshot` first takes the OpenAPI snapshot anew
+ * from the pinned API server.
+ */
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { outputsOf } from './outputs.ts';
+import type { Output } from './outputs.ts';
+import { formatSnapshot, parseSnapshot, snapshotFile } from './snapshot.ts';
+
+const root = join(import.meta.dirname, '../../..');
+const { values: flags } = parseArgs({ options: { check: { type: 'boolean' }, snapshot: { type: 'boolean' } } });
+
+if (flags.snapshot === true) {
+  const { snapshotOfPinnedServer } = await import('./server.ts');
+  await writeFile(snapshotFile, formatSnapshot(await snapshotOfPinnedServer()));
+}
+const snapshot = parseSnapshot(await readFile(snapshotFile, 'utf8'));
+const outputs = outputsOf(snapshot);
+if (flags.check === true) await check(outputs);
+else await write(outputs);
+
+async function write(files: readonly Output[]): Promise<void> {
+  for (const { path, text } of files) {
+    await mkdir(dirname(join(root, path)), { recursive: true });
+    await writeFile(join(root, path), text);
+    console.log(`wrote ${path}`);
+  }
+}
+
+async function check(files: readonly Output[]): Promise<void> {
+  for (const { path, text } of files) {
+    const committed = await readFile(join(root, path), 'utf8').catch(() => '');
+    if (committed === text) continue;
+    console.error(`${path} is not what libs/api-types generates; run: npm run generate`);
+    process.exitCode = 1;
+  }
+}
