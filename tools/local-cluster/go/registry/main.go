@@ -1,0 +1,135 @@
+// Command registry is a container registry on a folder: `registry ADDRESS FOLDER`. Blobs are files already with
+// go-containerregistry's handler, which keeps manifests in memory only; accepted manifests are therefore written
+// down here and put again, in their first order, at the next start.
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/go-containerregistry/pkg/registry"
+)
+
+const maxManifestBytes = 8 << 20
+
+type manifest struct {
+	Path        string    `json:"path"`
+	ContentType string    `json:"contentType"`
+	Body        []byte    `json:"body"`
+	AcceptedAt  time.Time `json:"acceptedAt"`
+}
+
+type server struct {
+	next http.Handler
+	dir  string
+	// writes keeps the order on disk the order of acceptance: an index is refused before its children are known.
+	writes sync.Mutex
+}
+
+func main() {
+	if len(os.Args) != 3 {
+		log.Fatal("usage: registry ADDRESS FOLDER")
+	}
+	address, folder := os.Args[1], os.Args[2]
+	blobs := filepath.Join(folder, "blobs")
+	s := &server{dir: filepath.Join(folder, "manifests")}
+	for _, dir := range []string{blobs, s.dir} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			log.Fatal(err)
+		}
+	}
+	s.next = registry.New(registry.WithBlobHandler(registry.NewDiskBlobHandler(blobs)))
+	if err := s.restore(); err != nil {
+		log.Fatal(err)
+	}
+	log.Printf("serving %s on %s", folder, address)
+	httpServer := &http.Server{Addr: address, Handler: s, ReadHeaderTimeout: 10 * time.Second}
+	log.Fatal(httpServer.ListenAndServe())
+}
+
+func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodPut || !strings.Contains(r.URL.Path, "/manifests/") {
+		s.next.ServeHTTP(w, r)
+		return
+	}
+	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxManifestBytes))
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusRequestEntityTooLarge)
+		return
+	}
+	s.writes.Lock()
+	defer s.writes.Unlock()
+	m := manifest{Path: r.URL.Path, ContentType: r.Header.Get("Content-Type"), Body: body, AcceptedAt: time.Now()}
+	answer := s.put(m)
+	if answer.Code < 300 {
+		if err := s.save(m); err != nil {
+			http.Error(w, err.Error(), http.StatusInternalServerError)
+			return
+		}
+	}
+	for name, values := range answer.Header() {
+		w.Header()[name] = values
+	}
+	w.WriteHeader(answer.Code)
+	_, _ = w.Write(answer.Body.Bytes())
+}
+
+func (s *server) put(m manifest) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(http.MethodPut, m.Path, bytes.NewReader(m.Body))
+	r.Header.Set("Content-Type", m.ContentType)
+	answer := httptest.NewRecorder()
+	s.next.ServeHTTP(answer, r)
+	return answer
+}
+
+func (s *server) save(m manifest) error {
+	data, err := json.Marshal(m)
+	if err != nil {
+		return err
+	}
+	name := sha256.Sum256([]byte(m.Path))
+	path := filepath.Join(s.dir, hex.EncodeToString(name[:])+".json")
+	if err := os.WriteFile(path+".tmp", data, 0o644); err != nil {
+		return err
+	}
+	return os.Rename(path+".tmp", path)
+}
+
+func (s *server) restore() error {
+	files, err := filepath.Glob(filepath.Join(s.dir, "*.json"))
+	if err != nil {
+		return err
+	}
+	var manifests []manifest
+	for _, file := range files {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		var m manifest
+		if err := json.Unmarshal(data, &m); err != nil {
+			return fmt.Errorf("%s: %w", file, err)
+		}
+		manifests = append(manifests, m)
+	}
+	slices.SortFunc(manifests, func(a, b manifest) int { return a.AcceptedAt.Compare(b.AcceptedAt) })
+	for _, m := range manifests {
+		if answer := s.put(m); answer.Code >= 300 {
+			log.Printf("not restored: %s: %s", m.Path, strings.TrimSpace(answer.Body.String()))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,52 @@
+import { readFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { join } from 'node:path';
+
+/** Just enough of an API client to start a cluster: everything else uses kubectl or libs/kube. */
+export interface ApiClient {
+  /** The response's status and body; status 0 when there was no response. */
+  call(method: 'GET' | 'PATCH' | 'POST', path: string, body?: string): Promise<{ status: number; body: string }>;
+}
+
+const timeoutMs = 10_000;
+
+/** A client that authenticates with a certificate of the folder. */
+export async function createApiClient(options: {
+  port: number;
+  pkiDir: string;
+  certificate: string;
+}): Promise<ApiClient> {
+  const [ca, cert, key] = await Promise.all(
+    ['ca.crt', `${options.certificate}.crt`, `${options.certificate}.key`].map((file) =>
+      readFile(join(options.pkiDir, file)),
+    ),
+  );
+  return {
+    call: (method, path, body) =>
+      new Promise((resolve) => {
+        const headers = body === undefined ? {} : { 'content-type': 'application/apply-patch+yaml' };
+        const target = {
+          host: '127.0.0.1',
+          port: options.port,
+          method,
+          path,
+          headers,
+          ca,
+          cert,
+          key,
+          timeout: timeoutMs,
+        };
+        const call = request(target, (response) => {
+          const chunks: Buffer[] = [];
+          response.on('data', (chunk: Buffer) => chunks.push(chunk));
+          response.on('error', () => resolve({ status: 0, body: '' }));
+          response.on('end', () =>
+            resolve({ status: response.statusCode ?? 0, body: Buffer.concat(chunks).toString() }),
+          );
+        });
+        call.on('timeout', () => call.destroy());
+        call.on('error', (error) => resolve({ status: 0, body: error.message }));
+        call.end(body);
+      }),
+  };
+}

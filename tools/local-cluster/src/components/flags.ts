@@ -1,0 +1,135 @@
+/** The command lines of the control plane, for the tests' and for the node's. Every component runs in `dir`. */
+import { join } from 'node:path';
+
+/** Range of ClusterIPs; the API server itself is its first address. */
+export const serviceCidr = '10.96.0.0/16';
+
+/** ClusterIP of the API server. */
+export const apiServiceIp = '10.96.0.1';
+
+// etcd wants HOST:PORT even for a unix socket and takes it as the socket's file name in its working folder. A socket
+// needs no port and no certificates: the folder's permissions are the access control.
+const etcdClient = 'unix://client:1';
+const etcdPeer = 'unix://peer:1';
+
+// Their defaults (20 and 50 requests per second) would be the bottleneck of every load measurement.
+const clientRates = ['--kube-api-qps=1000', '--kube-api-burst=2000'];
+
+/** etcd in the working folder. Without fsync it survives any crash except the machine's. */
+export function etcdFlags(): string[] {
+  return [
+    'etcd',
+    '--name=sandlot',
+    '--data-dir=etcd',
+    `--listen-client-urls=${etcdClient}`,
+    `--advertise-client-urls=${etcdClient}`,
+    `--listen-peer-urls=${etcdPeer}`,
+    `--initial-advertise-peer-urls=${etcdPeer}`,
+    `--initial-cluster=sandlot=${etcdPeer}`,
+    '--unsafe-no-fsync',
+    '--log-level=warn',
+    '--auto-compaction-retention=10m',
+    '--quota-backend-bytes=4294967296',
+  ];
+}
+
+/** What differs between API servers. */
+export interface ApiServerFlags {
+  pkiDir: string;
+  port: number;
+  bindAddress: string;
+  audit?: { policyFile: string; logFile: string } | undefined;
+  /** Off where no controller makes service accounts: pods could not be created at all. */
+  serviceAccountAdmission: boolean;
+  extra?: readonly string[] | undefined;
+}
+
+/** kube-apiserver with client certificates and RBAC, against the etcd of the same working folder. */
+export function apiServerFlags(options: ApiServerFlags): string[] {
+  const pki = (file: string) => join(options.pkiDir, file);
+  return [
+    'kube-apiserver',
+    `--etcd-servers=${etcdClient}`,
+    `--bind-address=${options.bindAddress}`,
+    `--secure-port=${options.port}`,
+    `--tls-cert-file=${pki('apiserver.crt')}`,
+    `--tls-private-key-file=${pki('apiserver.key')}`,
+    `--client-ca-file=${pki('ca.crt')}`,
+    '--authorization-mode=Node,RBAC',
+    '--service-account-issuer=https://kubernetes.default.svc.cluster.local',
+    `--service-account-key-file=${pki('service-account.pub')}`,
+    `--service-account-signing-key-file=${pki('service-account.key')}`,
+    `--service-cluster-ip-range=${serviceCidr}`,
+    '--profiling=false',
+    '--shutdown-delay-duration=0s',
+    ...(options.serviceAccountAdmission ? [] : ['--disable-admission-plugins=ServiceAccount']),
+    ...(options.audit === undefined ? [] : auditFlags(options.audit)),
+    ...(options.extra ?? []),
+  ];
+}
+
+function auditFlags(audit: { policyFile: string; logFile: string }): string[] {
+  return [
+    `--audit-policy-file=${audit.policyFile}`,
+    `--audit-log-path=${audit.logFile}`,
+    '--audit-log-maxsize=100',
+    '--audit-log-maxbackup=2',
+  ];
+}
+
+/** One line per finished request, without bodies. */
+export const auditPolicy = JSON.stringify({
+  apiVersion: 'audit.k8s.io/v1',
+  kind: 'Policy',
+  omitStages: ['RequestReceived', 'ResponseStarted', 'Panic'],
+  rules: [{ level: 'Metadata' }],
+});
+
+/** How controller-manager and scheduler reach the API server, and where they serve health; port 0 serves nothing. */
+export interface ClientComponentFlags {
+  kubeconfig: string;
+  pkiDir: string;
+  securePort: number;
+  extra?: readonly string[] | undefined;
+}
+
+/** kube-controller-manager, alone and therefore without an election. */
+export function controllerManagerFlags(options: ClientComponentFlags): string[] {
+  return [
+    'kube-controller-manager',
+    ...clientComponentFlags(options),
+    '--use-service-account-credentials',
+    `--service-account-private-key-file=${join(options.pkiDir, 'service-account.key')}`,
+    `--root-ca-file=${join(options.pkiDir, 'ca.crt')}`,
+    ...(options.extra ?? []),
+  ];
+}
+
+/** kube-scheduler, alone and therefore without an election. */
+export function schedulerFlags(options: ClientComponentFlags): string[] {
+  return ['kube-scheduler', ...clientComponentFlags(options), ...(options.extra ?? [])];
+}
+
+function clientComponentFlags(options: ClientComponentFlags): string[] {
+  return [
+    `--kubeconfig=${options.kubeconfig}`,
+    `--authentication-kubeconfig=${options.kubeconfig}`,
+    `--authorization-kubeconfig=${options.kubeconfig}`,
+    '--leader-elect=false',
+    '--bind-address=127.0.0.1',
+    `--secure-port=${options.securePort}`,
+    ...clientRates,
+  ];
+}
+
+/** kwok over the nodes that carry its annotation; every other node is left alone. */
+export function kwokFlags(options: { kubeconfig: string; stagesFile: string }): string[] {
+  return [
+    `--kubeconfig=${options.kubeconfig}`,
+    `--config=${options.stagesFile}`,
+    '--manage-all-nodes=false',
+    '--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake',
+    '--node-lease-duration-seconds=40',
+    '--cidr=10.244.0.0/16',
+  ];
+}

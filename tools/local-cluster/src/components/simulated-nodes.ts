@@ -1,0 +1,56 @@
+import type { ApiClient } from '../api-client.ts';
+import { LocalClusterError } from '../errors.ts';
+import { waitFor } from '../process/wait.ts';
+
+// 1000 would be printed back as "1k", which some tools misread.
+const podsPerNode = '999';
+
+/** Creates the nodes kwok answers for and waits until all are Ready. Names are `simulated-1` and so on. */
+export async function createSimulatedNodes(api: ApiClient, count: number): Promise<void> {
+  const names = Array.from({ length: count }, (_, index) => `simulated-${index + 1}`);
+  for (const name of names) {
+    await apply(api, `/api/v1/nodes/${name}`, simulatedNode(name));
+    await apply(api, `/api/v1/nodes/${name}/status`, { ...simulatedNode(name), status: capacity() });
+  }
+  await waitFor(async () => (await Promise.all(names.map((name) => isReady(api, name)))).every(Boolean), {
+    what: 'simulated nodes to be Ready',
+    timeoutMs: 60_000,
+  });
+}
+
+function simulatedNode(name: string): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Node',
+    metadata: {
+      name,
+      annotations: { 'kwok.x-k8s.io/node': 'fake', 'node.alpha.kubernetes.io/ttl': '0' },
+      labels: {
+        'kubernetes.io/hostname': name,
+        'kubernetes.io/os': 'linux',
+        'kubernetes.io/arch': 'amd64',
+        'sandlot.dev/simulated': 'true',
+      },
+    },
+  };
+}
+
+function capacity(): object {
+  const amount = { cpu: '512', memory: '2Ti', 'ephemeral-storage': '16Ti', pods: podsPerNode };
+  return { capacity: amount, allocatable: amount };
+}
+
+async function apply(api: ApiClient, path: string, object: object): Promise<void> {
+  const answer = await api.call('PATCH', `${path}?fieldManager=local-cluster&force=true`, JSON.stringify(object));
+  if (answer.status >= 300 || answer.status === 0) {
+    throw new LocalClusterError(
+      'COMMAND_FAILED',
+      `creating ${path} failed with status ${answer.status}: ${answer.body}`,
+    );
+  }
+}
+
+async function isReady(api: ApiClient, name: string): Promise<boolean> {
+  const { status, body } = await api.call('GET', `/api/v1/nodes/${name}`);
+  return status === 200 && /"reason":\s*"KubeletReady"/.test(body);
+}

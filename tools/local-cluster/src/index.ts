@@ -1,0 +1,13 @@
+export { ensureBinaries } from './binaries/ensure.ts';
+export type { Binaries } from './binaries/ensure.ts';
+export type { BinaryName } from './binaries/catalog.ts';
+export { ClusterOwnedError, ComponentError, LocalClusterError, MissingToolError, NotRootError } from './errors.ts';
+export { ensurePackages } from './packages.ts';
+export type { CommandResult } from './process/exec.ts';
+export { consoleProgress, silentProgress } from './progress.ts';
+export type { Progress, ProgressStep } from './progress.ts';
+export { startControlPlane } from './test-servers/control-plane.ts';
+export type { ControlPlane, ControlPlaneOptions } from './test-servers/control-plane.ts';
+export { startNats } from './test-servers/nats.ts';
+export { startRedis } from './test-servers/redis.ts';
+export type { Server } from './test-servers/server.ts';

@@ -1,0 +1,88 @@
+import { access, chmod, rm, writeFile } from 'node:fs/promises';
+import { LocalClusterError, MissingToolError } from './errors.ts';
+import { exec } from './process/exec.ts';
+import { withLock } from './process/lock.ts';
+import type { Progress, ProgressStep } from './progress.ts';
+import { silentProgress, withStep } from './progress.ts';
+
+const installTimeoutMs = 15 * 60_000;
+const lockFile = '/run/lock/sandlot-packages.lock';
+const servicePolicy = '/usr/sbin/policy-rc.d';
+
+/** Installs the Debian packages that are missing, without starting their services. Throws MissingToolError or PACKAGES_FAILED. */
+export async function ensurePackages(
+  packages: readonly string[],
+  options: { progress?: Progress | undefined } = {},
+): Promise<void> {
+  const absent = await missingPackages(packages);
+  if (absent.length === 0) return;
+  await requireInstaller(absent);
+  await withLock(lockFile, { timeoutMs: installTimeoutMs }, async () => {
+    const stillAbsent = await missingPackages(absent);
+    if (stillAbsent.length === 0) return;
+    await withStep(options.progress ?? silentProgress, `Installing ${stillAbsent.join(', ')}`, (step) =>
+      withoutServiceStarts(() => install(stillAbsent, step)),
+    );
+  });
+}
+
+async function missingPackages(packages: readonly string[]): Promise<string[]> {
+  const { stdout, code } = await exec(['dpkg-query', '-W', '-f=${Package} ${db:Status-Abbrev}\n', ...packages]);
+  if (code === 127) return [...packages];
+  const installed = new Set(
+    stdout
+      .split('\n')
+      .filter((line) => line.includes(' ii'))
+      .map((line) => line.split(' ')[0]),
+  );
+  return packages.filter((name) => !installed.has(name));
+}
+
+async function requireInstaller(packages: readonly string[]): Promise<void> {
+  const list = packages.join(' ');
+  if ((await exec(['apt-get', '--version'])).code !== 0) {
+    throw new MissingToolError(`this machine has no apt-get: install by other means what Debian calls ${list}`);
+  }
+  if (process.getuid?.() !== 0) {
+    throw new MissingToolError(`installing packages needs root: run  sudo apt-get install ${list}`);
+  }
+}
+
+async function install(packages: readonly string[], step: ProgressStep): Promise<void> {
+  if ((await aptInstall(packages)).code === 0) return;
+  // Package lists that are absent or too old name files the mirror no longer has.
+  step.update('updating package lists');
+  await apt(['update']);
+  step.update('');
+  const { code, stdout, stderr } = await aptInstall(packages);
+  if (code === 0) return;
+  const said = `${stdout}\n${stderr}`.trim().split('\n').slice(-15).join('\n');
+  throw new LocalClusterError('PACKAGES_FAILED', `apt-get install ${packages.join(' ')} failed:\n${said}`);
+}
+
+async function aptInstall(packages: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  return apt(['install', '--yes', '--no-install-recommends', ...packages]);
+}
+
+async function apt(args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+  return exec(['apt-get', '-o', 'DPkg::Lock::Timeout=300', '-o', 'Acquire::Retries=3', '-q', ...args], {
+    timeoutMs: installTimeoutMs,
+    env: { DEBIAN_FRONTEND: 'noninteractive' },
+  });
+}
+
+/** Debian asks policy-rc.d before it starts a service; 101 forbids it. A policy the machine already has is kept. */
+async function withoutServiceStarts(work: () => Promise<void>): Promise<void> {
+  const present = await access(servicePolicy).then(
+    () => true,
+    () => false,
+  );
+  if (present) return work();
+  await writeFile(servicePolicy, '#!/bin/sh\nexit 101\n');
+  await chmod(servicePolicy, 0o755);
+  try {
+    await work();
+  } finally {
+    await rm(servicePolicy, { force: true });
+  }
+}

@@ -1,0 +1,37 @@
+import { readFile } from 'node:fs/promises';
+
+/** A process that cannot be confused with a later one of the same pid. */
+export interface ProcessIdentity {
+  pid: number;
+  /** Clock ticks after boot, field 22 of /proc/PID/stat. */
+  startTime: string;
+}
+
+/** The process that has the pid now, or undefined when there is none or only a zombie. */
+export async function identify(pid: number): Promise<ProcessIdentity | undefined> {
+  const fields = await statFields(pid);
+  if (fields === undefined || fields[0] === 'Z' || fields[0] === 'X') return undefined;
+  const startTime = fields[19];
+  return startTime === undefined ? undefined : { pid, startTime };
+}
+
+/** True while this very process runs. */
+export async function isRunning(identity: ProcessIdentity): Promise<boolean> {
+  return (await identify(identity.pid))?.startTime === identity.startTime;
+}
+
+/** Resident memory in bytes, or undefined when the process is gone. */
+export async function residentBytes(pid: number): Promise<number | undefined> {
+  const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
+  const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
+  return kibibytes === undefined ? undefined : Number(kibibytes) * 1024;
+}
+
+/** The fields after the command name, which may itself contain spaces and parentheses: index 0 is the state. */
+async function statFields(pid: number): Promise<string[] | undefined> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
+  return stat
+    ?.slice(stat.lastIndexOf(')') + 2)
+    .trim()
+    .split(' ');
+}

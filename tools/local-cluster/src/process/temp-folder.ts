@@ -1,0 +1,35 @@
+import { rmSync } from 'node:fs';
+import { mkdtemp, readdir, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { identify } from './identity.ts';
+
+const prefix = 'sandlot-test-';
+const mine = new Set<string>();
+let watching = false;
+
+/** A folder that goes away with this process; folders of test processes that were killed are removed on the way. */
+export async function createTempFolder(): Promise<string> {
+  await sweep();
+  const folder = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
+  mine.add(folder);
+  if (!watching) {
+    watching = true;
+    process.once('exit', () => mine.forEach((path) => rmSync(path, { recursive: true, force: true })));
+  }
+  return folder;
+}
+
+/** Removes a folder of `createTempFolder`. */
+export async function removeTempFolder(folder: string): Promise<void> {
+  await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+  mine.delete(folder);
+}
+
+async function sweep(): Promise<void> {
+  for (const name of await readdir(tmpdir())) {
+    const pid = new RegExp(`^${prefix}(\\d+)-`).exec(name)?.[1];
+    if (pid === undefined || (await identify(Number(pid))) !== undefined) continue;
+    await rm(join(tmpdir(), name), { recursive: true, force: true }).catch(() => undefined);
+  }
+}

@@ -1,0 +1,26 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { LocalClusterError } from '../errors.ts';
+
+/** What is waited for and for how long. */
+export interface WaitOptions {
+  /** Completes the sentence "timed out waiting for …". */
+  what: string;
+  timeoutMs: number;
+  everyMs?: number | undefined;
+}
+
+/** Polls until `check` gives something other than undefined or false. Throws LocalClusterError TIMEOUT. */
+export async function waitFor<T>(check: () => Promise<T | undefined | false>, options: WaitOptions): Promise<T> {
+  const deadline = performance.now() + options.timeoutMs;
+  for (;;) {
+    const value = await check();
+    if (value !== undefined && value !== false) return value;
+    if (performance.now() > deadline) {
+      throw new LocalClusterError(
+        'TIMEOUT',
+        `timed out after ${options.timeoutMs / 1000} s waiting for ${options.what}`,
+      );
+    }
+    await delay(options.everyMs ?? 50);
+  }
+}

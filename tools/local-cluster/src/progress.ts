@@ -1,0 +1,92 @@
+/** One running step. Exactly one of `done` and `fail` ends it. */
+export interface ProgressStep {
+  /** What is happening now; replaces the previous text. */
+  update(text: string): void;
+  done(text?: string): void;
+  fail(text?: string): void;
+}
+
+/** Where long operations report; the caller decides how it looks. */
+export interface Progress {
+  step(name: string): ProgressStep;
+}
+
+/** Runs `work` as one step that ends with it, whichever way it ends. */
+export async function withStep<T>(
+  progress: Progress,
+  name: string,
+  work: (step: ProgressStep) => Promise<T>,
+): Promise<T> {
+  const step = progress.step(name);
+  try {
+    const result = await work(step);
+    step.done();
+    return result;
+  } catch (error) {
+    step.fail();
+    throw error;
+  }
+}
+
+const silentStep: ProgressStep = { update: () => undefined, done: () => undefined, fail: () => undefined };
+
+/** Reports nothing: for tests. */
+export const silentProgress: Progress = { step: () => silentStep };
+
+const heartbeatMs = 10_000;
+const repaintMs = 1_000;
+
+/**
+ * Plain text on a stream. A terminal gets one line per step, rewritten every second; anything else gets a line at the
+ * start, a line every 10 s while the step runs, and a line with the seconds it took.
+ */
+export function consoleProgress(stream: NodeJS.WriteStream = process.stderr): Progress {
+  return { step: (name) => (stream.isTTY ? terminalStep(stream, name) : lineStep(stream, name)) };
+}
+
+function terminalStep(stream: NodeJS.WriteStream, name: string): ProgressStep {
+  const elapsed = stopwatch();
+  let detail = '';
+  const line = (mark: string) => `${mark} ${name} ${elapsed()}${detail === '' ? '' : `  ${detail}`}`;
+  const paint = () => stream.write(`\r\x1b[2K${line('…').slice(0, Math.max(20, stream.columns - 1))}`);
+  const timer = setInterval(paint, repaintMs);
+  paint();
+  const end = (mark: string, text: string | undefined) => {
+    clearInterval(timer);
+    detail = text ?? '';
+    stream.write(`\r\x1b[2K${line(mark)}\n`);
+  };
+  return {
+    update: (text) => {
+      detail = text;
+      paint();
+    },
+    done: (text) => end('✓', text),
+    fail: (text) => end('✗', text),
+  };
+}
+
+function lineStep(stream: NodeJS.WriteStream, name: string): ProgressStep {
+  const elapsed = stopwatch();
+  let detail = '';
+  const suffix = () => (detail === '' ? '' : `: ${detail}`);
+  stream.write(`${name} …\n`);
+  const timer = setInterval(() => stream.write(`${name} … ${elapsed()}${suffix()}\n`), heartbeatMs);
+  const end = (verdict: string, text: string | undefined) => {
+    clearInterval(timer);
+    detail = text ?? '';
+    stream.write(`${name} ${verdict} after ${elapsed()}${suffix()}\n`);
+  };
+  return {
+    update: (text) => {
+      detail = text;
+    },
+    done: (text) => end('done', text),
+    fail: (text) => end('failed', text),
+  };
+}
+
+function stopwatch(): () => string {
+  const startedAt = performance.now();
+  return () => `${((performance.now() - startedAt) / 1000).toFixed(1)} s`;
+}

@@ -1,0 +1,103 @@
+import { join } from 'node:path';
+import { ensureBinaries } from '../binaries/ensure.ts';
+import type { GuardedProcess } from '../process/guarded.ts';
+import { startGuarded } from '../process/guarded.ts';
+import { freePort } from '../process/ports.ts';
+import { createTempFolder, removeTempFolder } from '../process/temp-folder.ts';
+import { waitFor } from '../process/wait.ts';
+
+/** A server of one test: its own port and folder. */
+export interface Server extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  /** SIGKILL; `restart` brings it back. */
+  kill(): Promise<void>;
+  /** Kills it when it runs and starts it again: same port, same data. */
+  restart(): Promise<void>;
+  /** Kills it and removes its data. */
+  stop(): Promise<void>;
+}
+
+/** How a kind of server is started and recognised. */
+export interface ServerKind {
+  name: string;
+  url(port: number): string;
+  /** Writes configuration into the folder and returns the command line. */
+  prepare(place: { port: number; folder: string }): Promise<readonly string[]>;
+  isReady(port: number): Promise<boolean>;
+}
+
+const startAttempts = 3;
+const readyTimeoutMs = 30_000;
+
+/** Starts a server on a free port, another one when the port is taken meanwhile, and waits until it is ready. */
+export async function startServer(kind: ServerKind): Promise<Server> {
+  const bin = await ensureBinaries(['guard']);
+  for (let attempt = 1; ; attempt += 1) {
+    const folder = await createTempFolder();
+    const port = await freePort();
+    const argv = await kind.prepare({ port, folder });
+    const server = new RunningServer({ kind, argv, folder, port, guard: bin('guard') });
+    try {
+      await server.restart();
+      return server;
+    } catch (error) {
+      await server.stop();
+      if (attempt === startAttempts) throw error;
+    }
+  }
+}
+
+interface Setup {
+  kind: ServerKind;
+  argv: readonly string[];
+  folder: string;
+  port: number;
+  guard: string;
+}
+
+class RunningServer implements Server {
+  readonly url: string;
+  readonly port: number;
+  readonly #setup: Setup;
+  #process: GuardedProcess | undefined;
+
+  constructor(setup: Setup) {
+    this.#setup = setup;
+    this.port = setup.port;
+    this.url = setup.kind.url(setup.port);
+  }
+
+  async kill(): Promise<void> {
+    await this.#process?.kill();
+  }
+
+  async restart(): Promise<void> {
+    await this.kill();
+    const { kind, argv, folder, guard, port } = this.#setup;
+    const running = await startGuarded({
+      guard,
+      name: kind.name,
+      argv,
+      cwd: folder,
+      logFile: join(folder, `${kind.name}.log`),
+    });
+    this.#process = running;
+    await waitFor(
+      async () => {
+        await running.assertRunning();
+        return kind.isReady(port);
+      },
+      { what: `${kind.name} on port ${port}`, timeoutMs: readyTimeoutMs, everyMs: 20 },
+    );
+  }
+
+  async stop(): Promise<void> {
+    await this.kill();
+    await removeTempFolder(this.#setup.folder);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.stop();
+  }
+}
