@@ -1,0 +1,259 @@
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import type { NatsConnection } from '@nats-io/transport-node';
+import type { Server } from '@sandlot/local-cluster';
+import { startNats } from '@sandlot/local-cluster';
+import type { Logger } from '@sandlot/std';
+import { silentLogger } from '@sandlot/std';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
+import type { Bus, BusOptions, OutgoingEvent } from './index.ts';
+import { connectBus, declareStreams, eventId, nullBus } from './index.ts';
+import { noMetrics } from './bus.ts';
+import { memoryBus } from './testing.ts';
+
+const STREAM = 'SANDLOT_EVENTS';
+const PATIENCE = { timeout: 30_000, interval: 50 };
+
+function bound(marker: number | string, namespace = 'team-a'): OutgoingEvent<'claim.bound'> {
+  return {
+    type: 'claim.bound',
+    id: eventId({ uid: 'u-1', type: 'claim.bound', marker }),
+    timeMs: 0,
+    data: { namespace, name: 'job', uid: 'u-1', sandbox: { name: 's', uid: 'u-2' }, launchType: 'warm' },
+  };
+}
+
+function recordingLog(lines: string[]): Logger {
+  const at = (level: string) => (_fields: object, message: string) => void lines.push(`${level}: ${message}`);
+  const log: Logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error'), child: () => log };
+  return log;
+}
+
+const open: { close(): Promise<void> }[] = [];
+
+async function openBus(options: Partial<BusOptions> & { url: string }): Promise<Bus> {
+  const bus = await connectBus({ service: 'test', log: silentLogger, ackTimeoutMs: 1_000, ...options });
+  open.push(bus);
+  return bus;
+}
+
+async function openClient(url: string): Promise<NatsConnection> {
+  const client = await connect({ servers: url });
+  open.push(client);
+  return client;
+}
+
+/** Message ids in the stream, in order. */
+async function idsInStream(url: string): Promise<string[]> {
+  const client = await openClient(url);
+  const manager = await jetstreamManager(client);
+  const { state } = await manager.streams.info(STREAM);
+  if (state.messages === 0) return [];
+  const consumer = await jetstream(client).consumers.get(STREAM);
+  const messages = await consumer.fetch({ max_messages: state.messages, expires: 5_000 });
+  const ids: string[] = [];
+  for await (const message of messages) ids.push(message.headers?.get('Nats-Msg-Id') ?? '');
+  return ids;
+}
+
+afterEach(async () => {
+  await Promise.all(open.splice(0).map((one) => one.close()));
+});
+
+describe.each(['memory', 'NATS'] as const)('a bus over %s', (kind) => {
+  let server: Server | undefined;
+  let bus: Bus;
+
+  beforeAll(async () => {
+    if (kind === 'NATS') server = await startNats();
+  });
+  afterAll(() => server?.stop());
+  beforeEach(async () => {
+    bus = server === undefined ? memoryBus() : await openBus({ url: server.url });
+    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+  });
+
+  it('gives hints to subscribers of the type, from every namespace, with the data that was published', async () => {
+    const seen: unknown[] = [];
+    bus.onHint('claim.bound', (event) => seen.push([event.id, event.data]));
+    bus.onHint('claim.failed', (event) => seen.push(event));
+    const events = [bound(`${kind}-1`, 'team-a'), bound(`${kind}-2`, 'team.b')];
+    events.forEach((event) => bus.publish(event));
+    await vi.waitFor(() => expect(seen).toEqual(events.map((event) => [event.id, event.data])), PATIENCE);
+  });
+
+  it('gives no hints to a subscriber that is disposed of', async () => {
+    const seen: string[] = [];
+    const first = bus.onHint('claim.bound', () => seen.push('disposed'));
+    bus.onHint('claim.bound', () => seen.push('kept'));
+    first[Symbol.dispose]();
+    bus.publish(bound(`${kind}-3`));
+    await vi.waitFor(() => expect(seen).toEqual(['kept']), PATIENCE);
+  });
+});
+
+describe('a bus without a server', () => {
+  it('does nothing and says that it is not connected', async () => {
+    const bus = nullBus();
+    bus.publish(bound(1));
+    bus.onHint('claim.bound', () => undefined)[Symbol.dispose]();
+    await Promise.all([bus.flush(), bus.ensureStreams(), bus.close()]);
+    expect(bus.connected()).toBe(false);
+  });
+});
+
+describe('connectBus', () => {
+  let server: Server;
+
+  beforeEach(async () => {
+    server = await startNats();
+  });
+  afterEach(() => server.stop());
+
+  it('delivers once what was published while NATS was away', async () => {
+    await server.kill();
+    const bus = await openBus({ url: server.url });
+    bus.publish(bound(1));
+    bus.publish(bound(2));
+    expect(bus.connected()).toBe(false);
+    await server.restart();
+    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+    await bus.flush();
+    bus.publish(bound(1));
+    await bus.flush();
+    expect(await idsInStream(server.url)).toEqual([bound(1).id, bound(2).id]);
+  });
+
+  it('creates the stream again when somebody deletes it, without a reconnect', async () => {
+    const bus = await openBus({ url: server.url });
+    bus.publish(bound(1));
+    await bus.flush();
+    const manager = await jetstreamManager(await openClient(server.url));
+    await manager.streams.delete(STREAM);
+    bus.publish(bound(2));
+    await bus.flush();
+    expect(await idsInStream(server.url)).toEqual([bound(2).id]);
+  });
+
+  it('corrects a stream that was changed', async () => {
+    const bus = await openBus({ url: server.url });
+    bus.publish(bound(1));
+    await bus.flush();
+    const manager = await jetstreamManager(await openClient(server.url));
+    await manager.streams.update(STREAM, { max_age: 60e9, subjects: ['sandlot.*.claim.>'], duplicate_window: 1e9 });
+    await bus.ensureStreams();
+    const { config } = await manager.streams.info(STREAM);
+    expect(config).toMatchObject(declareStreams()[0] ?? {});
+  });
+
+  it('loses nothing and drains its buffer when NATS is killed in the middle of publishing', async () => {
+    const acked: string[] = [];
+    const metrics = {
+      ...noMetrics,
+      published: (type: string, outcome: string) => void acked.push(`${type} ${outcome}`),
+    };
+    const bus = await openBus({ url: server.url, maxInFlight: 64, metrics });
+    const events = Array.from({ length: 3_000 }, (_, index) => bound(index));
+    events.slice(0, 1_500).forEach((event) => bus.publish(event));
+    await vi.waitFor(() => expect(acked.length).toBeGreaterThan(200), PATIENCE);
+    await server.kill();
+    expect(acked.length).toBeLessThan(1_500);
+    events.slice(1_500).forEach((event) => bus.publish(event));
+    await server.restart();
+    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+    await bus.flush();
+    expect(acked.filter((line) => line === 'claim.bound acked')).toHaveLength(3_000);
+    expect(acked).not.toContain('claim.bound dropped');
+    const ids = await idsInStream(server.url);
+    expect(new Set(ids)).toEqual(new Set(events.map((event) => event.id)));
+    expect(ids).toHaveLength(3_000);
+  });
+
+  it('hears hints again after NATS was killed', async () => {
+    const bus = await openBus({ url: server.url });
+    const seen: string[] = [];
+    bus.onHint('claim.bound', (event) => seen.push(event.id));
+    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+    await server.kill();
+    await vi.waitFor(() => expect(bus.connected()).toBe(false), PATIENCE);
+    await server.restart();
+    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+    bus.publish(bound('after'));
+    await vi.waitFor(() => expect(seen).toContain(bound('after').id), PATIENCE);
+  });
+
+  it('survives a handler that throws and a message that is no event', async () => {
+    const outcomes: string[] = [];
+    const lines: string[] = [];
+    const metrics = { ...noMetrics, hint: (_type: string, outcome: string) => void outcomes.push(outcome) };
+    const bus = await openBus({ url: server.url, metrics, log: recordingLog(lines) });
+    bus.onHint('claim.bound', () => {
+      throw new Error('broken');
+    });
+    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+    const client = await openClient(server.url);
+    client.publish('sandlot.a.claim.bound', 'no event');
+    await client.flush();
+    bus.publish(bound(1));
+    await vi.waitFor(() => expect(outcomes).toEqual(['invalid', 'failed']), PATIENCE);
+    expect(lines).toContain('error: hint handler threw');
+    expect(bus.connected()).toBe(true);
+  });
+
+  it('drops an event that no server would ever take, and goes on with the next', async () => {
+    const outcomes: string[] = [];
+    const metrics = { ...noMetrics, published: (_type: string, outcome: string) => void outcomes.push(outcome) };
+    const bus = await openBus({ url: server.url, metrics });
+    const tooLarge = { ...bound(1), data: { ...bound(1).data, pool: 'x'.repeat(2 * 1024 * 1024) } };
+    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+    bus.publish(tooLarge);
+    bus.publish(bound(2));
+    await bus.flush();
+    expect(outcomes.toSorted()).toEqual(['acked', 'dropped']);
+  });
+});
+
+describe('connectBus to a server with other settings', () => {
+  it('says once that the credentials are refused, keeps trying, and never throws', async () => {
+    await using server = await startNats({ user: 'sandlot', password: 'right' });
+    const lines: string[] = [];
+    const bus = await openBus({
+      url: server.url,
+      user: 'sandlot',
+      password: 'wrong',
+      log: recordingLog(lines),
+      random: () => 0,
+    });
+    bus.publish(bound(1));
+    await vi.waitFor(() => expect(lines).toContain('error: NATS refused the credentials; trying again'), PATIENCE);
+    await bus.ensureStreams();
+    await server.restart();
+    await bus.close();
+    expect(lines.filter((line) => line.startsWith('error: '))).toHaveLength(1);
+    expect(lines).toContain('warn: closed with events that were not published');
+    expect(bus.connected()).toBe(false);
+  });
+
+  it('publishes with the right credentials', async () => {
+    await using server = await startNats({ user: 'sandlot', password: 'right' });
+    const bus = await openBus({ url: server.url, user: 'sandlot', password: 'right' });
+    let acked = 0;
+    const hint = bus.onHint('claim.bound', () => (acked += 1));
+    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+    bus.publish(bound(1));
+    await bus.flush();
+    await vi.waitFor(() => expect(acked).toBe(1), PATIENCE);
+    hint[Symbol.dispose]();
+    await bus.close();
+  });
+
+  it('passes hints on even when the server has no JetStream', async () => {
+    await using server = await startNats({ jetstream: false });
+    const bus = await openBus({ url: server.url });
+    const seen = new Set<string>();
+    bus.onHint('claim.bound', (event) => seen.add(event.id));
+    bus.publish(bound(1));
+    await vi.waitFor(() => expect([...seen]).toEqual([bound(1).id]), PATIENCE);
+    await bus.close();
+  });
+});

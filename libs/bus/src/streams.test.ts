@@ -1,0 +1,58 @@
+import { describe, expect, it } from 'vitest';
+import { eventTypes } from './catalogue.ts';
+import { decideStream, declareStreams } from './streams.ts';
+import type { StreamDeclaration } from './streams.ts';
+import { subjectFor } from './subjects.ts';
+
+const [declared] = declareStreams({ replicas: 3, maxBytes: 1_000, maxAgeMs: 60_000 }) as [StreamDeclaration];
+
+describe('declareStreams', () => {
+  it('keeps events for seven days in files, drops the oldest, and dedupes for two minutes', () => {
+    expect(declareStreams()).toEqual([
+      expect.objectContaining({
+        name: 'SANDLOT_EVENTS',
+        storage: 'file',
+        retention: 'limits',
+        discard: 'old',
+        num_replicas: 1,
+        max_age: 7 * 24 * 3_600 * 1e9,
+        duplicate_window: 120 * 1e9,
+      }),
+    ]);
+  });
+
+  it('takes every event of the catalogue into exactly one stream', () => {
+    const patterns = declareStreams().flatMap((stream) => stream.subjects);
+    const regexes = patterns.map((p) => new RegExp(`^${p.replace('>', '.+').replaceAll('.*.', '\\.[^.]+\\.')}$`));
+    for (const type of eventTypes) {
+      expect(regexes.filter((regex) => regex.test(subjectFor(type, 'team-a')))).toHaveLength(1);
+    }
+  });
+});
+
+describe('decideStream', () => {
+  it.each([
+    ['creates a stream that is missing', undefined, { kind: 'create' }],
+    ['keeps one that is as declared', declared, { kind: 'keep' }],
+    [
+      'does not care about the order of subjects',
+      { ...declared, subjects: [...declared.subjects].reverse() },
+      { kind: 'keep' },
+    ],
+    ['corrects a limit', { ...declared, max_age: 1 }, { kind: 'update', fields: ['max_age'] }],
+    ['corrects replicas', { ...declared, num_replicas: 1 }, { kind: 'update', fields: ['num_replicas'] }],
+    ['corrects subjects', { ...declared, subjects: ['sandlot.>'] }, { kind: 'update', fields: ['subjects'] }],
+    [
+      'leaves memory storage to a person',
+      { ...declared, storage: 'memory' },
+      { kind: 'conflict', fields: ['storage'] },
+    ],
+    [
+      'changes nothing when any field cannot be changed',
+      { ...declared, retention: 'workqueue', max_age: 1 },
+      { kind: 'conflict', fields: ['retention'] },
+    ],
+  ])('%s', (_name, actual, step) => {
+    expect(decideStream(declared, actual as StreamDeclaration | undefined)).toEqual(step);
+  });
+});

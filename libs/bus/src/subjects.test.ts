@@ -1,0 +1,60 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { eventTypes } from './catalogue.ts';
+import { escapeToken, parseSubject, subjectFor, subjectInAllNamespaces } from './subjects.ts';
+
+const anyType = fc.constantFrom(...eventTypes);
+const anyName = fc.string({ unit: 'grapheme', maxLength: 40 }).filter((name) => name.isWellFormed());
+
+describe('subjectFor', () => {
+  it.each([
+    ['team-a', 'claim.bound', 'sandlot.team-a.claim.bound'],
+    ['default', 'sandbox.wake.requested', 'sandlot.default.sandbox.wake.requested'],
+    ['a.b', 'pool.ready', 'sandlot.a%2Eb.pool.ready'],
+    ['*', 'pool.ready', 'sandlot.%2A.pool.ready'],
+    ['>', 'pool.ready', 'sandlot.%3E.pool.ready'],
+    ['a b', 'pool.ready', 'sandlot.a%20b.pool.ready'],
+    ['', 'pool.ready', 'sandlot.%.pool.ready'],
+  ] as const)('puts namespace %j and %s into %s', (namespace, type, subject) => {
+    expect(subjectFor(type, namespace)).toBe(subject);
+  });
+
+  it('is undone by parseSubject for every namespace and type', () => {
+    fc.assert(
+      fc.property(anyType, anyName, (type, namespace) => {
+        expect(parseSubject(subjectFor(type, namespace))).toEqual({ namespace, type });
+      }),
+    );
+  });
+
+  it('never lets a namespace add a token, a wildcard or a blank', () => {
+    fc.assert(
+      fc.property(anyName, (namespace) => {
+        expect(escapeToken(namespace)).toMatch(/^[A-Za-z0-9_%-]+$/);
+      }),
+    );
+  });
+
+  it('takes a lone surrogate without throwing', () => {
+    expect(subjectFor('pool.ready', '\ud800')).toBe('sandlot.%EF%BF%BD.pool.ready');
+  });
+});
+
+describe('parseSubject', () => {
+  it.each([
+    'sandlot',
+    'sandlot.a',
+    'sandlot.a.claim',
+    'other.a.claim.bound',
+    'sandlot.a.claim.bound.x',
+    'sandlot.%E0.pool.ready',
+  ])('refuses %s', (subject) => {
+    expect(parseSubject(subject)).toBeUndefined();
+  });
+});
+
+describe('subjectInAllNamespaces', () => {
+  it('has one wildcard, for the namespace', () => {
+    expect(subjectInAllNamespaces('claim.bound')).toBe('sandlot.*.claim.bound');
+  });
+});

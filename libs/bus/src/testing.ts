@@ -1,0 +1,53 @@
+import type { Bus } from './bus.ts';
+import type { EventType } from './catalogue.ts';
+import type { CloudEvent, OutgoingEvent } from './cloudevent.ts';
+import { parseCloudEvent, toCloudEvent } from './cloudevent.ts';
+
+/** A bus inside the process, for tests of who publishes what and who reacts to which hint. */
+export interface MemoryBus extends Bus {
+  /** Every event once, in the order of publishing; the same id twice is one event. */
+  readonly published: readonly OutgoingEvent[];
+  /** Types of the published events. */
+  readonly types: readonly EventType[];
+}
+
+interface Listener {
+  readonly type: EventType;
+  deliver(json: string): void;
+}
+
+/** Events reach hint handlers in a later turn, as JSON that went through the same parser as on the wire. */
+export function memoryBus(): MemoryBus {
+  const published = new Map<string, OutgoingEvent>();
+  const listeners = new Set<Listener>();
+  const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  return {
+    get published() {
+      return [...published.values()];
+    },
+    get types() {
+      return [...published.values()].map((event) => event.type);
+    },
+    publish<T extends EventType>(event: OutgoingEvent<T>): void {
+      if (published.has(event.id)) return;
+      published.set(event.id, event);
+      const json = JSON.stringify(toCloudEvent(event));
+      setImmediate(() => {
+        for (const listener of listeners) if (listener.type === event.type) listener.deliver(json);
+      });
+    },
+    onHint<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void): Disposable {
+      const deliver = (json: string): void => {
+        const event = parseCloudEvent(type, json);
+        if (event !== undefined) handler(event);
+      };
+      const listener: Listener = { type, deliver };
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => listeners.delete(listener) };
+    },
+    connected: () => true,
+    ensureStreams: settled,
+    flush: settled,
+    close: settled,
+  };
+}
