@@ -8,23 +8,25 @@ export const snapshotFile: string = join(import.meta.dirname, 'openapi/kubernete
 /** The documents of the API server that describe what a CRD embeds. */
 export const documentPaths: readonly string[] = ['/openapi/v3/api/v1', '/openapi/v3/apis/networking.k8s.io/v1'];
 
-/**
- * Reduces OpenAPI documents to the schemas reachable from the embedded ones, in a fixed order, so that two snapshots of
- * one Kubernetes version are equal byte for byte.
- */
-export function takeSnapshot(documents: readonly unknown[]): Snapshot {
+/** What an API server answered: its `gitVersion` and the documents of {@link documentPaths}. */
+export interface ServerAnswers {
+  readonly version: string;
+  readonly documents: readonly unknown[];
+}
+
+/** Reduces OpenAPI documents to the schemas reachable from the embedded ones. */
+export function takeSnapshot({ version, documents }: ServerAnswers): Snapshot {
   const parsed = documents.map((document) => openApiDocument.parse(document));
   const all: Definitions = Object.fromEntries(
     parsed.flatMap((document) => Object.entries(document.components.schemas)),
   );
   const kept = reachable(all).filter((name) => name !== names.objectMeta);
-  const version = parsed[0]?.info.version ?? '';
   return { kubernetes: version, schemas: Object.fromEntries(kept.map((name) => [name, all[name] ?? {}])) };
 }
 
-/** Text of the committed file: indented, members sorted, one final newline. */
+/** Text of the committed file: members sorted, so that two snapshots of one Kubernetes version differ in nothing. */
 export function formatSnapshot(snapshot: Snapshot): string {
-  return `${JSON.stringify(sortMembers(snapshot), null, 1)}\n`;
+  return `${JSON.stringify(sortMembers(snapshot), null, 2)}\n`;
 }
 
 /** The inverse of {@link formatSnapshot}; throws when the file is not a snapshot. */
