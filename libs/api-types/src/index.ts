@@ -63,3 +63,13 @@ export type {
 } from './objects.ts';
 export { parseSandbox, parseSandboxClaim, parseSandboxTemplate, parseSandboxWarmPool } from './parse.ts';
 export { nameHash } from '@sandlot/std';
+export { blueprintHash, sameBlueprint } from './blueprint.ts';
+export type { Blueprint } from './blueprint.ts';
+export { sameQuantity } from './quantity.ts';
+export { mergePatchOf, pruneEmpty } from './status.ts';
+export { injectEnv, runtimeEnvRefusal } from './env-policy.ts';
+export type { EnvOutcome, EnvRequest, RuntimeEnvRequest } from './env-policy.ts';
+export { DEFAULT_LABEL_DOMAINS, mergedPodMetadata, metadataRefusal } from './metadata-policy.ts';
+export type { MetadataRequest } from './metadata-policy.ts';
+export { mergeVolumeClaimTemplates } from './volume-policy.ts';
+export type { VolumeOutcome, VolumeRequest } from './volume-policy.ts';

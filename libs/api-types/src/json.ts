@@ -1,0 +1,26 @@
+import type { JsonValue } from '@sandlot/kube';
+
+/** A JSON object of unknown members. */
+export type Members = Record<string, unknown>;
+
+/** Whether a value is an object with members: not an array, not null. */
+export function isMembers(value: unknown): value is Members {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** Absent in the eyes of Go's `omitempty` for strings, lists, maps and pointers; numbers and booleans are values. */
+export function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return isMembers(value) && Object.keys(value).length === 0;
+}
+
+/** A copy with nothing but JSON in it; null and undefined members of objects are left out. */
+export function jsonOf(value: unknown): JsonValue | undefined {
+  if (Array.isArray(value)) return value.map((entry) => jsonOf(entry) ?? null);
+  if (isMembers(value)) {
+    const members = Object.entries(value).map(([name, member]) => [name, jsonOf(member)] as const);
+    return Object.fromEntries(members.filter(([, member]) => member !== undefined && member !== null));
+  }
+  return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? value : undefined;
+}

@@ -1,0 +1,51 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { JsonObject, JsonValue } from '@sandlot/kube';
+import { isEmpty, isMembers, jsonOf } from './json.ts';
+import type { Members } from './json.ts';
+
+/**
+ * A status without its empty members (`""`, `0`, `false`, `[]`, `{}`, null, undefined), as Go writes one. Entries of
+ * lists are left whole. Members of the status named in `keep` stay, if they have a value at all.
+ */
+export function pruneEmpty<T extends object>(status: T, keep: readonly (keyof T & string)[] = []): JsonObject {
+  const kept: Record<string, JsonValue> = {};
+  const always: readonly string[] = keep;
+  for (const [name, member] of Object.entries(status)) {
+    const value = isMembers(member) ? pruneEmpty(member) : jsonOf(member);
+    if (value !== undefined && (always.includes(name) || !isZero(value))) kept[name] = value;
+  }
+  return kept;
+}
+
+function isZero(value: unknown): boolean {
+  return value === 0 || value === false || isEmpty(value);
+}
+
+/**
+ * The merge patch (RFC 7386) that turns `before` into `after`, or undefined when nothing is to be written. Absent and
+ * empty are the same on both sides, so an empty list never causes a patch. Lists are replaced whole.
+ */
+export function mergePatchOf(before: object | undefined, after: object): JsonObject | undefined {
+  const patch = difference({ ...before }, { ...after });
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+function difference(before: Members, after: Members): JsonObject {
+  const patch: Record<string, JsonValue> = {};
+  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
+    const change = changeOf(before[name], after[name]);
+    if (change !== undefined) patch[name] = change;
+  }
+  return patch;
+}
+
+/** What a merge patch says about one member; undefined when it need not be named. */
+function changeOf(before: unknown, after: unknown): JsonValue | undefined {
+  if (isEmpty(after)) return isEmpty(before) ? undefined : null;
+  if (isMembers(before) && isMembers(after)) {
+    const inner = difference(before, after);
+    return Object.keys(inner).length === 0 ? undefined : inner;
+  }
+  const next = jsonOf(after);
+  return isDeepStrictEqual(jsonOf(before), next) ? undefined : next;
+}
