@@ -8,3 +8,4 @@ export { silentLogger } from './log.ts';
 export type { Logger } from './log.ts';
 export { systemRandom } from './random.ts';
 export type { Random } from './random.ts';
+export { createStamp } from './stamp.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { backoffMs, nameHash, parseDurationMs, systemClock } from './index.ts';
+import { backoffMs, createStamp, nameHash, parseDurationMs, systemClock } from './index.ts';
 import { FakeClock } from './testing.ts';
 
 describe('runtime', () => {
@@ -92,5 +92,15 @@ describe('systemClock', () => {
   it('does not sleep when the signal has already aborted', async () => {
     await systemClock.sleep(60_000, AbortSignal.abort());
     expect(systemClock.monotonic()).toBeGreaterThan(0);
+  });
+});
+
+describe('createStamp', () => {
+  it('prints nine fractional digits that follow the monotonic clock and are never all zero', async () => {
+    const clock = new FakeClock(Date.UTC(2026, 0, 2, 3, 4, 5));
+    const stamp = createStamp(clock);
+    expect(stamp()).toBe('2026-01-02T03:04:05.000000001Z');
+    await clock.advance(1_234.5678);
+    expect(stamp()).toBe('2026-01-02T03:04:06.234567800Z');
   });
 });

@@ -8,6 +8,7 @@ const member = (key: string, over: Partial<Candidate> = {}): Candidate => ({
   poolUid: 'pool-a',
   node: 'n1',
   ready: true,
+  addressed: true,
   current: true,
   ...over,
 });
@@ -71,6 +72,26 @@ describe('picking', () => {
     stock.pick(['pool-a']);
     stock.observe('a', undefined);
     stock.release('a');
+    expect(stock.pick(['pool-a'])).toBeUndefined();
+  });
+});
+
+describe('members without an address', () => {
+  it('are counted per pool and never offered', () => {
+    const stock = stockOf(member('a', { addressed: false }), member('b', { addressed: false, poolUid: 'pool-b' }));
+    expect([stock.warming('pool-a'), stock.warming('pool-b'), stock.pick(['pool-a', 'pool-b'])]).toEqual([
+      1,
+      1,
+      undefined,
+    ]);
+    stock.observe('a', member('a'));
+    stock.observe('b', undefined);
+    expect([stock.warming('pool-a'), stock.warming('pool-b'), stock.pick(['pool-a'])?.key]).toEqual([0, 0, 'a']);
+  });
+
+  it('are withdrawn when they lose their address again', () => {
+    const stock = stockOf(member('a'));
+    stock.observe('a', member('a', { addressed: false }));
     expect(stock.pick(['pool-a'])).toBeUndefined();
   });
 });

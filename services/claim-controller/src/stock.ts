@@ -11,6 +11,8 @@ export interface Candidate {
   /** Node of its pod; empty while unknown. */
   readonly node: string;
   readonly ready: boolean;
+  /** Has an address: until then it is counted, not offered. */
+  readonly addressed: boolean;
   /** Built from the template as it is now. */
   readonly current: boolean;
 }
@@ -84,10 +86,14 @@ export class Stock {
   readonly #pools = new Map<string, PoolStock>();
   readonly #candidates = new Map<string, Candidate>();
   readonly #reserved = new Map<string, Candidate>();
+  /** Members without an address, by key, and how many each pool has. */
+  readonly #warming = new Map<string, string>();
+  readonly #warmingCount = new Map<string, number>();
 
   /** Called for every change of a Sandbox; undefined when it is gone or is no candidate (any longer). */
   observe(key: string, candidate: Candidate | undefined): void {
-    if (candidate === undefined) {
+    this.#countWarming(key, candidate?.addressed === false ? candidate.poolUid : undefined);
+    if (candidate?.addressed !== true) {
       this.#reserved.delete(key);
       this.#take(key);
       return;
@@ -122,6 +128,29 @@ export class Stock {
   /** Candidates that could be picked now. */
   available(poolUid: string): number {
     return this.#pools.get(poolUid)?.size ?? 0;
+  }
+
+  /** Members that exist but have no address yet. */
+  warming(poolUid: string): number {
+    return this.#warmingCount.get(poolUid) ?? 0;
+  }
+
+  #countWarming(key: string, poolUid: string | undefined): void {
+    const before = this.#warming.get(key);
+    if (before === poolUid) return;
+    if (before !== undefined) this.#addWarming(before, -1);
+    if (poolUid === undefined) {
+      this.#warming.delete(key);
+      return;
+    }
+    this.#warming.set(key, poolUid);
+    this.#addWarming(poolUid, 1);
+  }
+
+  #addWarming(poolUid: string, change: number): void {
+    const count = this.warming(poolUid) + change;
+    if (count === 0) this.#warmingCount.delete(poolUid);
+    else this.#warmingCount.set(poolUid, count);
   }
 
   #best(poolUids: readonly string[]): Candidate | undefined {

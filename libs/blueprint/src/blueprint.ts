@@ -1,0 +1,46 @@
+import { blueprintHash, sameBlueprint } from '@sandlot/api-types';
+import type { Blueprint, Sandbox, SandboxSpec, SandboxTemplate } from '@sandlot/api-types';
+import type { PodDefaults } from './defaults.ts';
+import { podSpecOf } from './defaults.ts';
+
+/** Lifecycle defaults of a template: copied when a claim takes a sandbox, never run by unclaimed members. */
+const LIFECYCLE_FIELDS = [
+  'ttlSeconds',
+  'ttlSecondsAfterFinished',
+  'idle',
+  'autoResume',
+  'podFailurePolicy',
+  'persistentVolumeClaimRetentionPolicy',
+  'startup',
+] as const;
+
+export type LifecycleDefaults = Partial<Pick<SandboxSpec, (typeof LIFECYCLE_FIELDS)[number]>>;
+
+/** The template's blueprint with the installation's pod defaults applied; metadata as the template has it. */
+export function blueprintOf(template: SandboxTemplate, defaults: PodDefaults): Blueprint {
+  const { podTemplate, volumeClaimTemplates, service, runtime } = template.spec;
+  return {
+    podTemplate: { ...podTemplate, spec: podSpecOf(template, defaults) },
+    ...(volumeClaimTemplates === undefined ? {} : { volumeClaimTemplates }),
+    ...(service === undefined ? {} : { service }),
+    ...(runtime === undefined ? {} : { runtime }),
+  };
+}
+
+/** Hash that members carry: equal means current, different means compare (API contract, staleness). */
+export function blueprintHashOf(template: SandboxTemplate, defaults: PodDefaults): string {
+  return blueprintHash(blueprintOf(template, defaults));
+}
+
+export function lifecycleDefaultsOf(template: SandboxTemplate): LifecycleDefaults {
+  const present = LIFECYCLE_FIELDS.filter((field) => template.spec[field] !== undefined);
+  return Object.fromEntries(present.map((field) => [field, template.spec[field]]));
+}
+
+/**
+ * Whether two blueprints make the same sandbox: pod spec, volume claim templates by position, service and runtime,
+ * compared by meaning. Metadata never makes a member stale.
+ */
+export function makesSameSandbox(member: Sandbox, wanted: Blueprint): boolean {
+  return sameBlueprint(member.spec, wanted);
+}

@@ -1,0 +1,101 @@
+import { annotations, labels, sandboxes } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim, SandboxSpec, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import { apiVersionOf } from '@sandlot/kube';
+import type { ObjectMeta } from '@sandlot/kube';
+import { nameHash } from '@sandlot/std';
+import { blueprintHashOf, blueprintOf, lifecycleDefaultsOf } from './blueprint.ts';
+import type { PodDefaults } from './defaults.ts';
+import { claimedPodMetadata, memberPodMetadata } from './metadata.ts';
+import type { PodMetadata } from './metadata.ts';
+import { ownedBy } from './owner.ts';
+
+/** Pod and PVC names are derived from the Sandbox's, and a pod's host name holds 63 characters. */
+const MAX_NAME = 63;
+
+function sandboxOf(metadata: ObjectMeta, spec: SandboxSpec): Sandbox {
+  return { apiVersion: apiVersionOf(sandboxes), kind: sandboxes.kind, metadata, spec };
+}
+
+function withPodMetadata(spec: SandboxSpec, metadata: PodMetadata): SandboxSpec {
+  const { labels: podLabels, annotations: podAnnotations } = metadata;
+  return {
+    ...spec,
+    podTemplate: { ...spec.podTemplate, metadata: { labels: { ...podLabels }, annotations: { ...podAnnotations } } },
+  };
+}
+
+export interface MemberInput {
+  readonly pool: SandboxWarmPool;
+  readonly template: SandboxTemplate;
+  readonly defaults: PodDefaults;
+  /** Random lower-case letters and digits; chosen by us, so that a repeated create is recognised. */
+  readonly suffix: string;
+}
+
+/** An unclaimed Sandbox of a pool, running and ready to be adopted. */
+export function memberSandbox({ pool, template, defaults, suffix }: MemberInput): Sandbox {
+  const poolName = pool.metadata.name ?? '';
+  const templateName = template.metadata.name ?? '';
+  const hash = blueprintHashOf(template, defaults);
+  return sandboxOf(
+    {
+      name: `${poolName.slice(0, MAX_NAME - suffix.length - 1)}-${suffix}`,
+      namespace: pool.metadata.namespace,
+      labels: {
+        [labels.warmPoolMember]: nameHash(poolName),
+        [labels.templateRefHash]: nameHash(templateName),
+        [labels.templateHash]: hash,
+        [labels.podTemplateHash]: hash,
+        [labels.createdBy]: 'controller',
+      },
+      annotations: { [annotations.templateRef]: templateName },
+      ownerReferences: [ownedBy(pool)],
+    },
+    withPodMetadata(blueprintOf(template, defaults), memberPodMetadata(template, poolName)),
+  );
+}
+
+export interface ColdStartInput {
+  readonly claim: SandboxClaim;
+  readonly template: SandboxTemplate;
+  readonly defaults: PodDefaults;
+  /** Pod spec with the claim's variables, when it has any; else the template's own. */
+  readonly podSpec?: SandboxSpec['podTemplate']['spec'] | undefined;
+  /** The template's volumes merged with the claim's. */
+  readonly volumeClaimTemplates?: SandboxSpec['volumeClaimTemplates'];
+  /** Trace context to hand on, as the annotation's JSON. */
+  readonly traceContext?: string | undefined;
+}
+
+/** The Sandbox of a claim that no warm one can serve: named like the claim, controlled by it, living by its template. */
+export function coldSandbox(input: ColdStartInput): Sandbox {
+  const { claim, template, defaults, traceContext } = input;
+  const blueprint = blueprintOf(template, defaults);
+  const templateName = template.metadata.name ?? '';
+  const createdBy = claim.metadata.labels?.[labels.createdBy];
+  const volumes = input.volumeClaimTemplates ?? blueprint.volumeClaimTemplates;
+  const spec: SandboxSpec = {
+    ...blueprint,
+    ...lifecycleDefaultsOf(template),
+    ...(volumes === undefined ? {} : { volumeClaimTemplates: volumes }),
+    podTemplate: { ...blueprint.podTemplate, spec: input.podSpec ?? blueprint.podTemplate.spec },
+  };
+  return sandboxOf(
+    {
+      name: claim.metadata.name,
+      namespace: claim.metadata.namespace,
+      labels: {
+        [labels.claimUid]: claim.metadata.uid ?? '',
+        [labels.templateRefHash]: nameHash(templateName),
+        [labels.launchType]: 'cold',
+        ...(createdBy === undefined ? {} : { [labels.createdBy]: createdBy }),
+      },
+      annotations: {
+        [annotations.templateRef]: templateName,
+        ...(traceContext === undefined ? {} : { [annotations.traceContext]: traceContext }),
+      },
+      ownerReferences: [ownedBy(claim)],
+    },
+    withPodMetadata(spec, claimedPodMetadata(template, claim)),
+  );
+}

@@ -1,0 +1,5 @@
+export { main } from './main.ts';
+export { runController } from './run.ts';
+export type { ControllerParts, ControllerProcess } from './run.ts';
+export { controllerSettings } from './settings.ts';
+export type { ControllerSettings } from './settings.ts';

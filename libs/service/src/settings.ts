@@ -1,0 +1,29 @@
+import { flag, integer, logLevel, port, ratio, secret, text, url } from '@sandlot/config';
+import { z } from 'zod';
+
+/** Settings that every controller process has; a service extends them with its own. */
+export const controllerSettings = z.object({
+  LOG_LEVEL: logLevel().default('info'),
+  METRICS_PORT: port().default(9090),
+  PROBE_PORT: port().default(8081),
+  /** Absent in a cluster: the pod's service account is used. */
+  KUBECONFIG: text().optional(),
+  /** Absent: all namespaces. */
+  WATCH_NAMESPACE: text().optional(),
+  /** Reconciles that run side by side. */
+  CONCURRENCY: integer({ min: 1, max: 1_000 }).default(32),
+  LEADER_ELECT: flag().default(true),
+  /** Where the lease lives: the pod's own namespace. */
+  POD_NAMESPACE: text().default('default'),
+  /** Identity in the lease: the pod's name, so that a restarted container takes its own lease back at once. */
+  POD_NAME: text().optional(),
+  NATS_URL: url(['nats', 'tls']).optional(),
+  NATS_USER: text().optional(),
+  NATS_PASSWORD: secret().optional(),
+  NATS_CA_FILE: text().optional(),
+  NATS_STREAM_REPLICAS: integer({ min: 1, max: 5 }).default(1),
+  OTEL_EXPORTER_OTLP_ENDPOINT: url(['http', 'https']).optional(),
+  TRACE_SAMPLE_RATIO: ratio().default(1),
+});
+
+export type ControllerSettings = z.output<typeof controllerSettings>;

@@ -1,0 +1,55 @@
+import { sandboxClaims, sandboxTemplates, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import { controllerOf, createInformer } from '@sandlot/kube';
+import type { Informer, InformerOptions, KubeObject, Resource } from '@sandlot/kube';
+
+/** Index of objects by the UID of the owner that controls them. */
+export const BY_CONTROLLER = 'controllerUid';
+/** Index of pools and claims by `namespace/name` of the template they name. */
+export const BY_TEMPLATE = 'template';
+/** Index of claims by `namespace/name` of the pool they name. */
+export const BY_POOL = 'pool';
+
+/** The objects this controller watches, each with the indexes it looks them up by. */
+export interface Cache {
+  readonly claims: Informer<SandboxClaim>;
+  readonly sandboxes: Informer<Sandbox>;
+  readonly pools: Informer<SandboxWarmPool>;
+  readonly templates: Informer<SandboxTemplate>;
+}
+
+type Shared = Omit<InformerOptions<KubeObject>, 'resource' | 'indexers' | 'transform'>;
+
+/** `namespace/name` of an object that `object` names in its own namespace. */
+export function refKey(object: KubeObject, name: string): string {
+  return `${object.metadata.namespace ?? ''}/${name}`;
+}
+
+function indexed<T extends KubeObject>(name: (object: T) => string | undefined): (object: T) => readonly string[] {
+  return (object) => {
+    const value = name(object);
+    return value === undefined ? [] : [refKey(object, value)];
+  };
+}
+
+/** The first list is a consistent read: after a take-over nothing that is bound may look free (API contract, adoption). */
+export function createCache(shared: Shared): Cache {
+  const informer = <T extends KubeObject>(
+    resource: Resource<T>,
+    indexers: InformerOptions<T>['indexers'],
+  ): Informer<T> => createInformer<T>({ ...shared, resource, indexers, consistentFirstList: true });
+  return {
+    claims: informer(sandboxClaims, {
+      [BY_TEMPLATE]: indexed((claim) => claim.spec.sandboxTemplateRef?.name),
+      [BY_POOL]: indexed((claim) => claim.spec.warmPoolRef?.name),
+    }),
+    sandboxes: informer(sandboxes, {
+      [BY_CONTROLLER]: (sandbox) => {
+        const owner = controllerOf(sandbox)?.uid;
+        return owner === undefined ? [] : [owner];
+      },
+    }),
+    pools: informer(sandboxWarmPools, { [BY_TEMPLATE]: indexed((pool) => pool.spec.sandboxTemplateRef.name) }),
+    templates: informer(sandboxTemplates, {}),
+  };
+}

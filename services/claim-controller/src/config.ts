@@ -1,0 +1,17 @@
+import { durationMs, list } from '@sandlot/config';
+import { controllerSettings } from '@sandlot/service';
+import { POD_DEFAULTS } from '@sandlot/blueprint';
+import { z } from 'zod';
+
+/** Settings of the claim-controller, by environment variable. */
+export const claimSettings = controllerSettings.extend({
+  /** Domains of pod labels that claims may set; subdomains count. */
+  ALLOWED_LABEL_DOMAINS: list().default(['sandbox.users.io']),
+  /** How long bookkeeping annotations are gathered before they are written. */
+  WRITE_BEHIND_WINDOW: durationMs().default(250),
+  SANDBOX_NAMESERVERS: list().default([...POD_DEFAULTS.dnsNameservers]),
+  SECURITY_DEFAULTS: z.enum(['Compat', 'Hardened']).default('Compat'),
+  SANDBOX_RUNTIME_CLASS: z.string().default(''),
+});
+
+export type ClaimSettings = z.output<typeof claimSettings>;

@@ -1,0 +1,59 @@
+import { claimConditions, claimMessages, claimReasons, findCondition } from '@sandlot/api-types';
+import type { SandboxClaim } from '@sandlot/api-types';
+import type { Plan, Step } from './plan.ts';
+import type { ClaimSnapshot } from './snapshot.ts';
+
+/** Either the claim has expired and this is what to do, or it will in `inMs`, or never as far as is known. */
+export type Expiry =
+  { readonly kind: 'expired'; readonly plan: Plan } | { readonly kind: 'alive'; readonly inMs: number | undefined };
+
+/** Epoch milliseconds of the earliest of shutdownTime and Finished plus its time to live; undefined without either. */
+function expiresAtMs(claim: SandboxClaim): number | undefined {
+  const { shutdownTime, ttlSecondsAfterFinished } = claim.spec.lifecycle ?? {};
+  const finished = findCondition(claim.status?.conditions, claimConditions.finished);
+  const deadlines = [
+    ...(shutdownTime === undefined ? [] : [Date.parse(shutdownTime)]),
+    ...(ttlSecondsAfterFinished === undefined || finished?.status !== 'True'
+      ? []
+      : [Date.parse(finished.lastTransitionTime) + ttlSecondsAfterFinished * 1_000]),
+  ];
+  return deadlines.length === 0 ? undefined : Math.min(...deadlines);
+}
+
+/** Two passes (API contract, expiry of a bound claim): first say it, then act by the policy. Never early. */
+export function decideExpiry(snapshot: ClaimSnapshot): Expiry {
+  const { claim, nowMs } = snapshot;
+  const atMs = expiresAtMs(claim);
+  if (atMs === undefined) return { kind: 'alive', inMs: undefined };
+  if (nowMs < atMs) return { kind: 'alive', inMs: atMs - nowMs };
+  const ready = findCondition(claim.status?.conditions, claimConditions.ready);
+  const announced = ready?.reason === claimReasons.claimExpired;
+  if (!announced)
+    return { kind: 'expired', plan: [expire(snapshot, false), { kind: 'wait', ms: 0, reason: 'expired' }] };
+  return { kind: 'expired', plan: endOf(snapshot) };
+}
+
+function endOf(snapshot: ClaimSnapshot): Plan {
+  const policy = snapshot.claim.spec.lifecycle?.shutdownPolicy ?? 'Retain';
+  switch (policy) {
+    case 'Delete':
+      return [{ kind: 'deleteClaim', foreground: false }];
+    case 'DeleteForeground':
+      return [{ kind: 'deleteClaim', foreground: true }];
+    case 'Retain':
+      return [
+        ...snapshot.owned.map((sandbox): Step => ({ kind: 'deleteSandbox', sandbox })),
+        expire(snapshot, snapshot.owned.length === 0),
+      ];
+  }
+}
+
+/** A named Sandbox that is not ours is left alone, and the message says so. */
+function expire({ claim, owned, namesake }: ClaimSnapshot, sandboxGone: boolean): Step {
+  const foreign = owned.length === 0 && namesake !== undefined ? namesake.metadata.name : undefined;
+  const message =
+    foreign === undefined
+      ? claimMessages.claimExpired
+      : claimMessages.claimExpiredNotOwned(foreign, claim.metadata.name ?? '');
+  return { kind: 'expire', message, sandboxGone };
+}

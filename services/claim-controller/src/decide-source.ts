@@ -1,0 +1,52 @@
+import { claimMessages, claimReasons } from '@sandlot/api-types';
+import type { SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import { coldSandbox } from '@sandlot/blueprint';
+import type { Shortage } from './plan.ts';
+import { claimedPodSpec, claimedVolumes } from './refusal.ts';
+import type { ClaimSnapshot } from './snapshot.ts';
+
+/** A claim waits this long for members that are starting before it goes cold (API contract, lookup order 6). */
+const WARMING_PATIENCE_MS = 2_000;
+const WARMING_POLL_MS = 500;
+
+/** What a warm sandbox cannot give: its variables and volumes are fixed (API contract, lookup order 4). */
+export function needsColdStart({ claim }: ClaimSnapshot, template: SandboxTemplate): boolean {
+  const { env = [], volumeClaimTemplates = [], warmpool } = claim.spec;
+  const suspended = template.spec.startup?.action === 'Suspended';
+  return env.length > 0 || volumeClaimTemplates.length > 0 || warmpool === 'none' || suspended;
+}
+
+/** No candidate to be had: wait a moment for those that are starting, then go cold, unless the claim asks to wait. */
+export function decideShortage(
+  snapshot: ClaimSnapshot,
+  template: SandboxTemplate,
+  pools: readonly SandboxWarmPool[],
+): Shortage {
+  const { claim, stock } = snapshot;
+  const cold: Shortage = { kind: 'create', sandbox: coldStart(snapshot, template) };
+  if (pools.length === 0) return cold;
+  if (claim.spec.createOnNoStock === false) {
+    const report = { reason: claimReasons.waitingForStock, message: claimMessages.waitingForStock };
+    return { kind: 'queueForStock', pools, report };
+  }
+  const remainingMs = WARMING_PATIENCE_MS - ageMs(snapshot);
+  if (stock.warming === 0 || remainingMs <= 0) return cold;
+  return { kind: 'queueForStock', pools, retryMs: Math.min(WARMING_POLL_MS, remainingMs) };
+}
+
+function ageMs({ claim, nowMs }: ClaimSnapshot): number {
+  const created = claim.metadata.creationTimestamp;
+  return created === undefined ? 0 : Math.max(0, nowMs - Date.parse(created));
+}
+
+function coldStart(snapshot: ClaimSnapshot, template: SandboxTemplate): ReturnType<typeof coldSandbox> {
+  const { claim, podDefaults, traceContext } = snapshot;
+  return coldSandbox({
+    claim,
+    template,
+    defaults: podDefaults,
+    podSpec: claimedPodSpec(claim, template, podDefaults),
+    volumeClaimTemplates: claimedVolumes(claim, template),
+    traceContext,
+  });
+}

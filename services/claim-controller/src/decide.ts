@@ -1,0 +1,80 @@
+import { claimMessages, claimReasons } from '@sandlot/api-types';
+import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import { decideExpiry } from './decide-expiry.ts';
+import { decideShortage, needsColdStart } from './decide-source.ts';
+import { wait } from './plan.ts';
+import type { Plan, Report, Step } from './plan.ts';
+import { refusalOf } from './refusal.ts';
+import type { ClaimSnapshot } from './snapshot.ts';
+
+/** A pool or template that is not there is watched for, and looked for this often in any case. */
+const MISSING_RETRY_MS = 60_000;
+
+/**
+ * What one pass over a claim does, by the lookup order of the API contract. A claim that has a Sandbox keeps it and
+ * shows it; only one without looks for another.
+ */
+export function decide(snapshot: ClaimSnapshot): Plan {
+  if (snapshot.claim.metadata.deletionTimestamp !== undefined) return [];
+  const expiry = decideExpiry(snapshot);
+  if (expiry.kind === 'expired') return expiry.plan;
+  const [bound, ...surplus] = byPrecedence(snapshot);
+  const plan = bound === undefined ? decideUnbound(snapshot) : decideBound(snapshot, bound, surplus);
+  return expiry.inMs === undefined ? plan : [...plan, wait(expiry.inMs, 'the claim expires')];
+}
+
+/** The published Sandbox first, else the oldest; what follows was given to nobody and goes. */
+function byPrecedence({ claim, owned }: ClaimSnapshot): readonly Sandbox[] {
+  const published = claim.status?.sandbox?.name;
+  const age = ({ metadata }: Sandbox): string => `${metadata.creationTimestamp ?? ''} ${metadata.name ?? ''}`;
+  const rank = (sandbox: Sandbox): number => (sandbox.metadata.name === published ? 0 : 1);
+  return [...owned].sort((a, b) => rank(a) - rank(b) || (age(a) < age(b) ? -1 : 1));
+}
+
+function decideBound({ origin }: ClaimSnapshot, sandbox: Sandbox, surplus: readonly Sandbox[]): Plan {
+  const drop = surplus.map((extra): Step => ({ kind: 'deleteSandbox', sandbox: extra }));
+  const template = origin.kind === 'found' ? origin.template : undefined;
+  return [
+    { kind: 'publish', sandbox },
+    ...drop,
+    ...(template === undefined ? [] : [{ kind: 'syncMetadata', sandbox, template } as const]),
+    { kind: 'annotate', sandbox },
+  ];
+}
+
+/** Reports, and looks again now and then: what is missing may come without an event that reaches us. */
+function reportAndRetry(report: Report): Plan {
+  return [{ kind: 'report', report }, wait(MISSING_RETRY_MS, report.reason)];
+}
+
+function decideUnbound(snapshot: ClaimSnapshot): Plan {
+  const { origin } = snapshot;
+  switch (origin.kind) {
+    case 'missingPool':
+      return reportAndRetry({
+        reason: claimReasons.warmPoolNotFound,
+        message: claimMessages.warmPoolNotFound(origin.name),
+      });
+    case 'missingTemplate':
+      return reportAndRetry({
+        reason: claimReasons.templateNotFound,
+        message: claimMessages.templateNotFound(origin.name),
+      });
+    case 'found':
+      return decideFound(snapshot, origin.template, origin.pools);
+  }
+}
+
+function decideFound(snapshot: ClaimSnapshot, template: SandboxTemplate, pools: readonly SandboxWarmPool[]): Plan {
+  const { claim, namesake, stock } = snapshot;
+  const refusal = refusalOf(snapshot, template);
+  if (refusal !== undefined) return [{ kind: 'report', report: refusal }];
+  if (namesake !== undefined) {
+    const detail = claimMessages.notControlled(namesake.metadata.name ?? '', claim.metadata.name ?? '');
+    return reportAndRetry({ reason: claimReasons.reconcilerError, message: claimMessages.error(detail) });
+  }
+  const adoptFrom = needsColdStart(snapshot, template) ? [] : pools;
+  const shortage = decideShortage(snapshot, template, adoptFrom);
+  if (adoptFrom.length === 0 || stock.available === 0) return [shortage];
+  return [{ kind: 'adopt', pools: adoptFrom, template, otherwise: shortage }];
+}

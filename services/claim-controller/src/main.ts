@@ -1,0 +1,25 @@
+// The claim-controller process: binds SandboxClaims to Sandboxes and shows what became of them.
+import { main, runController } from '@sandlot/service';
+import { claimSettings } from './config.ts';
+import { addClaimController } from './controller.ts';
+
+await main(claimSettings, (settings) =>
+  runController({
+    name: 'claim-controller',
+    settings,
+    build: (parts) =>
+      addClaimController(parts, {
+        concurrency: settings.CONCURRENCY,
+        namespace: settings.WATCH_NAMESPACE,
+        writeBehindMs: settings.WRITE_BEHIND_WINDOW,
+        policy: {
+          allowedLabelDomains: settings.ALLOWED_LABEL_DOMAINS,
+          podDefaults: {
+            dnsNameservers: settings.SANDBOX_NAMESERVERS,
+            securityDefaults: settings.SECURITY_DEFAULTS,
+            runtimeClassName: settings.SANDBOX_RUNTIME_CLASS,
+          },
+        },
+      }),
+  }),
+);

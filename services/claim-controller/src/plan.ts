@@ -1,0 +1,49 @@
+import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+
+/** Why a claim has no Sandbox, as its Ready condition says it. */
+export interface Report {
+  readonly reason: string;
+  readonly message: string;
+  /** Nothing but a change of the claim or of what it names can help: no retry. */
+  readonly final?: boolean | undefined;
+}
+
+/** One thing a pass does. `apply` carries steps out in order. */
+export type Step =
+  /** Commit a warm Sandbox to the claim and publish it; without a candidate left, do `otherwise`. */
+  | {
+      readonly kind: 'adopt';
+      readonly pools: readonly SandboxWarmPool[];
+      readonly template: SandboxTemplate;
+      readonly otherwise: Shortage;
+    }
+  | Shortage
+  /** Show this Sandbox in the claim's status. */
+  | { readonly kind: 'publish'; readonly sandbox: Sandbox }
+  /** Write the bookkeeping annotations behind, off the latency path. */
+  | { readonly kind: 'annotate'; readonly sandbox: Sandbox }
+  /** Bring the pod metadata of a bound Sandbox in line with template and claim. */
+  | { readonly kind: 'syncMetadata'; readonly sandbox: Sandbox; readonly template: SandboxTemplate }
+  | { readonly kind: 'deleteSandbox'; readonly sandbox: Sandbox }
+  | { readonly kind: 'deleteClaim'; readonly foreground: boolean }
+  | { readonly kind: 'report'; readonly report: Report }
+  /** The claim has ended: Ready False, and `sandbox` cleared when nothing is left of it. */
+  | { readonly kind: 'expire'; readonly message: string; readonly sandboxGone: boolean }
+  | { readonly kind: 'wait'; readonly ms: number; readonly reason: string };
+
+/** What to do when no warm Sandbox can be had. */
+export type Shortage =
+  | { readonly kind: 'create'; readonly sandbox: Sandbox }
+  /** Be woken by the next candidate of these pools, and look again after `retryMs` in any case. */
+  | {
+      readonly kind: 'queueForStock';
+      readonly pools: readonly SandboxWarmPool[];
+      readonly retryMs?: number | undefined;
+      readonly report?: Report | undefined;
+    };
+
+export type Plan = readonly Step[];
+
+export function wait(ms: number, reason: string): Step {
+  return { kind: 'wait', ms, reason };
+}

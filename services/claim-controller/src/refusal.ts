@@ -1,0 +1,104 @@
+import {
+  claimMessages,
+  claimReasons,
+  effectiveClaimMode,
+  injectEnv,
+  mergeVolumeClaimTemplates,
+  metadataRefusal,
+} from '@sandlot/api-types';
+import type { PodSpec, SandboxClaim, SandboxTemplate, VolumeClaimTemplate } from '@sandlot/api-types';
+import { blueprintOf } from '@sandlot/blueprint';
+import type { PodDefaults } from '@sandlot/blueprint';
+import type { Report } from './plan.ts';
+import type { ClaimSnapshot } from './snapshot.ts';
+
+type Check = (snapshot: ClaimSnapshot, template: SandboxTemplate) => Omit<Report, 'final'> | undefined;
+
+/** In order of precedence (API contract, claim status). */
+const CHECKS: readonly Check[] = [unsupported, metadataOf, environmentOf, volumesOf];
+
+/**
+ * Why this claim can never be served as it is written, or undefined when it can. Final until the claim or its template
+ * changes: a user's mistake is not retried.
+ */
+export function refusalOf(snapshot: ClaimSnapshot, template: SandboxTemplate): Report | undefined {
+  for (const check of CHECKS) {
+    const finding = check(snapshot, template);
+    if (finding !== undefined) return { ...finding, final: true };
+  }
+  return undefined;
+}
+
+/** Says so plainly instead of leaving out a part of what was asked. */
+function unsupported({ claim }: ClaimSnapshot): Omit<Report, 'final'> | undefined {
+  const { spec } = claim;
+  const refuse = (what: string): Omit<Report, 'final'> => ({
+    reason: claimReasons.reconcilerError,
+    message: claimMessages.error(`this version of Sandlot does not serve ${what}; remove it from the claim`),
+  });
+  if (effectiveClaimMode(spec) === 'Detached')
+    return refuse('batch claims (replicas above 1, ttlSecondsAfterCompleted)');
+  if ((spec.envs ?? []).length > 0) return refuse('envs');
+  if (spec.inplaceUpdate !== undefined) return refuse('inplaceUpdate');
+  if ((spec.dynamicVolumes ?? []).length > 0) return refuse('dynamicVolumes');
+  return undefined;
+}
+
+function metadataOf({ claim, allowedLabelDomains }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
+  const detail = metadataRefusal({
+    additional: claim.spec.additionalPodMetadata,
+    template: template.spec.podTemplate.metadata,
+    allowedLabelDomains,
+  });
+  return detail === undefined
+    ? undefined
+    : { reason: claimReasons.invalidMetadata, message: claimMessages.invalidMetadata(detail) };
+}
+
+function environmentOf({ claim, podDefaults }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
+  const outcome = injected(claim, template, podDefaults);
+  return outcome.kind === 'injected'
+    ? undefined
+    : {
+        reason: claimReasons.envVarsInjectionRejected,
+        message: claimMessages.envVarsInjectionRejected(outcome.detail),
+      };
+}
+
+function volumesOf({ claim }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
+  const outcome = merged(claim, template);
+  return outcome.kind === 'merged'
+    ? undefined
+    : { reason: claimReasons.volumeClaimTemplatesError, message: outcome.message };
+}
+
+function injected(claim: SandboxClaim, template: SandboxTemplate, defaults: PodDefaults): ReturnType<typeof injectEnv> {
+  const podSpec = blueprintOf(template, defaults).podTemplate.spec;
+  return injectEnv({ env: claim.spec.env ?? [], podSpec, policy: template.spec.envVarsInjectionPolicy });
+}
+
+function merged(claim: SandboxClaim, template: SandboxTemplate): ReturnType<typeof mergeVolumeClaimTemplates> {
+  return mergeVolumeClaimTemplates({
+    template: template.spec.volumeClaimTemplates ?? [],
+    claim: claim.spec.volumeClaimTemplates ?? [],
+    policy: template.spec.volumeClaimTemplatesPolicy,
+  });
+}
+
+/** Pod spec of a cold start with the claim's variables; undefined when the claim has none. */
+export function claimedPodSpec(
+  claim: SandboxClaim,
+  template: SandboxTemplate,
+  defaults: PodDefaults,
+): PodSpec | undefined {
+  if ((claim.spec.env ?? []).length === 0) return undefined;
+  const outcome = injected(claim, template, defaults);
+  return outcome.kind === 'injected' ? outcome.podSpec : undefined;
+}
+
+/** Volumes of a cold start with the claim's; undefined when the claim has none. */
+export function claimedVolumes(claim: SandboxClaim, template: SandboxTemplate): VolumeClaimTemplate[] | undefined {
+  if ((claim.spec.volumeClaimTemplates ?? []).length === 0) return undefined;
+  const outcome = merged(claim, template);
+  return outcome.kind === 'merged' ? outcome.volumeClaimTemplates : undefined;
+}

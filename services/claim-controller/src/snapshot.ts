@@ -1,0 +1,31 @@
+import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import type { PodDefaults } from '@sandlot/blueprint';
+
+/** Where a claim's sandbox may come from, as far as the objects it names exist. */
+export type Origin =
+  | { readonly kind: 'missingPool'; readonly name: string }
+  | { readonly kind: 'missingTemplate'; readonly name: string }
+  /** `pools` are those the claim may adopt from. */
+  | { readonly kind: 'found'; readonly template: SandboxTemplate; readonly pools: readonly SandboxWarmPool[] };
+
+/** Everything a decision about one claim looks at, read at one moment. */
+export interface ClaimSnapshot {
+  readonly claim: SandboxClaim;
+  readonly origin: Origin;
+  /** Sandboxes the claim controls, the freshest known form of each. Normally none or one. */
+  readonly owned: readonly Sandbox[];
+  /** A Sandbox that bears the claim's name but is not the claim's. */
+  readonly namesake: Sandbox | undefined;
+  readonly stock: {
+    /** Candidates that could be adopted now. */
+    readonly available: number;
+    /** Members that exist but have no address yet. */
+    readonly warming: number;
+  };
+  readonly nowMs: number;
+  /** Label domains that claims may set on pods. */
+  readonly allowedLabelDomains: readonly string[];
+  readonly podDefaults: PodDefaults;
+  /** Trace of the operation that made the claim, as the annotation's JSON. */
+  readonly traceContext: string | undefined;
+}

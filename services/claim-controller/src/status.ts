@@ -1,0 +1,114 @@
+import {
+  claimConditions,
+  claimMessages,
+  claimReasons,
+  effectiveClaimMode,
+  findCondition,
+  removeCondition,
+  rfc3339,
+  sandboxConditions,
+  setCondition,
+} from '@sandlot/api-types';
+import type { Condition, Sandbox, SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
+import type { Report } from './plan.ts';
+
+type Phase = NonNullable<SandboxClaimStatus['phase']>;
+
+function generationOf(claim: SandboxClaim): number {
+  return claim.metadata.generation ?? 0;
+}
+
+/** Conditions with Ready as stated for the claim's generation; the transition time is the Sandbox's where it is copied. */
+function withReady(claim: SandboxClaim, ready: Condition): Condition[] {
+  const others = removeCondition(claim.status?.conditions, claimConditions.ready);
+  const before = findCondition(claim.status?.conditions, claimConditions.ready);
+  const lastTransitionTime = before?.status === ready.status ? before.lastTransitionTime : ready.lastTransitionTime;
+  const next = { ...ready, observedGeneration: generationOf(claim), lastTransitionTime };
+  return [...others, next].sort((a, b) => (a.type < b.type ? -1 : 1));
+}
+
+/** The Sandbox's Ready as the claim shows it (API contract, claim status). */
+function readyOf(sandbox: Sandbox, nowMs: number): Condition {
+  const ready = findCondition(sandbox.status?.conditions, sandboxConditions.ready);
+  const base = { type: claimConditions.ready, lastTransitionTime: rfc3339(nowMs) };
+  if (ready === undefined) {
+    return { ...base, status: 'False', reason: claimReasons.sandboxNotReady, message: claimMessages.sandboxNotReady };
+  }
+  if (ready.reason === claimReasons.sandboxExpired) {
+    return { ...base, status: 'False', reason: claimReasons.sandboxExpired, message: claimMessages.sandboxExpired };
+  }
+  return ready;
+}
+
+/** Finished follows the Sandbox, in both directions. */
+function withFinished(conditions: Condition[], claim: SandboxClaim, sandbox: Sandbox): Condition[] {
+  const finished = findCondition(sandbox.status?.conditions, sandboxConditions.finished);
+  if (finished === undefined) return removeCondition(conditions, claimConditions.finished);
+  const copied = { ...finished, observedGeneration: generationOf(claim) };
+  return setCondition(conditions, copied, finished.lastTransitionTime);
+}
+
+/** Status of a claim that has `sandbox`: its condition, name and addresses. */
+export function boundStatus(claim: SandboxClaim, sandbox: Sandbox, nowMs: number): SandboxClaimStatus {
+  const conditions = withFinished(withReady(claim, readyOf(sandbox, nowMs)), claim, sandbox);
+  const ready = findCondition(conditions, claimConditions.ready)?.status === 'True';
+  const podIPs = sandbox.status?.podIPs ?? [];
+  const firstReady = claim.status?.completionTime ?? (ready ? rfc3339(nowMs) : undefined);
+  return {
+    conditions,
+    sandbox: { name: sandbox.metadata.name, ...(podIPs.length === 0 ? {} : { podIPs }) },
+    observedGeneration: generationOf(claim),
+    mode: claim.status?.mode ?? effectiveClaimMode(claim.spec),
+    phase: firstReady === undefined ? 'Claiming' : 'Completed',
+    ...(firstReady === undefined ? {} : { completionTime: firstReady }),
+    claimedReplicas: 1,
+    ...(ready ? { readyReplicas: 1 } : {}),
+  };
+}
+
+interface Unready extends Report {
+  readonly phase: Phase;
+  readonly keepSandbox: boolean;
+  readonly nowMs: number;
+}
+
+function unreadyStatus(
+  claim: SandboxClaim,
+  { reason, message, phase, keepSandbox, nowMs }: Unready,
+): SandboxClaimStatus {
+  const { completionTime, sandbox } = claim.status ?? {};
+  const kept = keepSandbox ? sandbox : undefined;
+  return {
+    conditions: withReady(claim, {
+      type: claimConditions.ready,
+      status: 'False',
+      reason,
+      message,
+      lastTransitionTime: rfc3339(nowMs),
+    }),
+    ...(kept === undefined ? {} : { sandbox: kept }),
+    observedGeneration: generationOf(claim),
+    mode: claim.status?.mode ?? effectiveClaimMode(claim.spec),
+    phase,
+    message,
+    ...(completionTime === undefined ? {} : { completionTime }),
+    claimedReplicas: kept === undefined ? 0 : 1,
+  };
+}
+
+/** Status of a claim that has no Sandbox, and why. A final reason means that only a change of the claim can help. */
+export function reportStatus(claim: SandboxClaim, report: Report, nowMs: number): SandboxClaimStatus {
+  const phase = report.final === true ? 'Failed' : 'Pending';
+  const keepSandbox = report.reason !== claimReasons.waitingForStock;
+  return unreadyStatus(claim, { ...report, phase, keepSandbox, nowMs });
+}
+
+/** Status of a claim whose time is over; Finished, if it was set, stays. */
+export function expiredStatus(
+  claim: SandboxClaim,
+  { message, sandboxGone }: { readonly message: string; readonly sandboxGone: boolean },
+  nowMs: number,
+): SandboxClaimStatus {
+  const reason = claimReasons.claimExpired;
+  return unreadyStatus(claim, { reason, message, phase: 'Expired', keepSandbox: !sandboxGone, nowMs });
+}
