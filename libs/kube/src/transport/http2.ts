@@ -34,16 +34,21 @@ export interface Http2Options {
 export class Http2Connection implements Connection {
   readonly #session: ClientHttp2Session;
   readonly #clock: Clock;
+  readonly #onGone: () => void;
   readonly #onPing: (seconds: number) => void;
   #timer: Timer | undefined;
 
   constructor({ origin, socket, lane, clock, onGone, onPing }: Http2Options) {
     this.#clock = clock;
+    this.#onGone = onGone;
     this.#onPing = onPing;
     const { streamBytes, sessionBytes } = WINDOWS[lane];
     const settings = { initialWindowSize: streamBytes, enablePush: false };
     const session = connectHttp2(origin, { createConnection: () => socket, settings });
-    session.once('connect', () => session.setLocalWindowSize(sessionBytes));
+    session.once('connect', () => {
+      // A session destroyed meanwhile still emits this.
+      if (!session.destroyed) session.setLocalWindowSize(sessionBytes);
+    });
     session.once('goaway', onGone);
     session.once('close', () => {
       this.#timer?.cancel();
@@ -91,6 +96,8 @@ export class Http2Connection implements Connection {
 
   destroy(reason: Error): void {
     this.#timer?.cancel();
+    // At once, not with the event: what a failing request starts next must not find this session again.
+    this.#onGone();
     this.#session.destroy(reason);
   }
 

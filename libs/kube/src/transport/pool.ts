@@ -3,6 +3,7 @@ import type { Credentials } from '../credentials.ts';
 import type { KubeMetrics } from '../metrics.ts';
 import { NotProcessed } from './connection.ts';
 import type { Connection, Lane, WireRequest, WireResponse } from './connection.ts';
+import { CallEnded } from './deadline.ts';
 import { dial } from './dial.ts';
 
 /**
@@ -48,7 +49,7 @@ export class Pool {
 
   /** Sends on the least busy connection of the lane. Errors as {@link Connection.send}. */
   async send(lane: Lane, request: WireRequest): Promise<WireResponse> {
-    if (this.#closed) throw new NotProcessed('client is closed');
+    if (this.#closed) throw new NotProcessed('client is closed', { cause: CLOSED });
     const slot = this.#pick(lane);
     slot.load += 1;
     const release = (): void => {
@@ -80,8 +81,7 @@ export class Pool {
   async close(): Promise<void> {
     this.#closed = true;
     const slots = [...this.#lanes.call, ...this.#lanes.bulk, ...this.#draining];
-    const reason = new Error('client closed');
-    await Promise.all(slots.map((slot) => slot.connecting.then((connection) => connection.destroy(reason), ignore)));
+    await Promise.all(slots.map((slot) => slot.connecting.then((connection) => connection.destroy(CLOSED), ignore)));
   }
 
   #pick(lane: Lane): Slot {
@@ -123,6 +123,8 @@ function loadLimit(lane: Lane, at: { readonly sessions: number; readonly connect
   const capacity = at.connection?.capacity() ?? ASSUMED_CAPACITY;
   return capacity === Infinity ? Infinity : Math.min(OPEN_NEXT_AT[lane][at.sessions] ?? capacity, capacity);
 }
+
+const CLOSED = new CallEnded('Aborted', 'client is closed');
 
 const ignore = (): void => undefined;
 

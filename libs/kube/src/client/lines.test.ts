@@ -1,0 +1,42 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { readLines } from './lines.ts';
+
+async function linesOf(chunks: readonly Buffer[]): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const line of readLines(chunksOf(chunks))) lines.push(line);
+  return lines;
+}
+
+async function* chunksOf(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
+  yield* chunks;
+}
+
+/** Cuts at the given shares of the length, wherever they fall. */
+function cut(bytes: Buffer, shares: readonly number[]): Buffer[] {
+  const at = [...shares.map((share) => Math.floor(share * bytes.length)), bytes.length].sort((a, b) => a - b);
+  return at.map((end, n) => bytes.subarray(at[n - 1] ?? 0, end));
+}
+
+describe('readLines', () => {
+  it('gives the same lines wherever the chunks are cut, inside of characters too', async () => {
+    const line = fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\n', ' '));
+    const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }));
+    await fc.assert(
+      fc.asyncProperty(fc.array(line), shares, async (lines, at) => {
+        const bytes = Buffer.from(lines.map((text) => `${text}\n`).join(''));
+        expect(await linesOf(cut(bytes, at))).toEqual(lines.map((text) => Buffer.from(text).toString()));
+      }),
+    );
+  });
+
+  it('cuts a four-byte character at every place', async () => {
+    const bytes = Buffer.from('"🏖"\n');
+    const bytewise = Array.from(bytes, (byte) => Buffer.from([byte]));
+    expect(await linesOf(bytewise)).toEqual(['"🏖"']);
+  });
+
+  it('drops a last line that was cut off', async () => {
+    expect(await linesOf([Buffer.from('{}\n{"type":"ADD')])).toEqual(['{}']);
+  });
+});

@@ -1,0 +1,57 @@
+import { Registry } from 'prom-client';
+import { describe, expect, it } from 'vitest';
+import { createKubeMetrics } from './metrics.ts';
+import { pods } from './resources.ts';
+import { errorOf, startServer, testClient } from './transport/testing.ts';
+
+const linesOf = async (registry: Registry, prefix: string): Promise<string[]> =>
+  (await registry.metrics()).split('\n').filter((line) => line.startsWith(prefix));
+
+describe('createKubeMetrics', () => {
+  it('samples gauges when scraped and adds up what shares a label', async () => {
+    const registry = new Registry();
+    const metrics = createKubeMetrics(registry);
+    let depth = 1;
+    metrics.watchQueue('claims', () => ({ depth, unfinishedSeconds: 0.5, longestRunningSeconds: 0.25 }));
+    metrics.watchInformer('pods', () => ({ objects: 3, lastEventAgeSeconds: 1 }));
+    metrics.watchInformer('pods', () => ({ objects: 4, lastEventAgeSeconds: 2 }));
+    depth = 7;
+    expect(await linesOf(registry, 'sandlot_queue_depth')).toEqual(['sandlot_queue_depth{queue="claims"} 7']);
+    expect(await linesOf(registry, 'sandlot_kube_informer_objects')).toEqual([
+      'sandlot_kube_informer_objects{resource="pods"} 7',
+    ]);
+  });
+
+  it('counts everything the library tells', async () => {
+    const registry = new Registry();
+    const metrics = createKubeMetrics(registry);
+    metrics.requestRetried({ verb: 'get', resource: 'pods', code: '429' });
+    metrics.requestThrottled('background', 1);
+    metrics.pingAnswered(0.001);
+    metrics.relisted('pods', 'Gone');
+    metrics.watchEventReceived('pods', 'ADDED');
+    metrics.handlerFailed('pods');
+    metrics.queueWaited('claims', 1);
+    metrics.queueWorked('claims', 1);
+    metrics.queueRetried('claims');
+    metrics.reconciled('claims', 'done');
+    metrics.leaderChanged('claims', true);
+    metrics.expectationExpired('create');
+    metrics.eventDropped('full');
+    const counted = (await registry.metrics())
+      .split('\n')
+      .filter((line) => /(_total|_count|_leader)(\{.*\})? 1$/.test(line));
+    expect(counted).toHaveLength(13);
+  });
+
+  it('shows calls by verb, resource and code, and the sessions they run on', async () => {
+    const registry = new Registry();
+    await using server = await startServer((_seen, respond) => respond({ status: 404 }));
+    await using client = testClient({ credentials: server.credentials(), metrics: createKubeMetrics(registry) });
+    await errorOf(client.get(pods, { namespace: 'n', name: 'a' }));
+    expect(await linesOf(registry, 'sandlot_kube_request_seconds_count')).toEqual([
+      'sandlot_kube_request_seconds_count{verb="get",resource="pods",code="404"} 1',
+    ]);
+    expect(client.sample()).toMatchObject({ sessions: { call: 1, bulk: 0 } });
+  });
+});

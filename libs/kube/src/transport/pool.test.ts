@@ -1,0 +1,165 @@
+import { constants } from 'node:http2';
+import { FakeClock } from '@sandlot/std/testing';
+import { describe, expect, it } from 'vitest';
+import { isUnknownOutcome } from '../errors.ts';
+import { noMetrics } from '../metrics.ts';
+import { pods } from '../resources.ts';
+import type { Pod } from '../resources.ts';
+import { errorOf, follow, startProxy, startServer, testClient, until } from './testing.ts';
+import type { Handler } from './testing.ts';
+
+const key = { namespace: 'n', name: 'a' };
+const pod: Pod = { metadata: key, spec: { containers: [] } };
+const isWatch = ({ path }: { path: string }): boolean => path.includes('watch=true');
+
+const holdWatches: Handler = (seen, respond, response) => {
+  if (isWatch(seen)) response.stream.respond({ ':status': 200 });
+  else respond({ body: { metadata: {} } });
+};
+
+describe('sessions', () => {
+  it('carries watches and lists on other sessions than gets and writes', async () => {
+    await using server = await startServer(holdWatches);
+    await using client = testClient({ credentials: server.credentials() });
+    void errorOf(follow(client));
+    await Promise.all([
+      client.get(pods, key),
+      client.create(pods, pod),
+      client.list(pods),
+      client.mergePatch(pods, key, {}),
+    ]);
+    await until(() => server.seen.some(isWatch));
+    const bulk = server.seen.filter(({ method, path }) => method === 'GET' && path.startsWith('/api/v1/pods'));
+    const calls = server.seen.filter((seen) => !bulk.includes(seen));
+    expect(bulk).toHaveLength(2);
+    expect(calls).toHaveLength(3);
+    const shared = calls.filter(({ connection }) => bulk.some((seen) => seen.connection === connection));
+    expect(shared).toEqual([]);
+  });
+
+  it('spreads parallel calls over two sessions and reuses them', async () => {
+    await using server = await startServer((_seen, respond) => respond());
+    await using client = testClient({ credentials: server.credentials() });
+    for (let round = 0; round < 3; round += 1)
+      await Promise.all(Array.from({ length: 8 }, () => client.get(pods, key)));
+    expect(server.sessions).toHaveLength(2);
+    expect(new Set(server.seen.map(({ connection }) => connection))).toEqual(new Set([0, 1]));
+  });
+
+  it('opens another session instead of filling the last ten streams of one', async () => {
+    await using server = await startServer(holdWatches, { maxConcurrentStreams: 13 });
+    await using client = testClient({ credentials: server.credentials() });
+    for (let watches = 1; watches <= 7; watches += 1) {
+      void errorOf(follow(client));
+      await until(() => server.seen.length === watches);
+    }
+    const perSession = [0, 1, 2].map((n) => server.seen.filter(({ connection }) => connection === n).length);
+    expect(perSession).toEqual([3, 3, 1]);
+    expect(client.sample()).toEqual({ sessions: { call: 0, bulk: 3 }, streams: { call: 0, bulk: 7 } });
+  });
+
+  it('lets a call finish on a session that was told to go away, and takes a new one for the next', async () => {
+    const held: (() => void)[] = [];
+    await using server = await startServer((_seen, respond) => (held.length === 0 ? held.push(respond) : respond()));
+    await using client = testClient({ credentials: server.credentials() });
+    const slow = client.get(pods, key);
+    await until(() => held.length === 1);
+    server.sessions[0]?.goaway(constants.NGHTTP2_NO_ERROR, 2 ** 31 - 1);
+    await until(() => client.sample().sessions['call'] === 0);
+    const next = await errorOf(client.get(pods, key));
+    held[0]?.();
+    expect(next).toBeUndefined();
+    expect(await slow).toEqual({});
+    expect(server.seen[1]?.connection).not.toBe(server.seen[0]?.connection);
+  });
+
+  it('repeats a create that the server refused unread', async () => {
+    let refusals = 1;
+    await using server = await startServer((_seen, respond, response) => {
+      if (refusals > 0) response.stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      else respond();
+      refusals -= 1;
+    });
+    await using client = testClient({ credentials: server.credentials() });
+    await client.create(pods, { ...pod, metadata: { generateName: 'a-', namespace: 'n' } });
+    expect(server.seen.map(({ method }) => method)).toEqual(['POST', 'POST']);
+  });
+
+  it('connects again for a read whose connection broke, but leaves a broken write to the caller', async () => {
+    let breaks = 0;
+    await using server = await startServer((_seen, respond, response) => {
+      if (breaks > 0) response.stream.session?.destroy();
+      else respond();
+      breaks -= 1;
+    });
+    await using client = testClient({ credentials: server.credentials() });
+    breaks = 1;
+    expect(await client.get(pods, key)).toEqual({});
+    breaks = 1;
+    const error = await errorOf(client.mergePatch(pods, key, {}));
+    expect(error).toMatchObject({ code: 'Network', sent: true, verb: 'mergePatch', resource: 'pods', key: 'n/a' });
+    expect(isUnknownOutcome(error)).toBe(true);
+  });
+
+  it('says that a write to a server nobody listens on has not happened', async () => {
+    const server = await startServer((_seen, respond) => respond());
+    await server[Symbol.asyncDispose]();
+    await using client = testClient({ credentials: server.credentials() });
+    const error = await errorOf(client.create(pods, pod, { deadlineMs: 200 }));
+    expect(error).toMatchObject({ code: 'Network', sent: false });
+    expect(isUnknownOutcome(error)).toBe(false);
+  });
+
+  it('refuses a certificate it does not trust', async () => {
+    await using server = await startServer((_seen, respond) => respond());
+    await using client = testClient({ credentials: server.credentials({ ca: undefined }) });
+    const error = await errorOf(client.get(pods, key, { deadlineMs: 100 }));
+    expect(error).toMatchObject({ code: 'Network', sent: false });
+    await using trusting = testClient({ credentials: server.credentials({ ca: undefined, insecure: true }) });
+    expect(await trusting.get(pods, key)).toEqual({});
+  });
+});
+
+describe('a half-open connection', () => {
+  it('is given up when a PING stays unanswered, which ends its watches and calls; the next call connects anew', async () => {
+    const clock = new FakeClock();
+    await using server = await startServer((seen, respond, response) => {
+      if (isWatch(seen)) response.writeHead(200).write('{"type":"ADDED","object":{}}\n');
+      else if (seen.method === 'GET') respond();
+    });
+    await using proxy = await startProxy(server.port);
+    await using client = testClient({
+      clock,
+      credentials: server.credentials({ server: `https://127.0.0.1:${proxy.port}` }),
+    });
+    const events: string[] = [];
+    const watch = errorOf(follow(client, events));
+    const patch = errorOf(client.mergePatch(pods, key, {}, { deadlineMs: 3_600_000 }));
+    await until(() => events.length === 1 && server.seen.length === 2);
+    proxy.stall();
+    await clock.advance(10_000);
+    await clock.advance(5_000);
+    expect(await watch).toMatchObject({ code: 'Network', verb: 'watch' });
+    const error = await patch;
+    expect(error).toMatchObject({ code: 'Network' });
+    expect(isUnknownOutcome(error)).toBe(true);
+    expect(await client.get(pods, key)).toEqual({});
+  });
+
+  it('is told from a quiet one: PINGs that are answered keep the watch', async () => {
+    const clock = new FakeClock();
+    await using server = await startServer(holdWatches);
+    const roundTrips: number[] = [];
+    const metrics = { ...noMetrics, pingAnswered: (seconds: number) => roundTrips.push(seconds) };
+    await using client = testClient({ clock, metrics, credentials: server.credentials() });
+    let ended = false;
+    void errorOf(follow(client)).then(() => (ended = true));
+    await until(() => server.seen.length === 1);
+    for (let round = 1; round <= 3; round += 1) {
+      await clock.advance(10_000);
+      await until(() => roundTrips.length === round);
+    }
+    expect(roundTrips).toEqual([0, 0, 0]);
+    expect(ended).toBe(false);
+  });
+});

@@ -1,0 +1,108 @@
+import { FakeClock } from '@sandlot/std/testing';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { KubeClient } from '../client/types.ts';
+import { isTooManyRequests } from '../errors.ts';
+import { pods } from '../resources.ts';
+import type { Pod } from '../resources.ts';
+import { errorOf, startServer, testClient, until } from './testing.ts';
+import type { Handler } from './testing.ts';
+
+const key = { namespace: 'n', name: 'a' };
+const pod: Pod = { metadata: key, spec: { containers: [] } };
+
+describe('retries', () => {
+  const once =
+    (status: number, headers: Record<string, string> = {}): Handler =>
+    (seen, respond) =>
+      respond(seen === first(seen) ? { status, headers, body: 'slow down' } : {});
+  let firstSeen: unknown;
+  const first = (seen: unknown): unknown => (firstSeen ??= seen);
+  afterEach(() => (firstSeen = undefined));
+
+  const calls: readonly [string, boolean, (client: KubeClient) => Promise<unknown>][] = [
+    ['get', true, (c) => c.get(pods, key)],
+    ['list', true, (c) => c.list(pods)],
+    ['create under a chosen name', true, (c) => c.create(pods, pod)],
+    ['create under a generated name', false, (c) => c.create(pods, { ...pod, metadata: { generateName: 'a-' } })],
+    ['mergePatch', true, (c) => c.mergePatch(pods, key, {})],
+    ['jsonPatch with a test', true, (c) => c.jsonPatch(pods, key, [{ op: 'test', path: '/a', value: 1 }])],
+    ['jsonPatch without a test', false, (c) => c.jsonPatch(pods, key, [{ op: 'add', path: '/a/-', value: 1 }])],
+    ['apply', true, (c) => c.apply(pods, pod, { fieldManager: 'me', force: false })],
+    ['delete', true, (c) => c.delete(pods, key)],
+    ['evict', false, (c) => c.evict(key)],
+  ];
+
+  it.each(calls)('after 429 with Retry-After, %s is repeated: %s', async (_name, repeated, call) => {
+    const clock = new FakeClock();
+    await using server = await startServer(once(429, { 'retry-after': '2' }));
+    await using client = testClient({ clock, credentials: server.credentials() });
+    const outcome = errorOf(call(client));
+    let settled = false;
+    void outcome.then(() => (settled = true));
+    await until(() => server.seen.length === 1);
+    await until(() => settled || clock.nextTimerMs() === 2_000);
+    expect(settled).toBe(!repeated);
+    await clock.advance(1_999);
+    expect(server.seen).toHaveLength(1);
+    await clock.advance(1);
+    const error = await outcome;
+    expect(server.seen).toHaveLength(repeated ? 2 : 1);
+    expect(isTooManyRequests(error)).toBe(!repeated);
+  });
+
+  it('adds up to a quarter to Retry-After, so that clients told the same do not come back together', async () => {
+    const clock = new FakeClock();
+    await using server = await startServer(once(503, { 'retry-after': '2' }));
+    await using client = testClient({ clock, random: () => 0.999, credentials: server.credentials() });
+    const got = client.get(pods, key);
+    await until(() => clock.nextTimerMs() === 2_000 + 499.5);
+    await clock.advance(2_500);
+    expect(await got).toEqual({});
+  });
+
+  it('gives the error at once when the deadline comes before the time to try again', async () => {
+    const clock = new FakeClock();
+    await using server = await startServer(once(429, { 'retry-after': '3' }));
+    await using client = testClient({ clock, credentials: server.credentials() });
+    const error = await errorOf(client.get(pods, key, { deadlineMs: 2_000 }));
+    expect(error).toMatchObject({ code: 'TooManyRequests', status: 429, retryAfterMs: 3_000 });
+  });
+
+  it.each([400, 403, 404, 409, 410, 422, 500])('does not repeat after %i', async (status) => {
+    await using server = await startServer(once(status));
+    await using client = testClient({ credentials: server.credentials() });
+    expect(await errorOf(client.get(pods, key))).toMatchObject({ status, message: 'get pods n/a: slow down' });
+    expect(server.seen).toHaveLength(1);
+  });
+
+  it('reads the credentials again after a 401, connects anew and repeats the call once', async () => {
+    let token = 'old';
+    const refreshed: string[] = [];
+    await using server = await startServer(({ headers }, respond) =>
+      respond({ status: headers['authorization'] === 'Bearer new' ? 200 : 401 }),
+    );
+    const credentials = server.credentials({
+      authorization: () => Promise.resolve(`Bearer ${token}`),
+      refresh: () => {
+        refreshed.push(token);
+        token = refreshed.length === 1 ? 'new' : 'revoked';
+        return Promise.resolve();
+      },
+    });
+    await using client = testClient({ credentials });
+    await client.create(pods, { ...pod, metadata: { generateName: 'a-' } });
+    expect(server.seen.map(({ connection }) => connection)).toEqual([0, 1]);
+    token = 'revoked';
+    expect(await errorOf(client.get(pods, key))).toMatchObject({ code: 'Unauthorized' });
+    expect(refreshed).toEqual(['old', 'revoked']);
+  });
+
+  it('reports credentials that cannot be had as Unauthorized and sends nothing', async () => {
+    await using server = await startServer((_seen, respond) => respond());
+    const authorization = (): Promise<string> => Promise.reject(new Error('plugin failed'));
+    await using client = testClient({ credentials: server.credentials({ authorization }) });
+    const error = await errorOf(client.create(pods, pod));
+    expect(error).toMatchObject({ code: 'Unauthorized', sent: false });
+    expect(server.seen).toEqual([]);
+  });
+});

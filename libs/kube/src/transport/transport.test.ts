@@ -1,0 +1,123 @@
+import { constants } from 'node:http2';
+import { FakeClock } from '@sandlot/std/testing';
+import { describe, expect, it } from 'vitest';
+import type { KubeClient } from '../client/types.ts';
+import { KubeError, isAborted, isTimeout, isUnknownOutcome } from '../errors.ts';
+import { pods } from '../resources.ts';
+import type { Pod } from '../resources.ts';
+import { errorOf, follow, startHttp1Server, startProxy, startServer, testClient, until } from './testing.ts';
+
+const key = { namespace: 'n', name: 'a' };
+const pod: Pod = { metadata: key, spec: { containers: [] } };
+const isWatch = ({ path }: { path: string }): boolean => path.includes('watch=true');
+
+describe('the end of a call', () => {
+  it.each([
+    ['get', false, (c: KubeClient) => c.get(pods, key, { deadlineMs: 500 })],
+    ['mergePatch', true, (c: KubeClient) => c.mergePatch(pods, key, {}, { deadlineMs: 500 })],
+  ])(
+    'comes at its deadline when the server is silent: after %s the outcome is unknown: %s',
+    async (_n, unknown, call) => {
+      const clock = new FakeClock();
+      await using server = await startServer(() => undefined);
+      await using client = testClient({ clock, credentials: server.credentials() });
+      const outcome = errorOf(call(client));
+      await until(() => server.seen.length === 1);
+      await clock.advance(500);
+      const error = await outcome;
+      expect(isTimeout(error)).toBe(true);
+      expect(isUnknownOutcome(error)).toBe(unknown);
+    },
+  );
+
+  it('comes in the middle of an answer too', async () => {
+    const clock = new FakeClock();
+    await using server = await startServer((_seen, _respond, response) => void response.writeHead(200).write('{"a":'));
+    await using client = testClient({ clock, credentials: server.credentials() });
+    const outcome = errorOf(client.get(pods, key, { deadlineMs: 500 }));
+    await until(() => server.seen.length === 1);
+    await clock.advance(500);
+    expect(isTimeout(await outcome)).toBe(true);
+  });
+
+  it('comes at once when the caller aborts, and the server sees the stream cancelled', async () => {
+    let cancelled = 0;
+    await using server = await startServer((_seen, _respond, response) => {
+      response.stream.once('close', () => (cancelled = response.stream.rstCode));
+    });
+    await using client = testClient({ credentials: server.credentials() });
+    const abort = new AbortController();
+    const outcome = errorOf(client.get(pods, key, { signal: abort.signal }));
+    await until(() => server.seen.length === 1);
+    abort.abort();
+    expect(isAborted(await outcome)).toBe(true);
+    await until(() => cancelled === constants.NGHTTP2_CANCEL);
+  });
+
+  it('comes before anything is sent when the signal has aborted already', async () => {
+    await using server = await startServer((_seen, respond) => respond());
+    await using client = testClient({ credentials: server.credentials() });
+    const error = await errorOf(client.create(pods, pod, { signal: AbortSignal.abort() }));
+    expect(error).toMatchObject({ code: 'Aborted', sent: false });
+    expect(server.seen).toEqual([]);
+  });
+
+  it('does not wait for a connection that does not come', async () => {
+    const clock = new FakeClock();
+    await using server = await startServer((_seen, respond) => respond());
+    await using proxy = await startProxy(server.port);
+    await using client = testClient({
+      clock,
+      credentials: server.credentials({ server: `https://127.0.0.1:${proxy.port}` }),
+    });
+    const outcome = errorOf(client.create(pods, pod, { deadlineMs: 1_000 }));
+    proxy.stall();
+    await clock.advance(1_000);
+    expect(await outcome).toSatisfy((error) => error instanceof KubeError && !isUnknownOutcome(error));
+  });
+
+  it('comes for everything in flight when the client is closed', async () => {
+    await using server = await startServer(() => undefined);
+    await using client = testClient({ credentials: server.credentials() });
+    const outcomes = [errorOf(client.get(pods, key)), errorOf(follow(client))];
+    await until(() => server.seen.length === 2);
+    await client.close();
+    expect(await Promise.all(outcomes)).toMatchObject([{ code: 'Aborted' }, { code: 'Aborted' }]);
+    expect(await errorOf(client.get(pods, key))).toMatchObject({ code: 'Aborted', sent: false });
+  });
+});
+
+describe('a server without HTTP/2', () => {
+  it('is spoken to over HTTP/1.1 sockets that are kept', async () => {
+    await using server = await startHttp1Server((seen, respond, response) => {
+      if (isWatch(seen)) response.writeHead(200).end('{"type":"ADDED","object":{}}\n');
+      else respond({ body: { echo: seen.body } });
+    });
+    await using client = testClient({ credentials: server.credentials() });
+    for (let n = 0; n < 5; n += 1) expect(await client.mergePatch(pods, key, { n })).toEqual({ echo: `{"n":${n}}` });
+    const events: string[] = [];
+    await follow(client, events);
+    expect(events).toEqual(['ADDED']);
+    expect(new Set(server.seen.slice(0, 5).map(({ connection }) => connection)).size).toBe(1);
+  });
+
+  it('still has deadlines, aborts and broken connections reported by kind', async () => {
+    const clock = new FakeClock();
+    await using server = await startHttp1Server(({ method }, _respond, response) => {
+      if (method === 'PATCH') response.destroy();
+    });
+    await using client = testClient({ clock, credentials: server.credentials() });
+    const abort = new AbortController();
+    const timedOut = errorOf(client.get(pods, key, { deadlineMs: 500 }));
+    const aborted = errorOf(client.get(pods, key, { signal: abort.signal }));
+    const broken = errorOf(client.mergePatch(pods, key, {}));
+    await until(() => server.seen.length === 3);
+    abort.abort();
+    await clock.advance(500);
+    expect(await Promise.all([timedOut, aborted, broken])).toMatchObject([
+      { code: 'Timeout' },
+      { code: 'Aborted' },
+      { code: 'Network', sent: true },
+    ]);
+  });
+});
