@@ -1,0 +1,137 @@
+import type { KubeObject, Resource } from '../object.ts';
+import type { GroupResource, StatusCause } from './api-error.ts';
+import type { ApiObject } from './api-object.ts';
+import { omit } from './api-object.ts';
+import { builtinResources } from './builtins.ts';
+
+/** Where the scale subresource reads and writes; paths such as `['spec', 'replicas']`. */
+export interface ScalePaths {
+  readonly specReplicas: readonly string[];
+  readonly statusReplicas: readonly string[];
+  readonly labelSelector?: readonly string[] | undefined;
+}
+
+/** A resource the fake serves. The defaults are those of a custom resource with a status subresource. */
+export interface FakeResource {
+  /** Several versions of one resource share their objects; only `apiVersion` is rewritten. */
+  readonly resource: Resource<KubeObject>;
+  /** Default true: the main endpoint ignores status, `/status` ignores everything else. */
+  readonly status?: boolean | undefined;
+  readonly scale?: ScalePaths | undefined;
+  /** Fields that field selectors may name, beside `metadata.name` and `metadata.namespace`. */
+  readonly selectableFields?: readonly string[] | undefined;
+  /** Fills defaults into a new or changed object, in place, before validation. */
+  readonly defaults?: ((object: ApiObject) => void) | undefined;
+  /** Why the object is refused (422); `old` is undefined on create. Stands in for the schema and its CEL rules. */
+  readonly validate?: ((object: ApiObject, old: ApiObject | undefined) => readonly StatusCause[]) | undefined;
+}
+
+/** A served resource with everything decided. */
+export interface Definition extends GroupResource {
+  readonly table: string;
+  readonly namespaced: boolean;
+  /** All served versions; objects are stored without one. */
+  readonly versions: readonly string[];
+  /** Built-in kinds are written a little differently: list items carry no kind, DELETE answers with the object. */
+  readonly builtin: boolean;
+  readonly status: boolean;
+  readonly scale: ScalePaths | undefined;
+  readonly selectableFields: readonly string[];
+  /** Whether `metadata.generation` counts changes of the spec. */
+  readonly generation: boolean;
+  /** Whether deletion waits for a grace period: pods. */
+  readonly graceful: boolean;
+  readonly defaults: (object: ApiObject) => void;
+  readonly validate: (object: ApiObject, old: ApiObject | undefined) => readonly StatusCause[];
+}
+
+/** What built-in kinds add to {@link FakeResource}. */
+export interface BuiltinResource extends FakeResource {
+  readonly generation: boolean;
+  readonly graceful?: boolean | undefined;
+}
+
+/** The table of served resources: the built-ins and those registered for one server. */
+export class Definitions {
+  readonly #byTable = new Map<string, Definition>();
+
+  constructor(custom: readonly (FakeResource | Resource<KubeObject>)[]) {
+    for (const builtin of builtinResources) this.#add(builtin, builtin);
+    for (const entry of custom) this.#add('resource' in entry ? entry : { resource: entry }, undefined);
+  }
+
+  find(group: string, version: string, plural: string): Definition | undefined {
+    const definition = this.#byTable.get(tableOf({ group, plural }));
+    return definition?.versions.includes(version) === true ? definition : undefined;
+  }
+
+  /** Whatever the version. */
+  ofResource(resource: Pick<GroupResource, 'group' | 'plural'>): Definition {
+    const definition = this.#byTable.get(tableOf(resource));
+    if (definition === undefined) throw new Error(`the fake API server does not serve ${tableOf(resource)}`);
+    return definition;
+  }
+
+  ofKind(group: string, kind: string): Definition | undefined {
+    return this.all().find((definition) => definition.group === group && definition.kind === kind);
+  }
+
+  ofTable(table: string): Definition | undefined {
+    return this.#byTable.get(table);
+  }
+
+  all(): Definition[] {
+    return [...this.#byTable.values()];
+  }
+
+  /** A version registered after another adds itself, and overrides what it sets. */
+  #add(entry: FakeResource, builtin: BuiltinResource | undefined): void {
+    const { group, version, plural } = entry.resource;
+    const table = tableOf({ group, plural });
+    const known = this.#byTable.get(table) ?? firstVersion(entry.resource, builtin);
+    const versions = [...known.versions, version];
+    this.#byTable.set(table, { ...known, ...overridesOf(entry), versions });
+  }
+}
+
+function firstVersion(
+  { group, plural, kind, namespaced }: Resource<KubeObject>,
+  builtin: BuiltinResource | undefined,
+): Definition {
+  return {
+    table: tableOf({ group, plural }),
+    group,
+    plural,
+    kind,
+    namespaced,
+    versions: [],
+    builtin: builtin !== undefined,
+    status: true,
+    scale: undefined,
+    selectableFields: [],
+    generation: true,
+    graceful: false,
+    defaults: () => undefined,
+    validate: () => [],
+  };
+}
+
+function overridesOf(entry: FakeResource | BuiltinResource): Partial<Definition> {
+  const set = Object.entries(omit(entry, ['resource'])).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(set);
+}
+
+function tableOf({ group, plural }: Pick<GroupResource, 'group' | 'plural'>): string {
+  return `${group}/${plural}`;
+}
+
+/** The storage key of an object of this kind. */
+export function storageKey(definition: Definition, namespace: string | undefined, name: string): string {
+  return definition.namespaced ? `${namespace ?? ''}/${name}` : name;
+}
+
+/** The object as clients of one version see it. */
+export function present(definition: Definition, version: string, object: ApiObject): ApiObject {
+  const apiVersion = definition.group === '' ? version : `${definition.group}/${version}`;
+  return { ...object, apiVersion, kind: definition.kind };
+}
