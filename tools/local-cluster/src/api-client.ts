@@ -12,7 +12,8 @@ const timeoutMs = 10_000;
 
 /** A client that authenticates with a certificate of the folder. */
 export async function createApiClient(options: {
-  port: number;
+  /** Such as https://127.0.0.1:16443. */
+  server: string;
   pkiDir: string;
   certificate: string;
 }): Promise<ApiClient> {
@@ -36,7 +37,7 @@ export async function createApiClient(options: {
           key,
           timeout: timeoutMs,
         };
-        const call = request(target, (response) => {
+        const call = request(new URL(path, options.server), target, (response) => {
           const chunks: Buffer[] = [];
           response.on('data', (chunk: Buffer) => chunks.push(chunk));
           response.on('error', () => resolve({ status: 0, body: '' }));

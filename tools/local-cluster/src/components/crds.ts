@@ -1,19 +1,27 @@
 import { readFile, readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { parseAllDocuments } from 'yaml';
+import { isSeq, parseAllDocuments } from 'yaml';
 import type { ApiClient } from '../api-client.ts';
 import { LocalClusterError } from '../errors.ts';
 import { waitFor } from '../process/wait.ts';
 
 const collection = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 
+interface Crd {
+  name: string;
+  body: string;
+  /** What answers once the API server serves it: the list of every served version. */
+  lists: string[];
+}
+
 /** Applies every CRD of the files and folders and waits until the API server serves them. */
 export async function applyCrds(api: ApiClient, paths: readonly string[]): Promise<void> {
   const files = (await Promise.all(paths.map((path) => yamlFiles(path)))).flat();
-  const documents = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).flatMap(splitDocuments);
-  const names = await Promise.all(documents.map((document) => applyCrd(api, document)));
-  await waitFor(async () => (await Promise.all(names.map((name) => isEstablished(api, name)))).every(Boolean), {
-    what: `${names.join(', ')} to be established`,
+  const crds = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).flatMap(parseCrds);
+  await Promise.all(crds.map((crd) => applyCrd(api, crd)));
+  const lists = crds.flatMap((crd) => crd.lists);
+  await waitFor(async () => (await Promise.all(lists.map((path) => isServed(api, path)))).every(Boolean), {
+    what: `the API server to serve ${crds.map((crd) => crd.name).join(', ')}`,
     timeoutMs: 30_000,
   });
 }
@@ -27,27 +35,31 @@ async function yamlFiles(path: string): Promise<string[]> {
     .map((name) => join(path, name));
 }
 
-function splitDocuments(text: string): { name: string; body: string }[] {
+function parseCrds(text: string): Crd[] {
   return parseAllDocuments(text)
     .filter((document) => document.contents !== null)
-    .map((document) => ({
-      name: String(document.getIn(['metadata', 'name'])),
-      body: JSON.stringify(document.toJS()),
-    }));
+    .map((document) => {
+      const versions = document.getIn(['spec', 'versions']);
+      const count = isSeq(versions) ? versions.items.length : 0;
+      const version = (index: number, field: string) => document.getIn(['spec', 'versions', index, field]);
+      const served = Array.from({ length: count }, (_, index) => index).filter((index) => version(index, 'served'));
+      const group = String(document.getIn(['spec', 'group']));
+      const plural = String(document.getIn(['spec', 'names', 'plural']));
+      return {
+        name: String(document.getIn(['metadata', 'name'])),
+        body: JSON.stringify(document.toJS()),
+        lists: served.map((index) => `/apis/${group}/${String(version(index, 'name'))}/${plural}?limit=1`),
+      };
+    });
 }
 
-async function applyCrd(api: ApiClient, crd: { name: string; body: string }): Promise<string> {
+async function applyCrd(api: ApiClient, crd: Crd): Promise<void> {
   const answer = await api.call('PATCH', `${collection}/${crd.name}?fieldManager=local-cluster&force=true`, crd.body);
   if (answer.status !== 200 && answer.status !== 201) {
     throw new LocalClusterError('COMMAND_FAILED', `CRD ${crd.name}: status ${answer.status}: ${answer.body}`);
   }
-  return crd.name;
 }
 
-async function isEstablished(api: ApiClient, name: string): Promise<boolean> {
-  const { status, body } = await api.call('GET', `${collection}/${name}`);
-  return (
-    status === 200 &&
-    /"type":\s*"Established",\s*"status":\s*"True"|"status":\s*"True",\s*"type":\s*"Established"/.test(body)
-  );
+async function isServed(api: ApiClient, path: string): Promise<boolean> {
+  return (await api.call('GET', path)).status === 200;
 }

@@ -104,7 +104,7 @@ class RunningControlPlane implements ControlPlane {
   }
 
   async start(): Promise<void> {
-    const { options, bin, folder, port } = this.#setup;
+    const { options, bin, folder } = this.#setup;
     await issueCertificates(bin('pki'), {
       dir: this.#pkiDir,
       keys: ['service-account'],
@@ -117,7 +117,7 @@ class RunningControlPlane implements ControlPlane {
     });
     await writeFile(join(folder, 'audit-policy.json'), auditPolicy);
     await this.#writeKubeconfig(this.kubeconfigPath, 'admin');
-    const api = await createApiClient({ port, pkiDir: this.#pkiDir, certificate: 'admin' });
+    const api = await createApiClient({ server: this.server, pkiDir: this.#pkiDir, certificate: 'admin' });
     await this.#startCore(api);
     if (options.crds !== undefined) await applyCrds(api, options.crds);
     await this.#startOthers(api);
@@ -125,8 +125,7 @@ class RunningControlPlane implements ControlPlane {
 
   async restart(): Promise<void> {
     await Promise.all(this.#core.map((process) => process.kill()));
-    const { port } = this.#setup;
-    await this.#startCore(await createApiClient({ port, pkiDir: this.#pkiDir, certificate: 'admin' }));
+    await this.#startCore(await createApiClient({ server: this.server, pkiDir: this.#pkiDir, certificate: 'admin' }));
   }
 
   async kubeconfigFor(user: string, groups: readonly string[] = []): Promise<string> {
