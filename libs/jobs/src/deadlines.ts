@@ -10,7 +10,7 @@ import { createRedis } from './redis.ts';
 import type { RedisTarget, RedisTls } from './redis.ts';
 
 const QUEUE = 'deadlines';
-const COMMAND_TIMEOUT_MS = 2_000;
+const COMMAND_LIMIT_MS = 2_000;
 const ACTIVE_RETRY_MS = 1_000;
 const FAILED_KEPT = 1_000;
 
@@ -44,7 +44,7 @@ export interface Deadlines {
   /** Starts handling. Call it once, and only where keys are reconciled: on the leader. */
   onDue(handler: DueHandler): void;
   connected(): boolean;
-  /** Waits for running handlers and disconnects. */
+  /** Waits up to 2 s for running handlers and disconnects; what was not finished fires again elsewhere. */
   close(): Promise<void>;
 }
 
@@ -69,37 +69,37 @@ class BullDeadlines implements Deadlines {
     this.#log = log;
     this.#prefix = prefix;
     this.#target = { ...options, random };
-    this.#redis = createRedis(this.#target, {
-      enableOfflineQueue: false,
-      maxRetriesPerRequest: null,
-      commandTimeout: COMMAND_TIMEOUT_MS,
-    });
+    this.#redis = createRedis(this.#target);
     if (onConnect !== undefined) this.#redis.on('ready', onConnect);
-    this.#queue = new Queue(QUEUE, { connection: this.#redis, prefix, skipWaitingForReady: true });
+    this.#queue = new Queue(QUEUE, { connection: this.#redis, prefix });
     this.#queue.on('error', (error) => log.debug({ err: error }, 'deadline queue'));
   }
 
   async schedule(deadline: Deadline): Promise<boolean> {
     if (!this.connected()) return false;
-    try {
-      await this.#place(deadline);
-      return true;
-    } catch (error) {
-      this.#log.debug({ err: error, key: deadline.key, purpose: deadline.purpose }, 'deadline could not be set');
-      return false;
-    }
+    const placed = this.#place(deadline).then(
+      () => true,
+      (error: unknown) => {
+        this.#log.debug({ err: error, key: deadline.key, purpose: deadline.purpose }, 'deadline could not be set');
+        return false;
+      },
+    );
+    return this.#withinLimit(placed, false);
   }
 
   async cancel(id: DeadlineId): Promise<void> {
     const jobId = jobIdOf(id);
     this.#cancelRetry(jobId);
     if (!this.connected()) return;
-    await this.#queue.remove(jobId).catch(() => undefined);
+    await this.#withinLimit(
+      this.#queue.remove(jobId).catch(() => 0),
+      0,
+    );
   }
 
   onDue(handler: DueHandler): void {
     if (this.#consumer !== undefined) throw new Error('onDue was called twice');
-    const redis = createRedis(this.#target, { maxRetriesPerRequest: null });
+    const redis = createRedis(this.#target);
     const worker = new Worker<JobData, unknown, Purpose>(QUEUE, (job) => runHandler(handler, job), {
       connection: redis,
       prefix: this.#prefix,
@@ -118,11 +118,29 @@ class BullDeadlines implements Deadlines {
 
   async close(): Promise<void> {
     for (const jobId of [...this.#again.keys()]) this.#cancelRetry(jobId);
-    // A worker that cannot reach Redis never finishes closing by itself.
-    await this.#consumer?.worker.close(this.#consumer.redis.status !== 'ready').catch(() => undefined);
-    this.#consumer?.redis.disconnect();
-    await this.#queue.close().catch(() => undefined);
-    this.#redis.disconnect();
+    const consumer = this.#consumer;
+    if (consumer !== undefined) await this.#end(consumer.redis, (force) => consumer.worker.close(force));
+    await this.#end(this.#redis, () => this.#queue.close());
+  }
+
+  /** A client that is not connected has to go first: BullMQ would wait for it to connect before it closes. */
+  async #end(redis: Redis, close: (force: boolean) => Promise<void>): Promise<void> {
+    const force = redis.status !== 'ready';
+    if (force) redis.disconnect();
+    await this.#withinLimit(
+      close(force).catch(() => undefined),
+      undefined,
+    );
+    redis.disconnect();
+  }
+
+  /** The result of `work`, or `late` when Redis takes too long; the work itself may still be done later. */
+  async #withinLimit<T>(work: Promise<T>, late: T): Promise<T> {
+    const abort = new AbortController();
+    const limit = this.#clock.sleep(COMMAND_LIMIT_MS, abort.signal).then(() => late);
+    const result = await Promise.race([work, limit]);
+    abort.abort();
+    return result;
   }
 
   async #place(deadline: Deadline): Promise<void> {

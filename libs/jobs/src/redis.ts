@@ -1,7 +1,6 @@
 import { backoffMs } from '@sandlot/std';
 import type { Logger, Random } from '@sandlot/std';
 import { Redis } from 'ioredis';
-import type { RedisOptions } from 'ioredis';
 
 const RECONNECT_BASE_MS = 100;
 const RECONNECT_MAX_MS = 5_000;
@@ -24,21 +23,21 @@ export interface RedisTarget {
   readonly random: Random;
 }
 
-/** What a connection for commands and one for blocking reads differ in. */
-type CommandOptions = Pick<RedisOptions, 'enableOfflineQueue' | 'maxRetriesPerRequest' | 'commandTimeout'>;
-
-/** A client that connects in the background, forever and with jitter, and logs each kind of failure once per outage. */
-export function createRedis(target: RedisTarget, options: CommandOptions): Redis {
+/**
+ * A client that connects in the background, forever and with jitter, and logs each kind of failure once per outage.
+ * Commands wait for the connection, which BullMQ relies on: callers bound them by time themselves.
+ */
+export function createRedis(target: RedisTarget): Redis {
   const { url, username, password, tls, random } = target;
   const retryStrategy = (attempt: number): number =>
     backoffMs({ attempt, baseMs: RECONNECT_BASE_MS, maxMs: RECONNECT_MAX_MS, random });
   const redis = new Redis(url, {
     connectTimeout: CONNECT_TIMEOUT_MS,
+    maxRetriesPerRequest: null,
     retryStrategy,
     ...(username === undefined ? {} : { username }),
     ...(password === undefined ? {} : { password }),
     ...(tls === undefined ? {} : { tls }),
-    ...options,
   });
   logFailures(redis, target);
   return redis;
