@@ -27,7 +27,7 @@ export function injectEnv({ env, podSpec, policy }: EnvRequest): EnvOutcome {
   let next = podSpec;
   for (const variable of env) {
     const target = findTarget(next, variable.containerName);
-    const detail = variableRefusal(variable, target, { policy, template: podSpec });
+    const detail = variableRefusal(variable, target, policy);
     if (detail !== undefined) return { kind: 'refused', detail };
     next = withVariable(next, target, variable);
   }
@@ -43,7 +43,7 @@ export function runtimeEnvRefusal({ names, podSpec, policy }: RuntimeEnvRequest)
   if (!permits(policy)) return NOT_ALLOWED;
   const target = findTarget(podSpec, undefined);
   for (const name of names) {
-    const detail = variableRefusal({ name }, target, { policy, template: podSpec });
+    const detail = variableRefusal({ name }, target, policy);
     if (detail !== undefined) return detail;
   }
   return undefined;
@@ -54,12 +54,6 @@ export interface RuntimeEnvRequest {
   readonly names: readonly string[];
   readonly podSpec: PodSpec;
   readonly policy: Policy;
-}
-
-interface Rules {
-  readonly policy: Policy;
-  /** As authored: a name that the same claim gave before is not an override of the template. */
-  readonly template: PodSpec;
 }
 
 function permits(policy: Policy): boolean {
@@ -78,7 +72,7 @@ function allContainers(podSpec: PodSpec): Container[] {
 function variableRefusal(
   { name, containerName = '' }: Pick<ClaimVariable, 'name' | 'containerName'>,
   target: Container | undefined,
-  { policy, template }: Rules,
+  policy: Policy,
 ): string | undefined {
   if (target === undefined) {
     return `target container "${containerName}" not found in template for environment variable "${name}"`;
@@ -87,8 +81,7 @@ function variableRefusal(
   if ((target.envFrom ?? []).length > 0) {
     return `container "${target.name}" uses envFrom, so the policy Allowed cannot rule out an override by variable "${name}"`;
   }
-  const authored = allContainers(template).find((container) => container.name === target.name);
-  if (authored?.env?.some((variable) => variable.name === name) !== true) return undefined;
+  if (target.env?.some((variable) => variable.name === name) !== true) return undefined;
   return `environment variable override is not allowed by the template policy for variable "${name}"`;
 }
 

@@ -23,17 +23,12 @@ export interface MetadataRequest {
  * (API contract, additionalPodMetadata). Keys are checked in order, so the answer is the same on every pass.
  */
 export function metadataRefusal({ additional, template, allowedLabelDomains }: MetadataRequest): string | undefined {
-  for (const [key, value] of sorted(additional?.labels)) {
-    const why = labelProblem(key, value, allowedLabelDomains);
-    if (why !== undefined) return `failed to validate label "${key}": ${why}`;
-  }
-  for (const [key] of sorted(additional?.annotations)) {
-    const why = annotationProblem(key);
-    if (why !== undefined) return `failed to validate annotation "${key}": ${why}`;
-  }
+  const { labels, annotations: notes } = additional ?? {};
   return (
-    overrideConflict('label', template?.labels, additional?.labels) ??
-    overrideConflict('annotation', template?.annotations, additional?.annotations)
+    firstProblem('label', labels, (key, value) => labelProblem(key, value, allowedLabelDomains)) ??
+    firstProblem('annotation', notes, annotationProblem) ??
+    overrideConflict('label', template?.labels, labels) ??
+    overrideConflict('annotation', template?.annotations, notes)
   );
 }
 
@@ -46,6 +41,18 @@ export function mergedPodMetadata(
     labels: { ...withoutReservedKeys(template?.labels), ...withoutReservedKeys(additional?.labels) },
     annotations: { ...withoutReservedKeys(template?.annotations), ...withoutReservedKeys(additional?.annotations) },
   };
+}
+
+function firstProblem(
+  what: 'label' | 'annotation',
+  map: StringMap | undefined,
+  problemOf: (key: string, value: string) => string | undefined,
+): string | undefined {
+  for (const [key, value] of sorted(map)) {
+    const problem = problemOf(key, value);
+    if (problem !== undefined) return `failed to validate ${what} "${key}": ${problem}`;
+  }
+  return undefined;
 }
 
 function labelProblem(key: string, value: string, allowedDomains: readonly string[]): string | undefined {
