@@ -26,17 +26,7 @@ export async function createApiClient(options: {
     call: (method, path, body) =>
       new Promise((resolve) => {
         const headers = body === undefined ? {} : { 'content-type': 'application/apply-patch+yaml' };
-        const target = {
-          host: '127.0.0.1',
-          port: options.port,
-          method,
-          path,
-          headers,
-          ca,
-          cert,
-          key,
-          timeout: timeoutMs,
-        };
+        const target = { method, headers, ca, cert, key, timeout: timeoutMs };
         const call = request(new URL(path, options.server), target, (response) => {
           const chunks: Buffer[] = [];
           response.on('data', (chunk: Buffer) => chunks.push(chunk));
