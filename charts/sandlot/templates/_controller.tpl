@@ -1,0 +1,105 @@
+{{/* Environment of a controller; call with (dict "root" $ "name" NAME "values" VALUES). */}}
+{{- define "sandlot.controller.env" -}}
+{{- $values := .root.Values -}}
+- name: POD_NAME
+  valueFrom: { fieldRef: { fieldPath: metadata.name } }
+- name: POD_NAMESPACE
+  valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
+- { name: LOG_LEVEL, value: {{ $values.log.level | quote }} }
+- { name: PROBE_PORT, value: {{ $values.controller.probePort | quote }} }
+- { name: METRICS_PORT, value: {{ $values.controller.metricsPort | quote }} }
+- { name: LEADER_ELECT, value: {{ $values.controller.leaderElection | quote }} }
+- { name: CONCURRENCY, value: {{ .values.concurrency | quote }} }
+{{- with $values.watchNamespace }}
+- { name: WATCH_NAMESPACE, value: {{ . | quote }} }
+{{- end }}
+{{- include (printf "sandlot.env.%s" .name) $values }}
+{{- with $values.tracing.endpoint }}
+- { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }} }
+- { name: TRACE_SAMPLE_RATIO, value: {{ $values.tracing.sampleRatio | quote }} }
+{{- end }}
+{{- with include "sandlot.nats.url" .root }}
+- { name: NATS_URL, value: {{ . | quote }} }
+- { name: NATS_USER, value: {{ $.name }} }
+- name: NATS_PASSWORD
+  valueFrom: { secretKeyRef: { name: {{ include "sandlot.nats.secretName" $.root }}, key: {{ $.name }} } }
+- { name: NATS_STREAM_REPLICAS, value: {{ $values.nats.streamReplicas | quote }} }
+{{- end }}
+{{- if include "sandlot.nats.caSecret" .root }}
+- { name: NATS_CA_FILE, value: /etc/sandlot/nats/ca.crt }
+{{- end }}
+{{- with concat $values.controller.extraEnv .values.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* What only this controller reads. */}}
+{{- define "sandlot.env.sandbox-controller" }}
+- { name: CLUSTER_DOMAIN, value: {{ .clusterDomain | quote }} }
+- { name: UNSET_SERVICE, value: {{ .controller.unsetService | quote }} }
+{{- end -}}
+
+{{- define "sandlot.env.warmpool-controller" }}
+{{- include "sandlot.env.sandboxes" . }}
+{{- end -}}
+
+{{- define "sandlot.env.claim-controller" }}
+{{- include "sandlot.env.sandboxes" . }}
+- { name: ALLOWED_LABEL_DOMAINS, value: {{ join "," .claimController.allowedLabelDomains | quote }} }
+- { name: WRITE_BEHIND_WINDOW, value: {{ .claimController.writeBehindWindow | quote }} }
+{{- end -}}
+
+{{/* Defaults of sandboxes: the same for whoever creates them, or pool members would look stale. */}}
+{{- define "sandlot.env.sandboxes" }}
+- { name: SANDBOX_NAMESERVERS, value: {{ join "," .sandboxes.nameservers | quote }} }
+- { name: SECURITY_DEFAULTS, value: {{ .sandboxes.securityDefaults | quote }} }
+- { name: SANDBOX_RUNTIME_CLASS, value: {{ .sandboxes.runtimeClassName | quote }} }
+{{- end -}}
+
+{{/* Where a controller's pods go. */}}
+{{- define "sandlot.controller.placement" -}}
+{{- with .root.Values.controller.priorityClassName }}
+priorityClassName: {{ . }}
+{{- end }}
+{{- with .root.Values.controller.nodeSelector }}
+nodeSelector: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.controller.tolerations }}
+tolerations: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with .root.Values.controller.affinity }}
+affinity: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- if gt (int .values.replicas) 1 }}
+topologySpreadConstraints:
+  {{- range list "kubernetes.io/hostname" "topology.kubernetes.io/zone" }}
+  - maxSkew: 1
+    topologyKey: {{ . }}
+    whenUnsatisfiable: ScheduleAnyway
+    labelSelector:
+      matchLabels: {{- include "sandlot.selectorLabels" (dict "root" $.root "component" $.name) | nindent 8 }}
+  {{- end }}
+{{- end }}
+{{- end -}}
+
+{{/* Probes of different depth: started, able to work, alive at all. */}}
+{{- define "sandlot.controller.probes" -}}
+startupProbe:
+  httpGet: { path: /livez, port: probes }
+  periodSeconds: 1
+  failureThreshold: 120
+readinessProbe:
+  httpGet: { path: /readyz, port: probes }
+  periodSeconds: 2
+  failureThreshold: 3
+livenessProbe:
+  httpGet: { path: /livez, port: probes }
+  periodSeconds: 10
+  timeoutSeconds: 5
+  failureThreshold: 6
+{{- end -}}
+
+{{- define "sandlot.controller.image" -}}
+{{- $image := .root.Values.image -}}
+{{- include "sandlot.image" (dict "registry" $image.registry "repository" $image.repository "name" .name "digest" .values.image.digest "tag" (coalesce .values.image.tag $image.tag .root.Chart.AppVersion)) -}}
+{{- end -}}

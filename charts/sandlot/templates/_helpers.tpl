@@ -1,0 +1,108 @@
+{{/* Prefix of every name of the release. */}}
+{{- define "sandlot.fullname" -}}
+{{- default (ternary .Release.Name (printf "%s-%s" .Release.Name (include "sandlot.name" .)) (contains (include "sandlot.name" .) .Release.Name)) .Values.fullnameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{- define "sandlot.name" -}}
+{{- default .Chart.Name .Values.nameOverride | trunc 40 | trimSuffix "-" -}}
+{{- end -}}
+
+{{/* Labels of the release; call with (dict "root" $ "component" "nats"). */}}
+{{- define "sandlot.labels" -}}
+{{ include "sandlot.selectorLabels" . }}
+app.kubernetes.io/version: {{ .root.Chart.AppVersion | quote }}
+app.kubernetes.io/part-of: sandlot
+app.kubernetes.io/managed-by: {{ .root.Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .root.Chart.Name .root.Chart.Version | replace "+" "_" }}
+{{- with .root.Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Labels that never change, for selectors. */}}
+{{- define "sandlot.selectorLabels" -}}
+app.kubernetes.io/name: {{ include "sandlot.name" .root }}
+app.kubernetes.io/instance: {{ .root.Release.Name }}
+{{- with .component }}
+app.kubernetes.io/component: {{ . }}
+{{- end }}
+{{- end -}}
+
+{{/* An image reference from registry, repository, and a digest or else a tag. */}}
+{{- define "sandlot.image" -}}
+{{- $path := printf "%s/%s" .repository .name | trimSuffix "/" | trimPrefix "/" -}}
+{{- $name := ternary $path (printf "%s/%s" .registry $path) (empty .registry) -}}
+{{- if .digest }}{{ $name }}@{{ .digest }}{{ else }}{{ $name }}:{{ .tag }}{{ end -}}
+{{- end -}}
+
+{{/* Pod level of the restricted Pod Security Standard. */}}
+{{- define "sandlot.podSecurityContext" -}}
+runAsNonRoot: true
+runAsUser: 65532
+runAsGroup: 65532
+fsGroup: 65532
+fsGroupChangePolicy: OnRootMismatch
+seccompProfile: { type: RuntimeDefault }
+{{- end -}}
+
+{{/* Container level of the restricted Pod Security Standard. */}}
+{{- define "sandlot.containerSecurityContext" -}}
+allowPrivilegeEscalation: false
+readOnlyRootFilesystem: true
+capabilities: { drop: [ALL] }
+{{- end -}}
+
+{{- define "sandlot.pullSecrets" -}}
+{{- with .Values.image.pullSecrets }}
+imagePullSecrets: {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- end -}}
+
+{{/*
+A password that was made up once and stays: the one in the cluster's Secret when there is one, else a new one, kept for
+the rest of this rendering. A letter comes first because the NATS server would read digits as a number.
+Call with (dict "root" $ "secret" NAME "key" KEY).
+*/}}
+{{- define "sandlot.password" -}}
+{{- $made := .root.Values._passwords | default dict -}}
+{{- $id := printf "%s/%s" .secret .key -}}
+{{- if not (hasKey $made $id) -}}
+{{- $found := lookup "v1" "Secret" .root.Release.Namespace .secret -}}
+{{- $data := (default dict $found).data | default dict -}}
+{{- $_ := set $made $id (ternary (get $data .key | b64dec) (printf "p%s" (randAlphaNum 31)) (hasKey $data .key)) -}}
+{{- $_ := set .root.Values "_passwords" $made -}}
+{{- end -}}
+{{- get $made $id -}}
+{{- end -}}
+
+{{- define "sandlot.nats.fullname" -}}{{ include "sandlot.fullname" . }}-nats{{- end -}}
+{{- define "sandlot.redis.fullname" -}}{{ include "sandlot.fullname" . }}-redis{{- end -}}
+
+{{- define "sandlot.nats.secretName" -}}
+{{- default (printf "%s-auth" (include "sandlot.nats.fullname" .)) .Values.nats.auth.existingSecret -}}
+{{- end -}}
+{{- define "sandlot.redis.secretName" -}}
+{{- default (printf "%s-auth" (include "sandlot.redis.fullname" .)) .Values.redis.auth.existingSecret -}}
+{{- end -}}
+
+{{/* Where NATS is; empty when there is none. */}}
+{{- define "sandlot.nats.url" -}}
+{{- if .Values.nats.enabled }}nats://{{ include "sandlot.nats.fullname" . }}.{{ .Release.Namespace }}.svc:4222{{ else }}{{ .Values.nats.external.url }}{{ end -}}
+{{- end -}}
+
+{{/* Secret with the authority of an external server's certificate; empty when there is none. */}}
+{{- define "sandlot.nats.caSecret" -}}
+{{- if not .Values.nats.enabled }}{{ .Values.nats.external.caSecret }}{{ end -}}
+{{- end -}}
+
+{{/* Where Redis is; empty when there is none. */}}
+{{- define "sandlot.redis.url" -}}
+{{- if .Values.redis.enabled }}redis://{{ include "sandlot.redis.fullname" . }}.{{ .Release.Namespace }}.svc:6379{{ else }}{{ .Values.redis.external.url }}{{ end -}}
+{{- end -}}
+
+{{/* The controllers: name -> values. */}}
+{{- define "sandlot.controllers" -}}
+sandbox-controller: sandboxController
+warmpool-controller: warmpoolController
+claim-controller: claimController
+{{- end -}}

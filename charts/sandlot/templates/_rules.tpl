@@ -1,0 +1,61 @@
+{{/*
+What each controller may do with the objects of the namespaces it serves, and nothing more. `…/finalizers` update is
+what clusters with OwnerReferencesPermissionEnforcement ask of whoever sets blockOwnerDeletion. Events go to
+events.k8s.io; the core group is for clusters whose aggregator still asks for it.
+*/}}
+{{- define "sandlot.rules.events" -}}
+- apiGroups: ["", events.k8s.io]
+  resources: [events]
+  verbs: [create, patch]
+{{- end -}}
+
+{{- define "sandlot.rules.sandbox-controller" -}}
+- apiGroups: [agents.x-k8s.io]
+  resources: [sandboxes]
+  verbs: [delete, get, list, patch, watch]
+- apiGroups: [agents.x-k8s.io]
+  resources: [sandboxes/status]
+  verbs: [patch]
+- apiGroups: [agents.x-k8s.io]
+  resources: [sandboxes/finalizers]
+  verbs: [update]
+- apiGroups: [""]
+  resources: [pods, services, persistentvolumeclaims]
+  verbs: [create, delete, get, list, patch, watch]
+{{ include "sandlot.rules.events" . }}
+{{- end -}}
+
+{{- define "sandlot.rules.warmpool-controller" -}}
+- apiGroups: [extensions.agents.x-k8s.io]
+  resources: [sandboxwarmpools, sandboxtemplates]
+  verbs: [get, list, watch]
+- apiGroups: [extensions.agents.x-k8s.io]
+  resources: [sandboxwarmpools/status]
+  verbs: [patch]
+- apiGroups: [extensions.agents.x-k8s.io]
+  resources: [sandboxwarmpools/finalizers]
+  verbs: [update]
+- apiGroups: [agents.x-k8s.io]
+  resources: [sandboxes]
+  verbs: [create, delete, get, list, patch, watch]
+{{ include "sandlot.rules.events" . }}
+{{- end -}}
+
+{{- define "sandlot.rules.claim-controller" -}}
+- apiGroups: [extensions.agents.x-k8s.io]
+  resources: [sandboxclaims]
+  verbs: [delete, get, list, patch, watch]
+- apiGroups: [extensions.agents.x-k8s.io]
+  resources: [sandboxclaims/status]
+  verbs: [patch]
+- apiGroups: [extensions.agents.x-k8s.io]
+  resources: [sandboxclaims/finalizers]
+  verbs: [update]
+- apiGroups: [extensions.agents.x-k8s.io]
+  resources: [sandboxtemplates, sandboxwarmpools]
+  verbs: [get, list, watch]
+- apiGroups: [agents.x-k8s.io]
+  resources: [sandboxes]
+  verbs: [create, delete, get, list, patch, watch]
+{{ include "sandlot.rules.events" . }}
+{{- end -}}
