@@ -1,0 +1,135 @@
+import { sandboxes } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
+import { RetryableError, isConflict, isNotFound, persistentVolumeClaims, pods, services } from '@sandlot/kube';
+import type { EventRecorder, JsonObject, KubeObject, PersistentVolumeClaim, Pod } from '@sandlot/kube';
+import { createOrRead, deleteObject, objectKey, patchObject } from './calls.ts';
+import type { CallDeps, PatchInput } from './calls.ts';
+import { publishableText } from './errors.ts';
+import { ownershipOf } from './ownership.ts';
+import { failed } from './snapshot.ts';
+import type { Phase, Snapshot } from './snapshot.ts';
+import type { ChildStep, Plan, SandboxStep, Step } from './steps.ts';
+import { reducedSandbox } from './transform.ts';
+
+/** What applying a plan needs. */
+export interface ApplyDeps extends CallDeps {
+  readonly recorder: EventRecorder;
+  /** Told about every status that was published, with the Sandbox as it was before. Must not throw. */
+  readonly onPublished: (before: Sandbox, after: Sandbox) => void;
+}
+
+/**
+ * Applies `plan` in order and returns what is known afterwards. A step that fails for a reason the owner should know
+ * becomes a failure of its phase and skips the rest of that phase; any other error ends the pass by throwing.
+ */
+export async function apply(deps: ApplyDeps, snapshot: Snapshot, plan: Plan): Promise<Snapshot> {
+  let current = snapshot;
+  for (const step of plan) {
+    const phase = 'phase' in step ? step.phase : undefined;
+    if (current.gone || (phase !== undefined && failed(current, phase))) continue;
+    try {
+      current = await applyStep(deps, current, step);
+    } catch (error) {
+      current = withFailure(current, phase, error);
+    }
+  }
+  return current;
+}
+
+function withFailure(snapshot: Snapshot, phase: Phase | undefined, error: unknown): Snapshot {
+  const message = publishableText(error);
+  if (message !== undefined && phase !== undefined) {
+    return { ...snapshot, failures: [...snapshot.failures, { phase, message }] };
+  }
+  if (isConflict(error)) throw new RetryableError('an object changed under this pass', { cause: error });
+  throw error;
+}
+
+async function applyStep(deps: ApplyDeps, s: Snapshot, step: Step): Promise<Snapshot> {
+  switch (step.kind) {
+    case 'patchSandbox':
+    case 'patchStatus':
+    case 'deleteSandbox':
+      return applyToSandbox(deps, s, step);
+    case 'refuse':
+      return { ...s, failures: [...s.failures, { phase: step.phase, message: step.message }] };
+    case 'recordEvent':
+      deps.recorder.event({ object: { ...s.sandbox, ...SANDBOX_TYPE }, ...step.note });
+      return s;
+    case 'lookAgain':
+      return s;
+    default:
+      return applyToChild(deps, s, step);
+  }
+}
+
+async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Promise<Snapshot> {
+  switch (step.kind) {
+    case 'createClaim':
+      return withClaim(s, step.claim, await createOrRead(deps, persistentVolumeClaims, step.claim));
+    case 'patchClaim':
+      return withClaim(s, step.claim, await patchObject(deps, persistentVolumeClaims, patchOf(step.claim, step)));
+    case 'deleteClaim':
+      return withClaim(s, step.claim, await deleteObject(deps, persistentVolumeClaims, step.claim));
+    case 'createPod':
+      return withPod(s, await createOrRead(deps, pods, step.pod));
+    case 'patchPod':
+      return withPod(s, await patchObject(deps, pods, patchOf(step.pod, step)));
+    case 'deletePod':
+      return withoutPod(s, step.pod, await deleteObject(deps, pods, step.pod));
+    case 'createService':
+      return { ...s, service: await createOrRead(deps, services, step.service) };
+    case 'patchService':
+      return { ...s, service: await patchObject(deps, services, patchOf(step.service, step)) };
+    case 'deleteService':
+      return { ...s, service: await deleteObject(deps, services, step.service) };
+  }
+}
+
+function patchOf(object: KubeObject, { patch }: { readonly patch: JsonObject }): PatchInput {
+  return { key: objectKey(object), patch };
+}
+
+const SANDBOX_TYPE = { apiVersion: `${sandboxes.group}/${sandboxes.version}`, kind: sandboxes.kind };
+
+/** A Sandbox that is gone, or was made anew under its name, has nothing left to be told: that is success. */
+async function applyToSandbox(deps: ApplyDeps, s: Snapshot, step: SandboxStep): Promise<Snapshot> {
+  try {
+    if (step.kind === 'deleteSandbox') return await deleteSandbox(deps, s);
+    const subresource = step.kind === 'patchStatus' ? 'status' : undefined;
+    const answer = await patchObject(deps, sandboxes, { key: objectKey(s.sandbox), patch: step.patch, subresource });
+    const sandbox = reducedSandbox(answer);
+    deps.recent.published(sandbox);
+    if (step.kind === 'patchStatus') deps.onPublished(s.sandbox, sandbox);
+    return { ...s, sandbox };
+  } catch (error) {
+    const isReplaced = isConflict(error) && step.kind !== 'deleteSandbox';
+    if (isNotFound(error) || isReplaced) return { ...s, gone: true };
+    throw error;
+  }
+}
+
+/** Guarded by resourceVersion: an edit that moves the deadline must win over the deletion it makes wrong. */
+async function deleteSandbox({ client }: ApplyDeps, s: Snapshot): Promise<Snapshot> {
+  const { uid = '', resourceVersion = '' } = s.sandbox.metadata;
+  await client.delete(sandboxes, objectKey(s.sandbox), { uid, resourceVersion });
+  return { ...s, gone: true };
+}
+
+function withClaim(s: Snapshot, asked: PersistentVolumeClaim, found: PersistentVolumeClaim | undefined): Snapshot {
+  const claims = new Map(s.claims);
+  const name = asked.metadata.name ?? '';
+  if (found === undefined) claims.delete(name);
+  else claims.set(name, found);
+  return { ...s, claims };
+}
+
+function withPod(s: Snapshot, pod: Pod): Snapshot {
+  const isOurs = ownershipOf(pod, s.sandbox) === 'ours';
+  return isOurs ? { ...s, ownedPods: [pod], foreignPod: undefined } : { ...s, foreignPod: pod };
+}
+
+function withoutPod(s: Snapshot, asked: Pod, left: Pod | undefined): Snapshot {
+  const others = s.ownedPods.filter((pod) => pod.metadata.uid !== asked.metadata.uid);
+  return { ...s, ownedPods: left === undefined ? others : [...others, left] };
+}

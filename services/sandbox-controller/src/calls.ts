@@ -1,0 +1,69 @@
+import { isAlreadyExists, isConflict, isNotFound } from '@sandlot/kube';
+import type { CallOptions, JsonObject, KubeClient, KubeObject, ObjectKey, Resource } from '@sandlot/kube';
+import type { RecentWrites } from './recent-writes.ts';
+
+/** Owner of the fields we write, as upstream names it (API contract, Service). */
+const OPTIONS: CallOptions = { fieldManager: 'sandbox-controller' };
+
+/** What the calls need. */
+export interface CallDeps {
+  readonly client: KubeClient;
+  readonly recent: RecentWrites;
+}
+
+/** Creates `object`, or reads what has its name: whether that may serve is for the next decision. */
+export async function createOrRead<T extends KubeObject>(
+  { client, recent }: CallDeps,
+  resource: Resource<T>,
+  object: T,
+): Promise<T> {
+  try {
+    const created = await client.create(resource, object, OPTIONS);
+    recent.created({ ...created, kind: resource.kind });
+    return created;
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+    return client.get(resource, objectKey(object), OPTIONS);
+  }
+}
+
+/** A patch and the object it is for. */
+export interface PatchInput {
+  readonly key: ObjectKey;
+  readonly patch: JsonObject;
+  readonly subresource?: 'status' | undefined;
+}
+
+/** Sends a merge patch; the patch itself names the incarnation it was decided on. */
+export function patchObject<T extends KubeObject>(
+  { client }: CallDeps,
+  resource: Resource<T>,
+  { key, patch, subresource }: PatchInput,
+): Promise<T> {
+  return client.mergePatch(resource, key, patch, { ...OPTIONS, subresource });
+}
+
+/**
+ * Deletes this incarnation of `object`. Returns it as terminating, or undefined when it is known to be gone, which is as
+ * good; another incarnation under the name is not ours to judge here.
+ */
+export async function deleteObject<T extends KubeObject>(
+  { client, recent }: CallDeps,
+  resource: Resource<T>,
+  object: T,
+): Promise<T | undefined> {
+  const { uid, creationTimestamp } = object.metadata;
+  try {
+    await client.delete(resource, objectKey(object), { ...OPTIONS, ...(uid === undefined ? {} : { uid }) });
+  } catch (error) {
+    if (isNotFound(error) || isConflict(error)) return undefined;
+    throw error;
+  }
+  recent.deleted(object);
+  return { ...object, metadata: { ...object.metadata, deletionTimestamp: creationTimestamp } };
+}
+
+/** Where `object` lives. */
+export function objectKey({ metadata: { namespace, name = '' } }: KubeObject): ObjectKey {
+  return { namespace, name };
+}

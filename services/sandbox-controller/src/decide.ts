@@ -1,0 +1,96 @@
+import { annotations, effectiveMode } from '@sandlot/api-types';
+import type { SandboxStatus } from '@sandlot/api-types';
+import { decideTeardown, expiryMs, isExpired, isMarkedExpired } from './expiry.ts';
+import { decidePod } from './pod.ts';
+import { decideClaims } from './pvcs.ts';
+import { decideService } from './service.ts';
+import { onlyPod } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
+import { expiredStatusOf, expiringStatusOf, isReadyNow, startOf, statusOf } from './status.ts';
+import { decideStatusWrite } from './status-write.ts';
+import type { Plan, Step } from './steps.ts';
+import { transitionNotes } from './transitions.ts';
+
+/** A Pod of somebody else need not carry a label we watch, so nothing tells when it goes. */
+const FOREIGN_POD_RECHECK_MS = 60_000;
+
+/**
+ * What to do next about one Sandbox, given everything known about it. Called again after each plan is applied, until it
+ * returns nothing: then the world is as the Sandbox wants it, as far as this pass can tell (API contract, pass order).
+ */
+export function decide(snapshot: Snapshot): Plan {
+  const { sandbox } = snapshot;
+  if (snapshot.gone || sandbox.metadata.deletionTimestamp !== undefined) return [];
+  if (isExpired(snapshot, deadlineMs(snapshot))) return decideExpiry(snapshot);
+  const disks = decideClaims(snapshot);
+  if (disks.length > 0) return disks;
+  const pod = decidePod(snapshot);
+  if (pod.length > 0) return announced(snapshot, pod);
+  const service = decideService(snapshot);
+  if (service.length > 0) return service;
+  return publish(snapshot, statusOf(snapshot));
+}
+
+/** When this Sandbox needs a pass although nothing changes; undefined: never. Epoch milliseconds. */
+export function wakeAtMs(snapshot: Snapshot): number | undefined {
+  if (snapshot.gone || snapshot.sandbox.metadata.deletionTimestamp !== undefined) return undefined;
+  const deadline = deadlineMs(snapshot);
+  if (isMarkedExpired(snapshot.sandbox) && isExpired(snapshot, deadline)) return undefined;
+  const write = decideStatusWrite(snapshot, statusOf(snapshot));
+  const heldUntil = write.kind === 'hold' ? write.untilMs : undefined;
+  const lookAgain = snapshot.foreignPod === undefined ? undefined : snapshot.nowMs + FOREIGN_POD_RECHECK_MS;
+  const times = [deadline, heldUntil, lookAgain].filter((time) => time !== undefined);
+  return times.length === 0 ? undefined : Math.min(...times);
+}
+
+function deadlineMs(snapshot: Snapshot): number | undefined {
+  return expiryMs(snapshot.sandbox, startOf(snapshot));
+}
+
+function decideExpiry(snapshot: Snapshot): Plan {
+  if (!isMarkedExpired(snapshot.sandbox)) {
+    return [...publish(snapshot, expiringStatusOf(snapshot)), { kind: 'lookAgain' }];
+  }
+  const teardown = decideTeardown(snapshot);
+  if (teardown.length > 0) return teardown;
+  return publish(snapshot, snapshot.failures.length > 0 ? expiringStatusOf(snapshot) : expiredStatusOf(snapshot));
+}
+
+/**
+ * A Pod that is gone must be seen as not Ready before its successor exists. Otherwise a crash between the creation and
+ * the status write, and a quick start, would hide that the sandbox was ever away.
+ */
+function announced(snapshot: Snapshot, pod: Plan): Plan {
+  const isReplacement = pod.some((step) => step.kind === 'createPod') && isReadyNow(snapshot.sandbox.status);
+  return isReplacement ? publishStatus(snapshot, statusOf(snapshot)) : pod;
+}
+
+/** The closing writes: the name of the Pod, which must be known before Ready is, then the status, if it says more. */
+function publish(snapshot: Snapshot, next: SandboxStatus): Plan {
+  return [...annotate(snapshot), ...publishStatus(snapshot, next)];
+}
+
+function publishStatus(snapshot: Snapshot, next: SandboxStatus): Plan {
+  const write = decideStatusWrite(snapshot, next);
+  if (write.kind !== 'write') return [];
+  const notes = transitionNotes(snapshot.sandbox.status, next);
+  const status: Step = { kind: 'patchStatus', patch: write.patch };
+  return [status, ...notes.map((note): Step => ({ kind: 'recordEvent', note }))];
+}
+
+/**
+ * Keeps the annotations of the Sandbox true: the Pod's name while there is one, and who suspended it until it resumes.
+ */
+function annotate(snapshot: Snapshot): Plan {
+  const { sandbox, ownedPods } = snapshot;
+  if (ownedPods.length > 1) return [];
+  const given = sandbox.metadata.annotations ?? {};
+  const wanted = onlyPod(snapshot)?.metadata.name;
+  const isRunning = effectiveMode(sandbox.spec) === 'Running';
+  const changes = {
+    ...(given[annotations.podName] === wanted ? {} : { [annotations.podName]: wanted ?? null }),
+    ...(isRunning && given[annotations.suspendedBy] !== undefined ? { [annotations.suspendedBy]: null } : {}),
+  };
+  if (Object.keys(changes).length === 0) return [];
+  return [{ kind: 'patchSandbox', patch: { metadata: { uid: sandbox.metadata.uid, annotations: changes } } }];
+}

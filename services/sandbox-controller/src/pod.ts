@@ -1,0 +1,53 @@
+import { effectiveMode } from '@sandlot/api-types';
+import type { Pod } from '@sandlot/kube';
+import { buildPod } from './pod-build.ts';
+import { podMetadataPatch, wantedPodMetadata } from './pod-metadata.ts';
+import { claimNames } from './pvcs.ts';
+import { refusalOf, takeOver } from './ownership.ts';
+import { failed, isTerminating, onlyPod } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
+import type { Plan } from './steps.ts';
+
+/**
+ * Keeps exactly one Pod while the Sandbox runs, and none while it is suspended. With several Pods under our UID nothing
+ * is decided: choosing would be guessing which one holds the user's work.
+ */
+export function decidePod(snapshot: Snapshot): Plan {
+  if (failed(snapshot, 'pod') || snapshot.ownedPods.length > 1) return [];
+  if (effectiveMode(snapshot.sandbox.spec) === 'Suspended') return decideSuspension(snapshot);
+  const pod = onlyPod(snapshot);
+  if (pod !== undefined) return decideMetadata(snapshot, pod);
+  if (snapshot.foreignPod !== undefined) return decideTakeOver(snapshot, snapshot.foreignPod);
+  return decideCreation(snapshot);
+}
+
+function decideSuspension(snapshot: Snapshot): Plan {
+  const pod = onlyPod(snapshot);
+  return pod === undefined || isTerminating(pod) ? [] : [{ kind: 'deletePod', pod, phase: 'pod' }];
+}
+
+/** A terminating Pod is waited for: its name and its disks are taken until it is gone. */
+function decideMetadata({ sandbox }: Snapshot, pod: Pod): Plan {
+  if (isTerminating(pod)) return [];
+  const patch = podMetadataPatch(sandbox, pod);
+  return patch === undefined ? [] : [{ kind: 'patchPod', phase: 'pod', pod, patch }];
+}
+
+function decideTakeOver({ sandbox }: Snapshot, pod: Pod): Plan {
+  const refusal = refusalOf('pod', pod, sandbox);
+  if (refusal !== undefined) return [{ kind: 'refuse', phase: 'pod', message: refusal }];
+  if (isTerminating(pod)) return [];
+  const metadata = { ...takeOver(pod, sandbox), ...wantedPodMetadata(sandbox) };
+  return [{ kind: 'patchPod', phase: 'pod', pod, patch: { metadata } }];
+}
+
+/** Only on disks that are ours: a Pod must never mount what a refused or terminating claim of the name holds. */
+function decideCreation(snapshot: Snapshot): Plan {
+  const { sandbox, claims } = snapshot;
+  const isComplete = claimNames(sandbox).every((name) => {
+    const claim = claims.get(name);
+    return claim !== undefined && !isTerminating(claim);
+  });
+  if (!isComplete || failed(snapshot, 'pvcs')) return [];
+  return [{ kind: 'createPod', phase: 'pod', pod: buildPod(sandbox) }];
+}

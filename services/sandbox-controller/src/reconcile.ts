@@ -1,0 +1,53 @@
+import { RetryableError, done, requeueAfter } from '@sandlot/kube';
+import type { ReconcileResult } from '@sandlot/kube';
+import { apply } from './apply.ts';
+import type { ApplyDeps } from './apply.ts';
+import { decide, wakeAtMs } from './decide.ts';
+import { observe } from './observe.ts';
+import type { ObserveDeps } from './observe.ts';
+import { TRUST_MS } from './recent-writes.ts';
+import type { Snapshot } from './snapshot.ts';
+import type { Plan } from './steps.ts';
+
+export type ReconcileDeps = ObserveDeps & ApplyDeps;
+
+/** More rounds than any pass needs; reaching it means that somebody keeps changing the object, and the queue is fairer. */
+const MAX_ROUNDS = 12;
+
+/**
+ * One pass over one Sandbox: observe, then decide and apply until nothing is left to do. What the pass could not do is in
+ * the conditions by then and is tried again with the queue's backoff.
+ */
+export async function reconcile(deps: ReconcileDeps, key: string): Promise<ReconcileResult> {
+  let snapshot = await observe(deps, key);
+  if (snapshot === undefined) return done;
+  let hasCreated = false;
+  for (let round = 0; round < MAX_ROUNDS; round += 1) {
+    const plan = decide(snapshot);
+    if (plan.length === 0) return conclude(snapshot, hasCreated);
+    hasCreated ||= createsSomething(plan);
+    snapshot = await apply(deps, snapshot, plan);
+    if (plan.some((step) => step.kind === 'lookAgain')) return requeueAfter(0, 'second pass of the expiry');
+  }
+  return requeueAfter(0, 'still changing');
+}
+
+/**
+ * Two Pods are nobody's mistake to retry: only a Pod event changes that. A creation is looked at again once the caches are
+ * believed over our own memory, in case they never show it.
+ */
+function conclude(snapshot: Snapshot, hasCreated: boolean): ReconcileResult {
+  if (snapshot.failures.length > 0) {
+    throw new RetryableError(snapshot.failures.map((failure) => failure.message).join('\n'));
+  }
+  const wakeAt = wakeAtMs(snapshot);
+  const delays = [
+    wakeAt === undefined ? undefined : Math.max(0, wakeAt - snapshot.nowMs),
+    hasCreated ? TRUST_MS : undefined,
+  ].filter((delay) => delay !== undefined);
+  return delays.length === 0 ? done : requeueAfter(Math.min(...delays), 'the next deadline');
+}
+
+function createsSomething(plan: Plan): boolean {
+  return plan.some(({ kind }) => kind === 'createPod' || kind === 'createService' || kind === 'createClaim');
+}

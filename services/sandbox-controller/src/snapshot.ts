@@ -1,0 +1,58 @@
+import type { Sandbox } from '@sandlot/api-types';
+import type { PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
+
+/** What `service` means on a Sandbox that leaves it unset (API contract, `service` left unset). */
+export type UnsetService = 'V1Alpha1' | 'Never' | 'Always';
+
+/** Choices of the installation that decisions depend on. */
+export interface Settings {
+  readonly clusterDomain: string;
+  readonly unsetService: UnsetService;
+}
+
+/** The parts of a pass that can fail on their own; a failure of one is reported and does not stop the others. */
+export type Phase = 'pvcs' | 'pod' | 'service' | 'expiry';
+
+/** Something this pass could not do. The message is published under `ReconcilerError`. */
+export interface Failure {
+  readonly phase: Phase;
+  readonly message: string;
+}
+
+/**
+ * Everything a decision depends on, at one moment. Observation builds it from the caches; applying a step yields the next
+ * one, so that one pure function decides from the first look to the last write of a pass.
+ */
+export interface Snapshot {
+  /** Wall time of the pass. */
+  readonly nowMs: number;
+  readonly settings: Settings;
+  readonly sandbox: Sandbox;
+  /** Pods whose controller is this Sandbox's UID, terminating ones included. More than one is never resolved by us. */
+  readonly ownedPods: readonly Pod[];
+  /** A Pod that has the name ours has or would have, but is not controlled by this Sandbox. */
+  readonly foreignPod: Pod | undefined;
+  /** The Service of the Sandbox's name, whoever owns it. */
+  readonly service: Service | undefined;
+  /** PersistentVolumeClaims of the templates' names, whoever owns them. */
+  readonly claims: ReadonlyMap<string, PersistentVolumeClaim>;
+  /** What went wrong so far in this pass. A phase with a failure decides nothing more until the next pass. */
+  readonly failures: readonly Failure[];
+  /** The Sandbox went away under this pass: nothing is left to decide. */
+  readonly gone: boolean;
+}
+
+/** Whether `phase` has failed in this pass. */
+export function failed(snapshot: Snapshot, phase: Phase): boolean {
+  return snapshot.failures.some((failure) => failure.phase === phase);
+}
+
+/** The one Pod of this Sandbox; undefined when there is none, or several. */
+export function onlyPod({ ownedPods }: Snapshot): Pod | undefined {
+  return ownedPods.length === 1 ? ownedPods[0] : undefined;
+}
+
+/** Whether the API server has accepted the deletion of `object` and something still holds it. */
+export function isTerminating(object: { metadata: { deletionTimestamp?: string | undefined } }): boolean {
+  return object.metadata.deletionTimestamp !== undefined;
+}

@@ -1,0 +1,94 @@
+import { isDeepStrictEqual } from 'node:util';
+import { findCondition, sandboxConditions } from '@sandlot/api-types';
+import type { SandboxStatus } from '@sandlot/api-types';
+import type { JsonObject, JsonValue } from '@sandlot/kube';
+import { expiryMs } from './expiry.ts';
+import { onlyPod } from './snapshot.ts';
+import type { Snapshot } from './snapshot.ts';
+import { isReadyNow, startOf } from './status.ts';
+
+/**
+ * How long the first seconds of a Pod are not reported step by step: most Pods are Ready by then, and their whole start
+ * costs one status write. A slow start is told as it goes, and everything a client may act on is written at once.
+ */
+const QUIET_START_MS = 2_000;
+
+/** What to do about a status: nothing, write it, or wait until the given time for a change that makes it worth it. */
+export type StatusWrite =
+  | { readonly kind: 'none' }
+  | { readonly kind: 'write'; readonly patch: JsonObject }
+  | { readonly kind: 'hold'; readonly untilMs: number };
+
+/** Decides about writing `next`; equal states are never written. */
+export function decideStatusWrite(snapshot: Snapshot, next: SandboxStatus): StatusWrite {
+  const before = snapshot.sandbox.status ?? {};
+  const changed = changedFields(before, next);
+  if (changed.length === 0 || isNodeNameOnly(changed, next)) return { kind: 'none' };
+  const untilMs = quietUntilMs(snapshot);
+  if (untilMs !== undefined && isProgressOnly(before, next)) return { kind: 'hold', untilMs };
+  return { kind: 'write', patch: patchOf({ before, next, uid: snapshot.sandbox.metadata.uid }) };
+}
+
+function changedFields(before: SandboxStatus, next: SandboxStatus): string[] {
+  const names = new Set([...Object.keys(before), ...Object.keys(next)]);
+  return [...names].filter((name) => !isDeepStrictEqual(fieldOf(before, name), fieldOf(next, name)));
+}
+
+/** The node is known seconds before the Pod runs; it rides along with the next change unless the Sandbox is Ready. */
+function isNodeNameOnly(changed: readonly string[], next: SandboxStatus): boolean {
+  return changed.length === 1 && changed[0] === 'nodeName' && !isReadyNow(next);
+}
+
+/** One merge patch: what changed, null for what went, lists whole. The UID keeps it off a Sandbox made anew. */
+function patchOf({
+  before,
+  next,
+  uid,
+}: {
+  before: SandboxStatus;
+  next: SandboxStatus;
+  uid: string | undefined;
+}): JsonObject {
+  const status: Record<string, JsonValue> = {};
+  for (const name of changedFields(before, next)) status[name] = fieldOf(next, name) ?? null;
+  return { metadata: { uid }, status };
+}
+
+function fieldOf(status: SandboxStatus, name: string): JsonValue | undefined {
+  const fields: Readonly<Record<string, JsonValue | undefined>> = { ...status };
+  return fields[name];
+}
+
+/** End of the quiet time of the Pod; undefined when it is over, or a deadline falls into it. */
+function quietUntilMs(snapshot: Snapshot): number | undefined {
+  const created = onlyPod(snapshot)?.metadata.creationTimestamp;
+  if (created === undefined) return undefined;
+  const untilMs = Date.parse(created) + QUIET_START_MS;
+  const remainingMs = untilMs - snapshot.nowMs;
+  const deadlineMs = expiryMs(snapshot.sandbox, startOf(snapshot));
+  if (remainingMs <= 0 || remainingMs > QUIET_START_MS) return undefined;
+  return deadlineMs !== undefined && deadlineMs < untilMs ? undefined : untilMs;
+}
+
+/**
+ * Only how far the start has come differs: no answer that a client acts on does. Ready is not True before and after for
+ * the same reason, nothing was suspended or finished, and the generation is not one whose effect somebody waits for.
+ */
+function isProgressOnly(before: SandboxStatus, next: SandboxStatus): boolean {
+  if (isReadyNow(before) || isReadyNow(next) || next.phase !== 'Pending') return false;
+  if (before.conditions === undefined) return reasonOf(next) === 'DependenciesNotReady';
+  return (
+    before.observedGeneration === next.observedGeneration &&
+    before.phase === next.phase &&
+    reasonOf(before) === reasonOf(next) &&
+    statusOfSuspended(before) === statusOfSuspended(next)
+  );
+}
+
+function reasonOf(status: SandboxStatus): string | undefined {
+  return findCondition(status.conditions, sandboxConditions.ready)?.reason;
+}
+
+function statusOfSuspended(status: SandboxStatus): string | undefined {
+  return findCondition(status.conditions, sandboxConditions.suspended)?.status;
+}

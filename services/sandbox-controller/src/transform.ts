@@ -1,0 +1,33 @@
+import type { Sandbox } from '@sandlot/api-types';
+import type { KubeObject, ObjectMeta, Pod } from '@sandlot/kube';
+import { authorshipEntries } from './authorship.ts';
+
+const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
+
+/** A Sandbox as the cache keeps it: of managedFields only what tells whether its author used v1alpha1. */
+export function reducedSandbox(sandbox: Sandbox): Sandbox {
+  const authorship = authorshipEntries(sandbox.metadata.managedFields);
+  const metadata = withoutBulk(sandbox.metadata);
+  return { ...sandbox, metadata: authorship.length === 0 ? metadata : { ...metadata, managedFields: authorship } };
+}
+
+/** A Pod as the cache keeps it: metadata, status, and of the spec only the node. No Pod is ever built from this. */
+export function reducedPod(pod: Pod): Pod {
+  const { nodeName } = pod.spec;
+  const { phase, podIPs, conditions, reason, message } = pod.status ?? {};
+  const spec = { containers: [], ...(nodeName === undefined ? {} : { nodeName }) };
+  return { ...pod, metadata: withoutBulk(pod.metadata), spec, status: { phase, podIPs, conditions, reason, message } };
+}
+
+/** Any other child as the cache keeps it. */
+export function withoutManagedFields<T extends KubeObject>(object: T): T {
+  return { ...object, metadata: withoutBulk(object.metadata) };
+}
+
+function withoutBulk(full: ObjectMeta): ObjectMeta {
+  const metadata = { ...full };
+  delete metadata.managedFields;
+  if (metadata.annotations?.[LAST_APPLIED] === undefined) return metadata;
+  const kept = Object.entries(metadata.annotations).filter(([key]) => key !== LAST_APPLIED);
+  return { ...metadata, annotations: Object.fromEntries(kept) };
+}

@@ -1,0 +1,58 @@
+import { eventReasons, findCondition, sandboxConditions, sandboxMessages, sandboxReasons } from '@sandlot/api-types';
+import type { Condition, SandboxStatus } from '@sandlot/api-types';
+import type { EventNote } from './steps.ts';
+
+/** The Events that belong to a change of status: what happened and, where a person can act, what to do. */
+export function transitionNotes(before: SandboxStatus | undefined, next: SandboxStatus): EventNote[] {
+  const change = { before: before ?? {}, next };
+  return [...readyNotes(change), ...suspensionNotes(change), ...endNotes(change)];
+}
+
+interface Change {
+  readonly before: SandboxStatus;
+  readonly next: SandboxStatus;
+}
+
+function readyNotes(change: Change): EventNote[] {
+  const ready = entered(change, sandboxConditions.ready);
+  if (ready === undefined) return [];
+  if (ready.reason === sandboxReasons.multiplePods) {
+    return [warning(eventReasons.multiplePods, `${ready.message}. Delete all but one of them`)];
+  }
+  if (ready.reason === sandboxReasons.reconcilerError) return [warning(ready.reason, ready.message)];
+  if (ready.reason === sandboxReasons.sandboxExpired) {
+    return [normal(eventReasons.sandboxExpired, `${ready.message}. Move its deadline to bring it back`)];
+  }
+  return [];
+}
+
+function suspensionNotes(change: Change): EventNote[] {
+  const suspended = entered(change, sandboxConditions.suspended);
+  if (suspended === undefined) return [];
+  if (suspended.reason === sandboxReasons.podTerminated) {
+    return [normal(eventReasons.suspended, 'Sandbox is suspended. Its volumes are kept for the next resume')];
+  }
+  if (suspended.reason === sandboxReasons.podNotOwned) {
+    return [warning(sandboxReasons.podNotOwned, `${suspended.message}. Delete or rename that Pod`)];
+  }
+  const wasSuspended = findCondition(change.before.conditions, sandboxConditions.suspended)?.status === 'True';
+  if (!wasSuspended || suspended.message !== sandboxMessages.notSuspended) return [];
+  return [normal(eventReasons.resumed, 'Sandbox resumes in a new Pod on the same volumes')];
+}
+
+function endNotes(change: Change): EventNote[] {
+  const finished = entered(change, sandboxConditions.finished);
+  if (finished === undefined) return [];
+  if (finished.reason === sandboxReasons.podSucceeded) return [normal(finished.reason, finished.message)];
+  const hint = 'Set podFailurePolicy.restart to have it replaced, or delete the Pod for a new one';
+  return [warning(finished.reason, `${finished.message}. ${hint}`)];
+}
+
+/** The condition, when this change gave it another reason. */
+function entered({ before, next }: Change, type: string): Condition | undefined {
+  const now = findCondition(next.conditions, type);
+  return now?.reason === findCondition(before.conditions, type)?.reason ? undefined : now;
+}
+
+const normal = (reason: string, message: string): EventNote => ({ type: 'Normal', reason, message });
+const warning = (reason: string, message: string): EventNote => ({ type: 'Warning', reason, message });
