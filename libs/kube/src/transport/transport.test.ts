@@ -3,6 +3,7 @@ import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
 import type { KubeClient } from '../client/types.ts';
 import { KubeError, isAborted, isTimeout, isUnknownOutcome } from '../errors.ts';
+import { noMetrics } from '../metrics.ts';
 import { pods } from '../resources.ts';
 import type { Pod } from '../resources.ts';
 import { errorOf, follow, startHttp1Server, startProxy, startServer, testClient, until } from './testing.ts';
@@ -52,6 +53,27 @@ describe('the end of a call', () => {
     abort.abort();
     expect(isAborted(await outcome)).toBe(true);
     await until(() => cancelled === constants.NGHTTP2_CANCEL);
+  });
+
+  it('comes before anything is sent when its turn would come after its deadline', async () => {
+    const throttled: string[] = [];
+    const clock = new FakeClock();
+    await using server = await startServer((_seen, respond) => respond());
+    await using client = testClient({
+      clock,
+      credentials: server.credentials(),
+      limits: { background: { perSecond: 1, burst: 1 } },
+      metrics: { ...noMetrics, requestThrottled: (priority, seconds) => throttled.push(`${priority} ${seconds}`) },
+    });
+    const call = (deadlineMs: number) => client.get(pods, key, { priority: 'background', deadlineMs });
+    await call(500);
+    expect(await errorOf(call(500))).toMatchObject({ code: 'Timeout', sent: false });
+    const waiting = call(1_500);
+    await until(() => throttled.length === 1);
+    await clock.advance(1_000);
+    expect(await waiting).toEqual({});
+    expect(throttled).toEqual(['background 1']);
+    expect(server.seen).toHaveLength(2);
   });
 
   it('comes before anything is sent when the signal has aborted already', async () => {

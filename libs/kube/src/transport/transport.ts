@@ -8,7 +8,7 @@ import type { KubeMetrics } from '../metrics.ts';
 import { failure, readJson, rejection } from './answer.ts';
 import type { WireResponse } from './connection.ts';
 import { Deadline } from './deadline.ts';
-import { Limiter } from './limiter.ts';
+import { bucketsFor } from './limiter.ts';
 import type { RateLimits } from './limiter.ts';
 import { Pool } from './pool.ts';
 import { retryDelayMs } from './retry.ts';
@@ -38,13 +38,13 @@ export interface TransportOptions {
 export class Transport {
   readonly #options: TransportOptions;
   readonly #pool: Pool;
-  readonly #limiter: Limiter;
+  readonly #buckets: ReturnType<typeof bucketsFor>;
   readonly #basePath: string;
 
   constructor(options: TransportOptions) {
     this.#options = options;
     this.#pool = new Pool(options);
-    this.#limiter = new Limiter(options.clock, options.limits);
+    this.#buckets = bucketsFor(options.limits);
     this.#basePath = new URL(options.credentials.server).pathname.replace(/\/$/, '');
   }
 
@@ -142,8 +142,8 @@ export class Transport {
 
   async #throttle({ priority }: ApiRequest, deadline: Deadline): Promise<void> {
     const { clock, metrics } = this.#options;
-    const waitMs = this.#limiter.take(priority, deadline.remainingMs());
-    if (waitMs === undefined) throw deadline.expired();
+    const waitMs = this.#buckets[priority].take(clock.monotonic(), deadline.remainingMs());
+    if (waitMs === Infinity) throw deadline.expired();
     if (waitMs === 0) return;
     metrics.requestThrottled(priority, waitMs / 1_000);
     await clock.sleep(waitMs, deadline.signal);
