@@ -159,5 +159,5 @@ function isRefusal(error: unknown): boolean {
 }
 
 function withoutCredentials(url: string): string {
-  return url.replaceAll(/\/\/[^/@]*@/g, '//');
+  return url.replace(/\/\/[^/]*@/, '//');
 }

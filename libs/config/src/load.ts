@@ -39,7 +39,7 @@ const LONGEST_SHOWN = 80;
 function describeValue(name: string, value: string | undefined): string {
   if (value === undefined) return 'nothing';
   if (SECRET_NAME.test(name)) return 'a value that is not shown';
-  const withoutCredentials = value.replaceAll(/\/\/[^/@]*@/g, '//[secret]@');
+  const withoutCredentials = value.replaceAll(/\/\/[^/\s]*@/g, '//[secret]@');
   const cut = withoutCredentials.slice(0, LONGEST_SHOWN);
   return cut.length < withoutCredentials.length ? `${JSON.stringify(cut)}...` : JSON.stringify(cut);
 }

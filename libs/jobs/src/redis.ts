@@ -14,7 +14,7 @@ export interface RedisTls {
 }
 
 export interface RedisTarget {
-  /** `redis://host:port` or `rediss://host:port`. */
+  /** `redis://host:port` or `rediss://host:port`. A separate `password` replaces credentials in it. */
   readonly url: string;
   readonly username?: string | undefined;
   readonly password?: string | undefined;
@@ -31,7 +31,8 @@ export function createRedis(target: RedisTarget): Redis {
   const { url, username, password, tls, random } = target;
   const retryStrategy = (attempt: number): number =>
     backoffMs({ attempt, baseMs: RECONNECT_BASE_MS, maxMs: RECONNECT_MAX_MS, random });
-  const redis = new Redis(url, {
+  // ioredis prefers the credentials of the URL; here those that are given apart win.
+  const redis = new Redis(password === undefined ? url : withoutCredentials(url), {
     connectTimeout: CONNECT_TIMEOUT_MS,
     maxRetriesPerRequest: null,
     retryStrategy,
@@ -44,7 +45,7 @@ export function createRedis(target: RedisTarget): Redis {
 }
 
 function logFailures(redis: Redis, { log, url }: RedisTarget): void {
-  const server = url.replaceAll(/\/\/[^/@]*@/g, '//');
+  const server = withoutCredentials(url);
   let lastComplaint = '';
   redis.on('ready', () => {
     lastComplaint = '';
@@ -57,6 +58,10 @@ function logFailures(redis: Redis, { log, url }: RedisTarget): void {
     if (isRefusal(reason)) log.error({ server, reason }, 'Redis refused the credentials; trying again');
     else log.warn({ server, reason }, 'Redis is not reachable; deadlines are kept in memory');
   });
+}
+
+function withoutCredentials(url: string): string {
+  return url.replace(/\/\/[^/]*@/, '//');
 }
 
 /** Redis has no error codes: the first word of its reply is one. */
