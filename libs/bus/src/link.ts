@@ -56,7 +56,9 @@ export class Link {
   /** Drops the connection. Never throws. */
   async close(): Promise<void> {
     this.#closing.abort();
-    await this.#connection?.close().catch(() => undefined);
+    // An attempt that is under way ends by itself and finds that it is not wanted any more.
+    if (this.#connection === undefined) return;
+    await this.#connection.close().catch(() => undefined);
     await this.#finished;
   }
 

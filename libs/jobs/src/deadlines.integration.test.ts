@@ -1,3 +1,6 @@
+import { context, propagation, trace } from '@opentelemetry/api';
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import type { Server } from '@sandlot/local-cluster';
 import { startRedis } from '@sandlot/local-cluster';
 import type { Logger } from '@sandlot/std';
@@ -71,6 +74,20 @@ describe('connectDeadlines', () => {
     await connected(deadlines);
     expect(await deadlines.schedule(dueIn(FAR_MS))).toBe(true);
     expect(await jobsIn(server)).toEqual([{ key: 'team-a/box', generation: 1, trace: {} }]);
+  });
+
+  it('runs the handler in the trace of whoever set the deadline', async () => {
+    context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+    propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+    const operation = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331', traceFlags: 1 };
+    const deadlines = openDeadlines({ url: server.url });
+    const traces: unknown[] = [];
+    deadlines.onDue(() => void traces.push(trace.getActiveSpan()?.spanContext().traceId));
+    await connected(deadlines);
+    await context.with(trace.setSpanContext(context.active(), operation), () => deadlines.schedule(dueIn(1)));
+    await vi.waitFor(() => expect(traces).toEqual([operation.traceId]), PATIENCE);
+    context.disable();
+    propagation.disable();
   });
 
   it('is one job however often it is set, and moves to the latest time', async () => {
