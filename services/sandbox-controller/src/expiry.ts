@@ -66,6 +66,7 @@ function serviceToDelete({ service, sandbox }: Snapshot): Step[] {
 /**
  * References are stripped before the Sandbox is deleted, or garbage collection would take the disks that are to stay.
  * Disks that `whenDeleted` had released but expiry deletes become ours again first: nothing that is not ours is deleted.
+ * What is ours goes with a deleted Sandbox by itself.
  */
 function claimSteps({ sandbox, claims }: Snapshot, deletesSandbox: boolean): Step[] {
   const present = claimNames(sandbox)
@@ -82,6 +83,7 @@ function claimSteps({ sandbox, claims }: Snapshot, deletesSandbox: boolean): Ste
       )
     : [];
   const taken = released.map((claim) => takeOverClaim(claim, sandbox));
+  if (deletesSandbox) return taken;
   return [...taken, ...owned.map((claim): Step => ({ kind: 'deleteClaim', phase: 'expiry', claim }))];
 }
 

@@ -49,29 +49,33 @@ export interface PodParts {
 
 /** The Pod of `sandbox` as a healthy kubelet reports it, apart from what the test says. */
 export function podOf(sandbox: Sandbox, parts: PodParts = {}): Pod {
-  const { name = sandbox.metadata.name ?? '', phase = 'Running', owner = ownerReference(sandbox) } = parts;
-  const ready = parts.ready ?? phase === 'Running';
+  const { phase = 'Running', ips = ['10.0.0.7'], node = 'node-1' } = parts;
+  const { conditions: reported = [{ type: 'PodScheduled', status: 'True' }], ready = phase === 'Running' } = parts;
   return {
-    metadata: {
-      name,
-      namespace: sandbox.metadata.namespace,
-      uid: `uid-pod-${name}`,
-      resourceVersion: '7',
-      creationTimestamp: parts.created ?? EARLIER,
-      labels: parts.labels ?? { [labels.nameHash]: nameHash(sandbox.metadata.name ?? '') },
-      ...(parts.annotations === undefined ? {} : { annotations: parts.annotations }),
-      ...(owner === null ? {} : { ownerReferences: [owner] }),
-      ...(parts.terminating === true ? { deletionTimestamp: NOW } : {}),
-    },
-    spec: { containers: [], nodeName: parts.node ?? 'node-1' },
+    metadata: podMetadataOf(sandbox, parts),
+    spec: { containers: [], nodeName: node },
     status: {
       phase,
-      podIPs: (parts.ips ?? ['10.0.0.7']).map((ip) => ({ ip })),
-      conditions: [
-        ...(parts.conditions ?? [{ type: 'PodScheduled', status: 'True' as const }]),
-        { type: 'Ready', status: ready ? 'True' : 'False' },
-      ],
+      podIPs: ips.map((ip) => ({ ip })),
+      conditions: [...reported, { type: 'Ready', status: ready ? 'True' : 'False' }],
     },
+  };
+}
+
+function podMetadataOf(sandbox: Sandbox, parts: PodParts): Pod['metadata'] {
+  const { name: ownName = '', namespace } = sandbox.metadata;
+  const { name = ownName, owner = ownerReference(sandbox), created = EARLIER } = parts;
+  const { labels: given = { [labels.nameHash]: nameHash(ownName) }, annotations } = parts;
+  return {
+    name,
+    namespace,
+    uid: `uid-pod-${name}`,
+    resourceVersion: '7',
+    creationTimestamp: created,
+    labels: given,
+    ...(annotations === undefined ? {} : { annotations }),
+    ...(owner === null ? {} : { ownerReferences: [owner] }),
+    ...(parts.terminating === true ? { deletionTimestamp: NOW } : {}),
   };
 }
 
@@ -147,8 +151,8 @@ export function kinds(snapshot: Snapshot): string[] {
 }
 
 /** The only step of that kind. */
-export function stepOf<K extends Step['kind']>(plan: Plan, kind: K): Extract<Step, { kind: K }> {
-  const found = plan.filter((step): step is Extract<Step, { kind: K }> => step.kind === kind);
+export function stepOf<K extends Step['kind']>(plan: Plan, kind: K): Step & { kind: K } {
+  const found = plan.filter((step): step is Step & { kind: K } => step.kind === kind);
   const [step] = found;
   if (step === undefined || found.length > 1) throw new Error(`${found.length} steps of kind ${kind}`);
   return step;
