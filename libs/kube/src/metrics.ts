@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram } from 'prom-client';
-import type { Registry } from 'prom-client';
+import type { Registry, RegistryContentType } from 'prom-client';
 
 /** State of a transport at the time of a scrape. */
 export interface TransportSample {
@@ -136,7 +136,7 @@ function createGauges(registers: Registries) {
 }
 
 /** Metrics of this process on a prom-client registry, under `sandlot_kube_…`, `sandlot_queue_…` and `sandlot_controller_…`. */
-export function createKubeMetrics(registry: Registry): KubeMetrics {
+export function createKubeMetrics(registry: Registry<RegistryContentType>): KubeMetrics {
   const on: Registries = [registry];
   const requests = histogram(on, 'kube_request', ['Time of API calls, retries included', 'verb', 'resource', 'code']);
   const retries = counter(on, 'kube_request_retries', ['API calls repeated', 'verb', 'resource', 'code']);

@@ -1,0 +1,244 @@
+import type { Sandbox, SandboxClaimSpec, SandboxTemplateSpec } from '@sandlot/api-types';
+import { claim, pool, sandbox, template } from '@sandlot/api-types/builders';
+import { POD_DEFAULTS } from '@sandlot/blueprint';
+import { describe, expect, it } from 'vitest';
+import { decide } from './decide.ts';
+import type { Plan, Step } from './plan.ts';
+import type { ClaimSnapshot } from './snapshot.ts';
+
+const NOW = Date.UTC(2026, 0, 1, 12);
+const at = (offsetMs: number): string => new Date(NOW + offsetMs).toISOString();
+const thePool = pool();
+const theTemplate = template();
+
+function snapshot(parts: Partial<ClaimSnapshot> = {}): ClaimSnapshot {
+  return {
+    claim: claim({ metadata: { creationTimestamp: at(0) } }),
+    origin: { kind: 'found', template: theTemplate, pools: [thePool] },
+    owned: [],
+    namesake: undefined,
+    stock: { available: 0, warming: 0 },
+    nowMs: NOW,
+    allowedLabelDomains: ['sandbox.users.io'],
+    podDefaults: POD_DEFAULTS,
+    traceContext: undefined,
+    ...parts,
+  };
+}
+
+const withSpec = (spec: Partial<SandboxClaimSpec>): Pick<ClaimSnapshot, 'claim'> => ({
+  claim: claim({ metadata: { creationTimestamp: at(0) }, spec }),
+});
+const kinds = (plan: Plan): string[] => plan.map((step) => step.kind);
+const only = <K extends Step['kind']>(plan: Plan, kind: K): Extract<Step, { kind: K }> => {
+  const step = plan.find((candidate): candidate is Extract<Step, { kind: K }> => candidate.kind === kind);
+  if (step === undefined) throw new Error(`no ${kind} in ${kinds(plan).join()}`);
+  return step;
+};
+const stock = (available: number, warming = 0): Pick<ClaimSnapshot, 'stock'> => ({ stock: { available, warming } });
+
+describe('a claim without a Sandbox', () => {
+  const rows: readonly (readonly [string, Partial<ClaimSnapshot>, readonly string[]])[] = [
+    ['adopts a warm one when there is one', stock(1), ['adopt']],
+    ['creates a cold one when the pool is empty', stock(0), ['create']],
+    ['waits a moment for members that are starting', stock(0, 2), ['queueForStock']],
+    ['goes cold when members have been starting for two seconds', { ...stock(0, 2), nowMs: NOW + 2_000 }, ['create']],
+    [
+      'waits for stock when it asked not to go cold',
+      { ...stock(0), ...withSpec({ createOnNoStock: false }) },
+      ['queueForStock'],
+    ],
+    [
+      'goes cold for variables, whatever is in stock',
+      {
+        ...stock(9),
+        ...withSpec({ env: [{ name: 'A', value: 'b' }] }),
+        origin: found({ envVarsInjectionPolicy: 'Allowed' }),
+      },
+      ['create'],
+    ],
+    [
+      'goes cold for volumes of its own',
+      {
+        ...stock(9),
+        ...withSpec({ volumeClaimTemplates: [{ metadata: { name: 'v' }, spec: {} }] }),
+        origin: found({ volumeClaimTemplatesPolicy: 'Allowed' }),
+      },
+      ['create'],
+    ],
+    [
+      'goes cold when it asks for warmpool none',
+      { ...stock(9), ...withSpec({ sandboxTemplateRef: { name: 't' }, warmpool: 'none' }) },
+      ['create'],
+    ],
+    [
+      'goes cold when its template starts suspended',
+      { ...stock(9), origin: found({ startup: { action: 'Suspended' } }) },
+      ['create'],
+    ],
+    ['reports a missing pool and looks again', { origin: { kind: 'missingPool', name: 'p' } }, ['report', 'wait']],
+    [
+      'reports a missing template and looks again',
+      { origin: { kind: 'missingTemplate', name: 't' } },
+      ['report', 'wait'],
+    ],
+    [
+      'leaves a Sandbox of its name alone that is not its own',
+      { ...stock(1), namesake: sandbox({ name: 'claim' }) },
+      ['report', 'wait'],
+    ],
+    ['does nothing while it is being deleted', { claim: claim({ metadata: { deletionTimestamp: at(0) } }) }, []],
+  ];
+  it.each(rows)('%s', (_, parts, wanted) => {
+    expect(kinds(decide(snapshot(parts)))).toEqual(wanted);
+  });
+
+  it('falls back to a cold start when every candidate is lost', () => {
+    expect(only(decide(snapshot(stock(3))), 'adopt').otherwise.kind).toBe('create');
+  });
+
+  it('polls for starting members no longer than it may still wait', () => {
+    const plan = decide(snapshot({ ...stock(0, 1), nowMs: NOW + 1_900 }));
+    expect(only(plan, 'queueForStock').retryMs).toBe(100);
+  });
+
+  it('asks for a cold Sandbox of its own name that it controls', () => {
+    const { metadata, spec } = only(decide(snapshot()), 'create').sandbox;
+    expect(metadata.name).toBe('claim');
+    expect(metadata.ownerReferences).toEqual([
+      {
+        apiVersion: 'extensions.agents.x-k8s.io/v1beta1',
+        kind: 'SandboxClaim',
+        name: 'claim',
+        uid: 'uid-default-claim',
+        controller: true,
+        blockOwnerDeletion: true,
+      },
+    ]);
+    expect(metadata.labels).toMatchObject({
+      'agents.x-k8s.io/claim-uid': 'uid-default-claim',
+      'agents.x-k8s.io/launch-type': 'cold',
+    });
+    expect(spec.podTemplate.spec.automountServiceAccountToken).toBe(false);
+  });
+});
+
+describe('a claim that can never be served as written', () => {
+  const rows: readonly (readonly [string, Partial<ClaimSnapshot>, string, string])[] = [
+    [
+      'variables under policy Disallowed',
+      withSpec({ env: [{ name: 'A', value: 'b' }] }),
+      'EnvVarsInjectionRejected',
+      'environment variable injection rejected: environment variable injection is not allowed by the template policy',
+    ],
+    [
+      'volumes under policy Disallowed',
+      withSpec({ volumeClaimTemplates: [{ metadata: { name: 'v' }, spec: {} }] }),
+      'VolumeClaimTemplatesError',
+      'failed to merge volume claim templates: volume claim templates are disallowed by the template',
+    ],
+    [
+      'a label without a domain',
+      withSpec({ additionalPodMetadata: { labels: { team: 'a' } } }),
+      'InvalidMetadata',
+      'invalid additionalPodMetadata: failed to validate label "team": label "team" must have a domain prefix' +
+        " (e.g. 'sandbox.users.io/my-label') to prevent opting into unintended policy domains",
+    ],
+    [
+      'a batch',
+      withSpec({ replicas: 5 }),
+      'ReconcilerError',
+      'Error seen: this version of Sandlot does not serve batch claims (replicas above 1, ttlSecondsAfterCompleted); remove it from the claim',
+    ],
+  ];
+  it.each(rows)('reports %s, whatever is in stock, and does not retry', (_, parts, reason, message) => {
+    expect(decide(snapshot({ ...stock(5), ...parts }))).toEqual([
+      { kind: 'report', report: { reason, message, final: true } },
+    ]);
+  });
+});
+
+describe('a claim with a Sandbox', () => {
+  const mine = (name: string, created = at(0)): Sandbox => sandbox({ name, metadata: { creationTimestamp: created } });
+
+  it('shows it, keeps its metadata in line and writes the annotations behind', () => {
+    expect(kinds(decide(snapshot({ owned: [mine('a')], ...stock(5) })))).toEqual([
+      'publish',
+      'syncMetadata',
+      'annotate',
+    ]);
+  });
+
+  it('keeps it when its pool or template has gone', () => {
+    const plan = decide(snapshot({ owned: [mine('a')], origin: { kind: 'missingPool', name: 'p' } }));
+    expect(kinds(plan)).toEqual(['publish', 'annotate']);
+  });
+
+  it('keeps the published one of two and deletes the other, which nobody was given', () => {
+    const published = claim({ status: { sandbox: { name: 'b' } } });
+    const plan = decide(snapshot({ claim: published, owned: [mine('a', at(-9_000)), mine('b')] }));
+    expect(only(plan, 'publish').sandbox.metadata.name).toBe('b');
+    expect(only(plan, 'deleteSandbox').sandbox.metadata.name).toBe('a');
+  });
+
+  it('keeps the oldest of two when none is published', () => {
+    const plan = decide(snapshot({ owned: [mine('young'), mine('old', at(-9_000))] }));
+    expect(only(plan, 'publish').sandbox.metadata.name).toBe('old');
+    expect(only(plan, 'deleteSandbox').sandbox.metadata.name).toBe('young');
+  });
+});
+
+describe('the end of a claim', () => {
+  const ending = (policy: 'Delete' | 'DeleteForeground' | 'Retain', announced: boolean): ClaimSnapshot => {
+    const expired = {
+      type: 'Ready',
+      status: 'False',
+      reason: 'ClaimExpired',
+      message: '',
+      lastTransitionTime: at(0),
+    } as const;
+    const lifecycle = { shutdownTime: at(-1), shutdownPolicy: policy };
+    const status = announced ? { conditions: [expired] } : {};
+    return snapshot({ claim: claim({ spec: { lifecycle }, status }), owned: [sandbox({ name: 'a' })] });
+  };
+
+  it('says so first and looks again at once', () => {
+    expect(decide(ending('Delete', false))).toEqual([
+      { kind: 'expire', message: 'Claim expired. Sandbox cleanup initiated.', sandboxGone: false },
+      { kind: 'wait', ms: 0, reason: 'expired' },
+    ]);
+  });
+
+  it.each([
+    ['Delete', ['deleteClaim']],
+    ['DeleteForeground', ['deleteClaim']],
+    ['Retain', ['deleteSandbox', 'expire']],
+  ] as const)('then follows the policy %s', (policy, wanted) => {
+    expect(kinds(decide(ending(policy, true)))).toEqual(wanted);
+  });
+
+  it('is never early: until then the claim lives on and wakes in time', () => {
+    const living = claim({ spec: { lifecycle: { shutdownTime: at(5_000), shutdownPolicy: 'Delete' } } });
+    const plan = decide(snapshot({ claim: living, owned: [sandbox()] }));
+    expect(plan.at(-1)).toEqual({ kind: 'wait', ms: 5_000, reason: 'the claim expires' });
+  });
+
+  it('comes with the earlier of shutdown time and time after Finished', () => {
+    const finished = {
+      type: 'Finished',
+      status: 'True',
+      reason: 'PodSucceeded',
+      message: '',
+      lastTransitionTime: at(-60_000),
+    } as const;
+    const lifecycle = { shutdownTime: at(90_000), ttlSecondsAfterFinished: 100, shutdownPolicy: 'Delete' } as const;
+    const plan = decide(
+      snapshot({ claim: claim({ spec: { lifecycle }, status: { conditions: [finished] } }), owned: [sandbox()] }),
+    );
+    expect(only(plan, 'wait').ms).toBe(40_000);
+  });
+});
+
+function found(spec: Partial<SandboxTemplateSpec>): ClaimSnapshot['origin'] {
+  return { kind: 'found', template: template({ spec }), pools: [thePool] };
+}

@@ -1,0 +1,229 @@
+import { labels } from '@sandlot/api-types';
+import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
+import { pool, sandbox, template } from '@sandlot/api-types/builders';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { decide } from './decide.ts';
+import type { Plan } from './plan.ts';
+import type { Member, PoolSnapshot } from './snapshot.ts';
+import { poolStatus } from './status.ts';
+
+const NOW = Date.UTC(2026, 0, 1, 12);
+
+interface MemberParts {
+  readonly ready?: boolean;
+  readonly finished?: boolean;
+  readonly current?: boolean;
+  readonly created?: string;
+}
+
+function member(name: string, { ready = true, finished = false, current = true, created }: MemberParts = {}): Member {
+  const at = '2026-01-01T00:00:00Z';
+  const condition = (type: string, status: boolean) => ({
+    type,
+    status: status ? ('True' as const) : ('False' as const),
+    reason: 'Test',
+    message: '',
+    lastTransitionTime: at,
+  });
+  const conditions = [condition('Ready', ready), ...(finished ? [condition('Finished', true)] : [])];
+  return {
+    current,
+    sandbox: sandbox({
+      name,
+      metadata: { creationTimestamp: created ?? at, labels: { [labels.warmPoolMember]: 'x' } },
+      status: { conditions },
+    }),
+  };
+}
+
+function members(count: number, parts: MemberParts = {}): Member[] {
+  return Array.from({ length: count }, (_, index) => member(`m${index}`, parts));
+}
+
+function snapshot(parts: Partial<PoolSnapshot> & { replicas?: number } = {}): PoolSnapshot {
+  const { replicas = 3, ...rest } = parts;
+  return {
+    pool: pool({ spec: { replicas } }),
+    template: template(),
+    templateHash: 'h',
+    members: [],
+    terminating: 0,
+    unseenCreates: 0,
+    unseenDeletes: new Set(),
+    inUse: 0,
+    nowMs: NOW,
+    ...rest,
+  };
+}
+
+const creates = (plan: Plan): number => plan.reduce((sum, step) => sum + (step.kind === 'create' ? step.count : 0), 0);
+const deletes = (plan: Plan): string[] =>
+  plan.flatMap((step) => (step.kind === 'delete' ? step.members.map(({ metadata }) => metadata.name ?? '') : []));
+const announced = (plan: Plan): string[] => plan.flatMap((step) => (step.kind === 'announce' ? [step.event] : []));
+
+describe('growing', () => {
+  const rows: readonly (readonly [string, Parameters<typeof snapshot>[0], number])[] = [
+    ['creates what is missing', { members: members(1) }, 2],
+    ['creates nothing at the target', { members: members(3) }, 0],
+    [
+      'counts members that are leaving, so that a pool never uses more than its target',
+      { members: members(1), terminating: 1 },
+      1,
+    ],
+    ['counts creates that the watch has not shown', { unseenCreates: 2 }, 1],
+    [
+      'counts deletes that the watch has not shown',
+      { members: members(3), unseenDeletes: new Set(['uid-default-m0']) },
+      0,
+    ],
+    ['creates nothing without its template', { template: undefined, templateHash: undefined }, 0],
+    ['replaces nothing while a finished member is still there', { members: members(3, { finished: true }) }, 0],
+    ['creates nothing for a pool of none', { replicas: 0 }, 0],
+    ['makes the default of one member', { pool: pool({ spec: {} }) }, 1],
+  ];
+  it.each(rows)('%s', (_, parts, wanted) => {
+    expect(creates(decide(snapshot(parts)))).toBe(wanted);
+  });
+
+  it('never has more creations in flight than the pool allows', () => {
+    const limited = pool({ spec: { replicas: 100, refill: { maxInFlight: 10 } } });
+    expect(creates(decide(snapshot({ pool: limited, members: members(4, { ready: false }), unseenCreates: 1 })))).toBe(
+      5,
+    );
+  });
+
+  it('leaves a pool alone that is being deleted', () => {
+    const leaving = pool({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
+    expect(decide(snapshot({ pool: leaving }))).toEqual([]);
+  });
+});
+
+describe('shrinking', () => {
+  it('takes stale before current, not Ready before Ready, newest before oldest', () => {
+    const all = [
+      member('ready-old', { created: '2026-01-01T00:00:01Z' }),
+      member('ready-new', { created: '2026-01-01T00:00:09Z' }),
+      member('pending', { ready: false }),
+      member('stale', { current: false }),
+      member('stale-pending', { current: false, ready: false }),
+    ];
+    const order = [4, 3, 2, 1, 0].map((replicas) => deletes(decide(snapshot({ members: all, replicas }))).at(-1));
+    expect(order).toEqual(['stale-pending', 'stale', 'pending', 'ready-new', 'ready-old']);
+  });
+
+  it('removes members whose pod has finished, at any size', () => {
+    const all = [...members(3), member('ended', { finished: true, ready: false })];
+    expect(deletes(decide(snapshot({ members: all })))).toEqual(['ended']);
+  });
+
+  it('removes stale members at once under Recreate', () => {
+    const strict = pool({ spec: { replicas: 2, updateStrategy: { type: 'Recreate' } } });
+    const all = [member('old', { current: false }), member('new')];
+    expect(deletes(decide(snapshot({ pool: strict, members: all })))).toEqual(['old']);
+  });
+
+  it('keeps stale members under Recreate while the template is missing', () => {
+    const strict = pool({ spec: { replicas: 2, updateStrategy: { type: 'Recreate' } } });
+    const all = members(2, { current: false });
+    expect(deletes(decide(snapshot({ pool: strict, members: all, template: undefined })))).toEqual([]);
+  });
+
+  it('keeps stale members under OnReplenish until they are adopted', () => {
+    expect(deletes(decide(snapshot({ members: members(3, { current: false }) })))).toEqual([]);
+  });
+});
+
+describe('status', () => {
+  const written = (parts: Parameters<typeof snapshot>[0]): SandboxWarmPoolStatus | undefined => {
+    const step = decide(snapshot(parts)).find((candidate) => candidate.kind === 'writeStatus');
+    return step?.kind === 'writeStatus' ? step.status : undefined;
+  };
+
+  it('shows the whole picture of a half-filled pool', () => {
+    const all = [...members(1), member('p', { ready: false, current: false })];
+    expect(written({ members: all, inUse: 4 })).toEqual({
+      replicas: 2,
+      readyReplicas: 1,
+      selector: 'agents.x-k8s.io/warm-pool-sandbox=91dd7983',
+      observedGeneration: 1,
+      desiredReplicas: 3,
+      updatedReplicas: 1,
+      pendingReplicas: 1,
+      inUse: 4,
+      templateHash: 'h',
+      conditions: [
+        condition('Available', 'True', 'MinimumReady', '1 of 3 members are Ready'),
+        condition('Progressing', 'True', 'ScalingUp', '2 members, 1 Ready, 3 wanted'),
+        condition('TemplateResolved', 'True', 'TemplateFound', 'SandboxTemplate "template" found'),
+      ],
+    });
+  });
+
+  it('says which template is missing and that nothing is lost', () => {
+    const status = written({ template: undefined, templateHash: undefined, members: members(3) });
+    expect(status?.conditions?.at(-1)).toEqual(
+      condition(
+        'TemplateResolved',
+        'False',
+        'TemplateNotFound',
+        'SandboxTemplate "template" not found; members are kept, none is created',
+      ),
+    );
+  });
+
+  it('writes nothing when nothing changed', () => {
+    const before = snapshot({ members: members(3) });
+    const settled = { ...before, pool: { ...before.pool, status: poolStatus(before, 3) } };
+    expect(decide(settled)).toEqual([]);
+  });
+
+  function condition(type: string, status: string, reason: string, message: string): object {
+    return { type, status, reason, message, observedGeneration: 1, lastTransitionTime: '2026-01-01T12:00:00Z' };
+  }
+});
+
+describe('announcements', () => {
+  const after = (count: number): PoolSnapshot['pool'] => {
+    const before = snapshot({ members: members(count) });
+    return { ...before.pool, status: poolStatus(before, 3) };
+  };
+
+  it('tells once that the pool ran empty', () => {
+    expect(announced(decide(snapshot({ pool: after(2), members: [] })))).toEqual(['pool.depleted']);
+    expect(announced(decide(snapshot({ pool: after(0), members: [] })))).toEqual([]);
+  });
+
+  it('tells once that the pool is full again', () => {
+    expect(announced(decide(snapshot({ pool: after(2), members: members(3) })))).toEqual(['pool.ready']);
+    expect(announced(decide(snapshot({ pool: after(3), members: members(3) })))).toEqual([]);
+  });
+});
+
+describe('any pool', () => {
+  it('settles at its target and never exceeds it, whatever is in flight', () => {
+    const parts = fc.record({
+      replicas: fc.nat(20),
+      ready: fc.nat(20),
+      pending: fc.nat(20),
+      stale: fc.nat(20),
+      terminating: fc.nat(5),
+      unseenCreates: fc.nat(5),
+    });
+    fc.assert(
+      fc.property(parts, ({ replicas, ready, pending, stale, terminating, unseenCreates }) => {
+        const all = [
+          ...Array.from({ length: ready }, (_, i) => member(`r${i}`)),
+          ...Array.from({ length: pending }, (_, i) => member(`p${i}`, { ready: false })),
+          ...Array.from({ length: stale }, (_, i) => member(`s${i}`, { current: false })),
+        ];
+        const plan = decide(snapshot({ replicas, members: all, terminating, unseenCreates }));
+        const [made, gone] = [creates(plan), deletes(plan).length];
+        expect(made === 0 || gone === 0).toBe(true);
+        expect(made === 0 || all.length + made + terminating + unseenCreates <= replicas).toBe(true);
+        expect(all.length - gone).toBeGreaterThanOrEqual(Math.min(all.length, replicas));
+        expect(all.length <= replicas || all.length - gone === replicas).toBe(true);
+      }),
+    );
+  });
+});
