@@ -72,7 +72,7 @@ export const noMetrics: KubeMetrics = {
 
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-type Registries = Registry[];
+type Registries = Registry<RegistryContentType>[];
 
 function histogram(registers: Registries, name: string, [help, ...labelNames]: [string, ...string[]]): Histogram {
   return new Histogram({ name: `sandlot_${name}_seconds`, help, labelNames, buckets: SECONDS, registers });
