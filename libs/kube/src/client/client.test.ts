@@ -1,5 +1,7 @@
+import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
 import { isGone, isTooManyRequests } from '../errors.ts';
+import { noMetrics } from '../metrics.ts';
 import { defineResource } from '../object.ts';
 import type { KubeObject } from '../object.ts';
 import { nodes, pods } from '../resources.ts';
@@ -192,6 +194,41 @@ describe('watches', () => {
       resource: 'boxes.example.com',
     });
     expect(server.seen).toHaveLength(1);
+  });
+
+  it('end when not even a bookmark comes for two and a half minutes, although PINGs are answered', async () => {
+    const clock = new FakeClock();
+    let pings = 0;
+    let write: (text: string) => void = () => undefined;
+    await using server = await startServer((_seen, _respond, response) => {
+      response.writeHead(200);
+      write = (text) => void response.write(text);
+      write(lines(added));
+    });
+    const metrics = { ...noMetrics, pingAnswered: () => void (pings += 1) };
+    await using client = testClient({ clock, metrics, credentials: server.credentials() });
+    const pass = async (seconds: number): Promise<void> => {
+      for (const wanted = pings + seconds / 10; pings < wanted;) {
+        const answered = pings + 1;
+        await clock.advance(10_000);
+        await until(() => pings === answered);
+      }
+    };
+    const events: string[] = [];
+    let ended: unknown;
+    const read = async (): Promise<void> => {
+      for await (const { type } of client.watch(boxes)) events.push(type);
+    };
+    void errorOf(read()).then((error) => (ended = error));
+    await until(() => events.length === 1);
+    await pass(100);
+    write(lines(bookmark));
+    await until(() => events.length === 2);
+    await pass(140);
+    expect(ended).toBeUndefined();
+    await clock.advance(10_000);
+    await until(() => ended !== undefined);
+    expect(ended).toMatchObject({ code: 'Timeout', verb: 'watch' });
   });
 
   it('close their stream when the reader leaves the loop', async () => {

@@ -33,6 +33,9 @@ const PAGE_SIZE = 500;
 const WATCH_GRACE_MS = 10_000;
 const WATCH_SECONDS = 300;
 
+/** Two bookmarks missed: servers send one every 60 to 75 s. */
+const WATCH_SILENCE_MS = 150_000;
+
 const JSON_TYPE = 'application/json';
 
 export interface KubeClientOptions {
@@ -176,10 +179,12 @@ class HttpKubeClient implements KubeClient {
     using deadline = this.#transport.deadline(request);
     try {
       const body = await this.#transport.open(request, deadline);
+      deadline.expectWithin(options.silenceMs ?? WATCH_SILENCE_MS);
       for await (const line of readLines(body)) {
         const event = JSON.parse(line) as WatchLine<T>;
         if (event.type === 'ERROR') throw statusError(request, event.object);
         yield event;
+        deadline.heard();
       }
     } catch (error) {
       throw failure(request, error, { sent: true });

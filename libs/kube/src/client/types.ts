@@ -43,6 +43,11 @@ export interface WatchOptions extends CallOptions, Selection {
   sendInitialEvents?: boolean | undefined;
   /** The server ends the watch after this time. The client's own deadline is 10 s later unless `deadlineMs` is given. Default 300. */
   timeoutSeconds?: number | undefined;
+  /**
+   * Ends the watch with a `Timeout` when not even a bookmark comes for this long: the stream has stalled although its
+   * connection answers. Default 150,000 ms, two bookmarks missed.
+   */
+  silenceMs?: number | undefined;
 }
 
 /** A bookmark moves the resourceVersion only: its object has no other content. */

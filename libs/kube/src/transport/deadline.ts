@@ -19,6 +19,8 @@ export class Deadline implements Disposable {
   readonly #controller = new AbortController();
   readonly #deadlineMs: number;
   readonly #caller: AbortSignal | undefined;
+  #watchdog: Timer | undefined;
+  #heardAtMs = 0;
 
   constructor(clock: Clock, call: { readonly deadlineMs: number; readonly signal: AbortSignal | undefined }) {
     this.#clock = clock;
@@ -43,6 +45,21 @@ export class Deadline implements Disposable {
     return new CallEnded('Timeout', `no answer within ${this.#deadlineMs} ms`);
   }
 
+  /** From now on the call also ends when {@link heard} is not called for `silenceMs`. */
+  expectWithin(silenceMs: number): void {
+    this.heard();
+    const check = (): void => {
+      const restMs = this.#heardAtMs + silenceMs - this.#clock.monotonic();
+      if (restMs > 0) this.#watchdog = this.#clock.setTimeout(check, restMs);
+      else this.#controller.abort(new CallEnded('Timeout', `nothing heard for ${silenceMs} ms`));
+    };
+    check();
+  }
+
+  heard(): void {
+    this.#heardAtMs = this.#clock.monotonic();
+  }
+
   /** Ends the call now, for good. */
   readonly cancel = (): void => {
     this.#controller.abort(new CallEnded('Aborted', 'aborted by the caller'));
@@ -50,6 +67,7 @@ export class Deadline implements Disposable {
 
   [Symbol.dispose](): void {
     this.#timer.cancel();
+    this.#watchdog?.cancel();
     this.#caller?.removeEventListener('abort', this.cancel);
   }
 }
