@@ -76,3 +76,23 @@ export type {
   Service,
   Volume,
 } from './resources.ts';
+export { createManager } from './controller/manager.ts';
+export type { ControllerHandle, Manager, ManagerOptions } from './controller/manager.ts';
+export type { ControllerOptions, ReconcileContext } from './controller/controller.ts';
+export { done, requeueAfter, RetryableError, TerminalError } from './controller/result.ts';
+export type { ReconcileResult } from './controller/result.ts';
+export { channelSource, watchSource } from './controller/source.ts';
+export type { ChannelSource, Source } from './controller/source.ts';
+export { createExpectations } from './expectations.ts';
+export type { Expectations, ExpectationsOptions, PendingExpectations } from './expectations.ts';
+export { createInformer } from './informer/informer.ts';
+export type { Change, ChangeHandler, Informer, InformerOptions } from './informer/informer.ts';
+export type { Indexers, Store } from './informer/store.ts';
+export { dropBulk } from './informer/transform.ts';
+export { LeaseElector, LeaseLostError } from './lease/elector.ts';
+export type { ElectorOptions, LeaseOptions, Term } from './lease/elector.ts';
+export type { QueueOrder } from './queue/order.ts';
+export { createWorkQueue } from './queue/workqueue.ts';
+export type { AddOptions, QueueStats, WorkQueue, WorkQueueOptions } from './queue/workqueue.ts';
+export { createEventRecorder } from './recorder.ts';
+export type { EventInput, EventRecorder, EventRecorderOptions } from './recorder.ts';

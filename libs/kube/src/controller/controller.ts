@@ -1,0 +1,203 @@
+import type { Clock, Logger, Random } from '@sandlot/std';
+import { isConflict, KubeError } from '../errors.ts';
+import type { KubeMetrics } from '../metrics.ts';
+import type { WorkQueue } from '../queue/workqueue.ts';
+import { RetryableError, TerminalError } from './result.ts';
+import type { ReconcileResult } from './result.ts';
+import type { Source } from './source.ts';
+
+export interface ReconcileContext {
+  /**
+   * Aborts when this run has exceeded its deadline, when the lease is lost, or when a shutdown cannot wait any longer.
+   * Give it to every call: after it, nothing may be written.
+   */
+  readonly signal: AbortSignal;
+  /** Carries controller, key and reconcileId. */
+  readonly log: Logger;
+  /** 0 on the first try; grows until a run succeeds. */
+  readonly attempt: number;
+  readonly reconcileId: string;
+}
+
+export interface ControllerOptions {
+  /** Label in logs and metrics. */
+  readonly name: string;
+  /** Keys in progress at the same time. */
+  readonly concurrency: number;
+  readonly sources: readonly Source[];
+  /**
+   * Makes the world fit the object behind the key; must bear being called at any time. The same key is never reconciled
+   * twice at once. To fail, throw: `RetryableError`, `TerminalError`, or anything else, which is retried with backoff.
+   */
+  reconcile(key: string, context: ReconcileContext): Promise<ReconcileResult>;
+  /** Default: a queue by priority, named like the controller. */
+  readonly queue?: WorkQueue | undefined;
+  /** How long one run may take before its signal aborts. Default 60,000 ms. */
+  readonly deadlineMs?: number | undefined;
+}
+
+export interface ControllerDeps {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: KubeMetrics;
+  readonly log: Logger;
+  readonly queue: WorkQueue;
+}
+
+const DEADLINE_MS = 60_000;
+
+/** Beyond its deadline by this much, a run that ignores its signal is stuck for good. */
+const STUCK_MS = 60_000;
+
+/** With keys waiting and workers at work, a queue that hands out nothing for this long is stuck. */
+const STALLED_MS = 120_000;
+
+/** Why the signal of a reconcile aborted although nobody is shutting down. */
+class DeadlineExceeded extends Error {
+  override readonly name = 'DeadlineExceeded';
+}
+
+/** How a reconcile ended. */
+type Outcome = 'done' | 'requeue' | 'retry' | 'conflict' | 'terminal' | 'aborted' | 'error';
+
+/** Takes keys from a queue, a few at a time, and does with each what its result asks for. */
+export class Controller {
+  readonly queue: WorkQueue;
+  readonly #options: ControllerOptions;
+  readonly #deps: ControllerDeps;
+  readonly #deadlineMs: number;
+  readonly #runs = new Set<AbortController>();
+  #working = false;
+
+  constructor(options: ControllerOptions, deps: ControllerDeps) {
+    this.queue = deps.queue;
+    this.#options = options;
+    this.#deps = deps;
+    this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS;
+    for (const source of options.sources) source.connect(this.queue);
+  }
+
+  /**
+   * Works until the queue is shut down and drained, or until the signal aborts, which aborts every run in progress.
+   * Resolves when the last run has ended; never rejects.
+   */
+  async run(signal: AbortSignal): Promise<void> {
+    const onAbort = (): void => {
+      for (const run of this.#runs) run.abort(signal.reason);
+    };
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.#working = true;
+    await Promise.all(Array.from({ length: this.#options.concurrency }, () => this.#work(signal)));
+    this.#working = false;
+    signal.removeEventListener('abort', onAbort);
+  }
+
+  /** False when a run has outlived its deadline by far, or when keys wait and none is handed out. */
+  isMoving(): boolean {
+    const { depth, longestRunningMs, idleMs } = this.queue.stats();
+    if (longestRunningMs > this.#deadlineMs + STUCK_MS) return false;
+    return !this.#working || depth === 0 || idleMs < Math.max(STALLED_MS, this.#deadlineMs + STUCK_MS);
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    for (let key = await this.queue.get(signal); key !== undefined; key = await this.queue.get(signal)) {
+      await this.#reconcile(key);
+    }
+  }
+
+  async #reconcile(key: string): Promise<void> {
+    const { clock, metrics } = this.#deps;
+    const run = new AbortController();
+    this.#runs.add(run);
+    const watchdog = clock.setTimeout(() => {
+      run.abort(new DeadlineExceeded(`reconcile took more than ${this.#deadlineMs} ms`));
+    }, this.#deadlineMs);
+    const context = new RunContext(this.#options.name, {
+      key,
+      signal: run.signal,
+      attempt: this.queue.retries(key),
+      ...this.#deps,
+    });
+    let outcome: Outcome;
+    try {
+      outcome = this.#succeed(key, await this.#options.reconcile(key, context));
+    } catch (error) {
+      outcome = this.#fail(key, error, context);
+    }
+    watchdog.cancel();
+    this.#runs.delete(run);
+    this.queue.done(key);
+    metrics.reconciled(this.#options.name, outcome);
+  }
+
+  #succeed(key: string, result: ReconcileResult): Outcome {
+    this.queue.forget(key);
+    if (result.kind === 'done') return 'done';
+    this.queue.addAfter(key, result.ms);
+    return 'requeue';
+  }
+
+  #fail(key: string, error: unknown, { signal, log }: ReconcileContext): Outcome {
+    if (error instanceof TerminalError) {
+      this.queue.forget(key);
+      log.warn({ err: error }, 'reconcile failed for good until the object changes');
+      return 'terminal';
+    }
+    if (signal.aborted && !(signal.reason instanceof DeadlineExceeded)) {
+      // A later term of this process goes on from here; after a shutdown the queue ignores it.
+      this.queue.add(key);
+      return 'aborted';
+    }
+    this.#retry(key, retryAfterOf(error));
+    if (signal.aborted) log.error({ err: error, cause: signal.reason as unknown }, 'reconcile exceeded its deadline');
+    else if (isConflict(error)) log.debug({ err: error }, 'reconcile met a conflict');
+    else if (error instanceof RetryableError) log.info({ err: error }, 'reconcile will be retried');
+    else log.warn({ err: error }, 'reconcile failed');
+    if (error instanceof RetryableError) return 'retry';
+    return isConflict(error) ? 'conflict' : 'error';
+  }
+
+  #retry(key: string, afterMs: number | undefined): void {
+    if (afterMs === undefined) this.queue.addRateLimited(key);
+    else this.queue.addAfter(key, afterMs);
+  }
+}
+
+function retryAfterOf(error: unknown): number | undefined {
+  return error instanceof RetryableError || error instanceof KubeError ? error.retryAfterMs : undefined;
+}
+
+interface RunOptions {
+  readonly key: string;
+  readonly signal: AbortSignal;
+  readonly attempt: number;
+  readonly random: Random;
+  readonly log: Logger;
+}
+
+/** Most runs log nothing: their logger is made when it is first asked for. */
+class RunContext implements ReconcileContext {
+  readonly signal: AbortSignal;
+  readonly attempt: number;
+  readonly reconcileId: string;
+  readonly #controller: string;
+  readonly #key: string;
+  readonly #parentLog: Logger;
+  #log: Logger | undefined;
+
+  constructor(controller: string, { key, signal, attempt, random, log }: RunOptions) {
+    this.signal = signal;
+    this.attempt = attempt;
+    this.reconcileId = Math.floor(random() * 2 ** 48)
+      .toString(16)
+      .padStart(12, '0');
+    this.#controller = controller;
+    this.#key = key;
+    this.#parentLog = log;
+  }
+
+  get log(): Logger {
+    const { reconcileId } = this;
+    return (this.#log ??= this.#parentLog.child({ controller: this.#controller, key: this.#key, reconcileId }));
+  }
+}

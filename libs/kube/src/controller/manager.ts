@@ -1,0 +1,192 @@
+import { systemClock, systemRandom } from '@sandlot/std';
+import type { Clock, Logger, Random, Timer } from '@sandlot/std';
+import type { KubeClient } from '../client/types.ts';
+import type { Informer } from '../informer/informer.ts';
+import { LeaseElector } from '../lease/elector.ts';
+import type { LeaseOptions, Term } from '../lease/elector.ts';
+import { noMetrics } from '../metrics.ts';
+import type { KubeMetrics } from '../metrics.ts';
+import { createWorkQueue } from '../queue/workqueue.ts';
+import type { WorkQueue } from '../queue/workqueue.ts';
+import { Controller } from './controller.ts';
+import type { ControllerOptions } from './controller.ts';
+
+export interface ManagerOptions {
+  readonly client: KubeClient;
+  readonly log: Logger;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+  readonly metrics?: KubeMetrics | undefined;
+  /** Reconcile only while holding this lease. Absent: always. */
+  readonly lease?: LeaseOptions | undefined;
+  /** How long a shutdown waits for the queues to drain before it aborts what is in progress. Default 10,000 ms. */
+  readonly drainMs?: number | undefined;
+}
+
+export interface ControllerHandle {
+  readonly queue: WorkQueue;
+}
+
+/** Runs controllers: their informers always, their workers while the caches are synced and the lease is held. */
+export interface Manager {
+  /** Adds a controller and the informers of its sources. Before `run`. */
+  add(controller: ControllerOptions): ControllerHandle;
+  /** Adds an informer that is read but is no source. Before `run`. */
+  addInformer(informer: Informer<unknown>): void;
+  /**
+   * Works until the signal aborts. Then: adds are ignored, queued keys are finished (`drainMs`), what still runs is
+   * aborted and awaited, the lease is released, the informers stop.
+   */
+  run(signal: AbortSignal): Promise<void>;
+  /** All caches are synced. A standby is ready: it could take over now. */
+  ready(): boolean;
+  /** The event loop responds and no queue is stuck. */
+  live(): boolean;
+  /** Reconciles run here, or would if there were keys. */
+  isLeader(): boolean;
+}
+
+export function createManager(options: ManagerOptions): Manager {
+  return new ControllerManager(options);
+}
+
+/** A leader's first list must be younger than its term: with the first try for the lease done, one list is enough. */
+const FIRST_ATTEMPT_MS = 2_000;
+
+class ControllerManager implements Manager {
+  readonly #options: ManagerOptions;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #metrics: KubeMetrics;
+  readonly #drainMs: number;
+  readonly #controllers: Controller[] = [];
+  readonly #informers = new Set<Informer<unknown>>();
+  readonly #pulse: Pulse;
+  #leading = false;
+
+  constructor(options: ManagerOptions) {
+    const { clock = systemClock, random = systemRandom, metrics = noMetrics, drainMs = 10_000 } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#random = random;
+    this.#metrics = metrics;
+    this.#drainMs = drainMs;
+    this.#pulse = new Pulse(clock);
+  }
+
+  add(options: ControllerOptions): ControllerHandle {
+    const deps = { clock: this.#clock, random: this.#random, metrics: this.#metrics };
+    const queue = options.queue ?? createWorkQueue({ name: options.name, ...deps });
+    const controller = new Controller(options, { ...deps, queue, log: this.#options.log });
+    this.#controllers.push(controller);
+    for (const source of options.sources) for (const informer of source.informers) this.addInformer(informer);
+    return controller;
+  }
+
+  addInformer(informer: Informer<unknown>): void {
+    this.#informers.add(informer);
+  }
+
+  async run(signal: AbortSignal): Promise<void> {
+    const stopInformers = new AbortController();
+    this.#pulse.start();
+    const elector = this.#elector();
+    const leading = elector?.run(signal, (term) => this.#lead(term, signal));
+    await Promise.race([elector?.attempted, this.#clock.sleep(FIRST_ATTEMPT_MS, signal)]);
+    const informing = Promise.all([...this.#informers].map((informer) => informer.run(stopInformers.signal)));
+    try {
+      await (leading ?? this.#lead(this.#endlessTerm(), signal));
+    } finally {
+      for (const { queue } of this.#controllers) void queue.shutdown();
+      stopInformers.abort();
+      await informing;
+      this.#pulse.stop();
+    }
+  }
+
+  ready(): boolean {
+    return [...this.#informers].every((informer) => informer.hasSynced());
+  }
+
+  live(): boolean {
+    return this.#pulse.isRegular() && this.#controllers.every((controller) => controller.isMoving());
+  }
+
+  isLeader(): boolean {
+    return this.#leading;
+  }
+
+  #elector(): LeaseElector | undefined {
+    const { lease, client, log } = this.#options;
+    const deps = { client, log, clock: this.#clock, random: this.#random, metrics: this.#metrics };
+    return lease === undefined ? undefined : new LeaseElector({ ...lease, ...deps });
+  }
+
+  #endlessTerm(): Term {
+    return { signal: new AbortController().signal, token: 0, sinceMs: this.#clock.monotonic() };
+  }
+
+  async #lead(term: Term, stop: AbortSignal): Promise<void> {
+    if (!(await this.#freshCaches(term, AbortSignal.any([term.signal, stop])))) return;
+    this.#leading = true;
+    this.#options.log.info({ token: term.token }, 'reconciling');
+    const overdue = new AbortController();
+    let drain: Timer | undefined;
+    const onStop = (): void => {
+      for (const { queue } of this.#controllers) void queue.shutdown();
+      drain = this.#clock.setTimeout(() => overdue.abort(new Error('shutdown')), this.#drainMs);
+    };
+    if (stop.aborted) onStop();
+    else stop.addEventListener('abort', onStop, { once: true });
+    const working = AbortSignal.any([term.signal, overdue.signal]);
+    await Promise.all(this.#controllers.map((controller) => controller.run(working)));
+    stop.removeEventListener('abort', onStop);
+    drain?.cancel();
+    this.#leading = false;
+  }
+
+  /** False when the signal aborted first. */
+  async #freshCaches({ sinceMs }: Term, signal: AbortSignal): Promise<boolean> {
+    try {
+      await Promise.all(
+        [...this.#informers].map((informer) =>
+          informer.consistentFirstList ? informer.fresh({ sinceMs, signal }) : informer.synced(signal),
+        ),
+      );
+      return !signal.aborted;
+    } catch (error) {
+      if (signal.aborted) return false;
+      throw error;
+    }
+  }
+}
+
+const BEAT_MS = 1_000;
+
+/** So late, a beat says that the event loop was blocked. */
+const LATE_MS = 10_000;
+
+/** A heartbeat of the event loop. */
+class Pulse {
+  readonly #clock: Clock;
+  #lastMs: number | undefined;
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  start(): void {
+    this.#lastMs = this.#clock.monotonic();
+    this.#timer = this.#clock.setTimeout(() => this.start(), BEAT_MS);
+  }
+
+  stop(): void {
+    this.#timer?.cancel();
+    this.#lastMs = undefined;
+  }
+
+  isRegular(): boolean {
+    return this.#lastMs === undefined || this.#clock.monotonic() - this.#lastMs < LATE_MS;
+  }
+}

@@ -1,0 +1,169 @@
+import { silentLogger, systemClock, systemRandom } from '@sandlot/std';
+import type { Clock, Logger, Random } from '@sandlot/std';
+import { labelOf } from '../client/paths.ts';
+import type { KubeClient, Selection } from '../client/types.ts';
+import { noMetrics } from '../metrics.ts';
+import type { KubeMetrics } from '../metrics.ts';
+import { keyOf } from '../object.ts';
+import type { KubeObject, Resource } from '../object.ts';
+import { Reflector } from './reflector.ts';
+import { ObjectStore } from './store.ts';
+import type { Indexers, Store, StoreChange } from './store.ts';
+import { dropBulk } from './transform.ts';
+
+/** What happened to one object. `initial`: it was there when we first looked, so it may have been there for long. */
+export interface Change<T> extends StoreChange<T> {
+  readonly initial: boolean;
+}
+
+/** Called after the store shows the change. Must not block: enqueue a key. A throw is counted, logged and goes no further. */
+export type ChangeHandler<T> = (change: Change<T>) => void;
+
+export interface InformerOptions<T extends KubeObject> extends Selection {
+  readonly client: KubeClient;
+  readonly resource: Resource<T>;
+  readonly indexers?: Indexers<T> | undefined;
+  /** Applied to every object before it is stored; must return a new object or the same one. Default {@link dropBulk}. */
+  readonly transform?: ((object: T) => T) | undefined;
+  /**
+   * The first list, too, shows everything committed before it was asked for, instead of what a lagging API server knows;
+   * a manager repeats it for a leader whose snapshot is older than its term (API contract, adoption: invariant d).
+   */
+  readonly consistentFirstList?: boolean | undefined;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+  readonly metrics?: KubeMetrics | undefined;
+  readonly log?: Logger | undefined;
+}
+
+/** A local copy of one collection that follows the API server for as long as it runs. */
+export interface Informer<T> {
+  readonly store: Store<T>;
+  readonly consistentFirstList: boolean;
+  /** Registers a handler. Objects already in the store are handed to it at once, as initial. */
+  onChange(handler: ChangeHandler<T>): void;
+  /** True once the first list is in the store and has been handed to all handlers. */
+  hasSynced(): boolean;
+  /** Resolves as soon as `hasSynced()`; rejects with the signal's reason if that aborts first. */
+  synced(signal?: AbortSignal): Promise<void>;
+  /**
+   * Resolves when the store shows a consistent list that was asked for at or after `sinceMs` (monotonic, default now).
+   * Rejects with the signal's reason if that aborts first.
+   */
+  fresh(options?: { sinceMs?: number | undefined; signal?: AbortSignal | undefined }): Promise<void>;
+  /** Follows the server until the signal aborts. Failures are retried for ever; never rejects. Call it once. */
+  run(signal: AbortSignal): Promise<void>;
+  /** Milliseconds since the server last said anything; bookmarks come about once a minute. */
+  lastEventAgeMs(): number;
+}
+
+export function createInformer<T extends KubeObject>(options: InformerOptions<T>): Informer<T> {
+  return new ReflectedInformer(options);
+}
+
+class ReflectedInformer<T extends KubeObject> implements Informer<T> {
+  readonly store: ObjectStore<T>;
+  readonly consistentFirstList: boolean;
+  readonly #reflector: Reflector<T>;
+  readonly #handlers: ChangeHandler<T>[] = [];
+  readonly #resource: string;
+  readonly #clock: Clock;
+  readonly #metrics: KubeMetrics;
+  readonly #log: Logger;
+  #hasSynced = false;
+  #nextList = Promise.withResolvers<undefined>();
+
+  constructor(options: InformerOptions<T>) {
+    const { client, resource, namespace, labelSelector, fieldSelector, transform = dropBulk } = options;
+    const { clock = systemClock, random = systemRandom, metrics = noMetrics, log = silentLogger } = options;
+    this.store = new ObjectStore(options.indexers);
+    this.consistentFirstList = options.consistentFirstList ?? false;
+    this.#resource = labelOf(resource);
+    this.#clock = clock;
+    this.#metrics = metrics;
+    this.#log = log;
+    this.#reflector = new Reflector({
+      client,
+      resource,
+      selection: { namespace, labelSelector, fieldSelector },
+      consistentFirstList: this.consistentFirstList,
+      transform,
+      sink: {
+        replace: (objects) => this.#replaced(this.store.replace(objects)),
+        set: (object) => this.#changed(this.store.set(object), false),
+        delete: (key) => this.#changed(this.store.delete(key), false),
+      },
+      clock,
+      random,
+      metrics,
+      log,
+    });
+    metrics.watchInformer(this.#resource, () => ({
+      objects: this.store.size,
+      lastEventAgeSeconds: this.lastEventAgeMs() / 1_000,
+    }));
+  }
+
+  onChange(handler: ChangeHandler<T>): void {
+    this.#handlers.push(handler);
+    for (const next of this.store.values()) {
+      this.#tell(handler, { key: keyOf(next), old: undefined, next, initial: true });
+    }
+  }
+
+  hasSynced(): boolean {
+    return this.#hasSynced;
+  }
+
+  async synced(signal?: AbortSignal): Promise<void> {
+    while (!this.#hasSynced) await this.#nextListOr(signal);
+  }
+
+  async fresh(options: { sinceMs?: number | undefined; signal?: AbortSignal | undefined } = {}): Promise<void> {
+    const { sinceMs = this.#clock.monotonic(), signal } = options;
+    if (!this.#reflector.isFresh(sinceMs)) this.#reflector.relist(sinceMs);
+    while (!this.#reflector.isFresh(sinceMs)) await this.#nextListOr(signal);
+  }
+
+  run(signal: AbortSignal): Promise<void> {
+    return this.#reflector.run(signal);
+  }
+
+  lastEventAgeMs(): number {
+    return this.#reflector.lastEventAgeMs();
+  }
+
+  #replaced(changes: readonly StoreChange<T>[]): void {
+    this.#changed(changes, !this.#hasSynced);
+    this.#hasSynced = true;
+    this.#nextList.resolve(undefined);
+    this.#nextList = Promise.withResolvers();
+  }
+
+  #changed(changes: readonly StoreChange<T>[], initial: boolean): void {
+    for (const change of changes) {
+      for (const handler of this.#handlers) this.#tell(handler, { ...change, initial });
+    }
+  }
+
+  #tell(handler: ChangeHandler<T>, change: Change<T>): void {
+    try {
+      handler(change);
+    } catch (err) {
+      this.#metrics.handlerFailed(this.#resource);
+      this.#log.error({ err, resource: this.#resource, key: change.key }, 'change handler threw');
+    }
+  }
+
+  async #nextListOr(signal: AbortSignal | undefined): Promise<void> {
+    signal?.throwIfAborted();
+    const aborted = Promise.withResolvers<never>();
+    const onAbort = (): void => aborted.reject(signal?.reason as Error);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    try {
+      await Promise.race([this.#nextList.promise, aborted.promise]);
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+    }
+  }
+}

@@ -1,0 +1,260 @@
+import type { Clock, Logger, Random, Timer } from '@sandlot/std';
+import { labelOf } from '../client/paths.ts';
+import type { KubeClient, Selection, WatchEvent } from '../client/types.ts';
+import { KubeError } from '../errors.ts';
+import type { KubeMetrics } from '../metrics.ts';
+import { keyOf } from '../object.ts';
+import type { KubeObject, Resource } from '../object.ts';
+import { initialState, step } from './state.ts';
+import type { Failure, ListMode, ReflectorInput, ReflectorState } from './state.ts';
+
+const PAGE_SIZE = 500;
+
+/** Servers end watches after this long, each at another time so that they do not all come back at once. */
+const WATCH_SECONDS = { min: 240, spread: 60 };
+
+/** A streaming list that says nothing for this long is given up for a list in pages. */
+const LIST_SILENCE_MS = 30_000;
+
+const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
+
+/** Receives what the reflector reads, in order. */
+export interface Sink<T> {
+  /** A whole snapshot: what is not in it is gone. */
+  replace(objects: Iterable<T>): void;
+  set(object: T): void;
+  delete(key: string): void;
+}
+
+export interface ReflectorOptions<T extends KubeObject> {
+  readonly client: KubeClient;
+  readonly resource: Resource<T>;
+  readonly selection: Selection;
+  readonly consistentFirstList: boolean;
+  readonly transform: (object: T) => T;
+  readonly sink: Sink<T>;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly metrics: KubeMetrics;
+  readonly log: Logger;
+}
+
+/** One visit to a state that has something to wait for. Once it is cancelled, what still arrives is ignored. */
+interface Round {
+  readonly signal: AbortSignal;
+  take(input: ReflectorInput): void;
+}
+
+/**
+ * Keeps a sink equal to a collection of the API server: lists, then watches, and begins again as often as it must.
+ * All decisions are in `step`; this class performs them.
+ */
+export class Reflector<T extends KubeObject> {
+  readonly #options: ReflectorOptions<T>;
+  readonly #label: string;
+  #state: ReflectorState;
+  #round = new AbortController();
+  #lastEventMs: number;
+  #listStartedMs = -Infinity;
+  #consistentMs: number | undefined;
+
+  constructor(options: ReflectorOptions<T>) {
+    this.#options = options;
+    this.#label = labelOf(options.resource);
+    this.#state = initialState(options.consistentFirstList);
+    this.#lastEventMs = options.clock.monotonic();
+  }
+
+  /** Whether the store shows a consistent list asked for at or after `sinceMs` (monotonic), and events since. */
+  isFresh(sinceMs: number): boolean {
+    return this.#consistentMs !== undefined && this.#consistentMs >= sinceMs;
+  }
+
+  /** Milliseconds since the server last said anything, bookmarks included. */
+  lastEventAgeMs(): number {
+    return this.#options.clock.monotonic() - this.#lastEventMs;
+  }
+
+  /** Leaves whatever is under way for a consistent list, unless one asked for at or after `sinceMs` is under way. */
+  relist(sinceMs: number): void {
+    const state = this.#state;
+    if (state.kind === 'listing' && isConsistent(state) && this.#listStartedMs >= sinceMs) return;
+    this.#step({ kind: 'relist' });
+    this.#round.abort();
+  }
+
+  /** Works until the signal aborts; never rejects. */
+  async run(signal: AbortSignal): Promise<void> {
+    while (!signal.aborted) {
+      const round = this.#startRound(signal);
+      try {
+        await this.#act(round);
+      } catch (error) {
+        this.#fail(round, error);
+      }
+    }
+  }
+
+  #startRound(signal: AbortSignal): Round {
+    const controller = new AbortController();
+    this.#round = controller;
+    const either = AbortSignal.any([signal, controller.signal]);
+    const take = (input: ReflectorInput): void => {
+      if (!either.aborted) this.#step(input);
+    };
+    return { signal: either, take };
+  }
+
+  #step(input: ReflectorInput): void {
+    const { clock, random } = this.#options;
+    this.#state = step(this.#state, input, { nowMs: clock.monotonic(), random });
+  }
+
+  async #act(round: Round): Promise<void> {
+    const state = this.#state;
+    switch (state.kind) {
+      case 'empty':
+      case 'listed':
+        round.take({ kind: 'proceed' });
+        return;
+      case 'backoff':
+        await this.#options.clock.sleep(state.delayMs, round.signal);
+        round.take({ kind: 'proceed' });
+        return;
+      case 'watching':
+        await this.#watch(round, state.resourceVersion);
+        return;
+      case 'listing':
+        this.#options.metrics.relisted(this.#label, state.reason);
+        this.#listStartedMs = this.#options.clock.monotonic();
+        await (state.mode === 'stream' ? this.#stream(round, state.consistent) : this.#pages(round));
+    }
+  }
+
+  async #pages(round: Round): Promise<void> {
+    const { client, resource, selection, transform } = this.#options;
+    const objects: T[] = [];
+    let page: { resourceVersion: string; continue?: string | undefined } = { resourceVersion: '' };
+    do {
+      const options = { ...selection, limit: PAGE_SIZE, continue: page.continue, signal: round.signal };
+      const { items, ...rest } = await client.list(resource, options);
+      for (const item of items) objects.push(transform(item));
+      page = rest;
+    } while (page.continue !== undefined);
+    this.#listed(round, objects, page.resourceVersion);
+  }
+
+  async #stream(round: Round, consistent: boolean): Promise<void> {
+    using patience = new Patience(this.#options.clock, LIST_SILENCE_MS);
+    const listed = new Map<string, T>();
+    let receive = (event: WatchEvent<T>): void => {
+      patience.renew();
+      if (!isListEnd(event)) {
+        this.#collect(listed, event);
+        return;
+      }
+      patience[Symbol.dispose]();
+      this.#listed(round, listed.values(), event.object.metadata.resourceVersion ?? '');
+      round.take({ kind: 'proceed' });
+      receive = (later) => this.#apply(round, later);
+    };
+    const signal = AbortSignal.any([round.signal, patience.signal]);
+    const start = { sendInitialEvents: true, resourceVersion: consistent ? undefined : '0' };
+    for await (const event of this.#open(signal, start)) receive(event);
+    round.take({ kind: 'ended' });
+  }
+
+  /** What changes while the present objects are being sent belongs to the snapshot. */
+  #collect(listed: Map<string, T>, event: WatchEvent<T>): void {
+    if (event.type === 'DELETED') listed.delete(keyOf(event.object));
+    else if (event.type !== 'BOOKMARK') listed.set(keyOf(event.object), this.#options.transform(event.object));
+  }
+
+  async #watch(round: Round, resourceVersion: string): Promise<void> {
+    for await (const event of this.#open(round.signal, { resourceVersion })) this.#apply(round, event);
+    round.take({ kind: 'ended' });
+  }
+
+  #open(
+    signal: AbortSignal,
+    start: { resourceVersion: string | undefined; sendInitialEvents?: boolean },
+  ): AsyncIterable<WatchEvent<T>> {
+    const { client, resource, selection, random } = this.#options;
+    const timeoutSeconds = WATCH_SECONDS.min + Math.floor(random() * (WATCH_SECONDS.spread + 1));
+    return client.watch(resource, { ...selection, ...start, timeoutSeconds, signal });
+  }
+
+  #listed(round: Round, objects: Iterable<T>, resourceVersion: string): void {
+    if (round.signal.aborted) return;
+    const state = this.#state;
+    if (state.kind === 'listing' && isConsistent(state)) this.#consistentMs = this.#listStartedMs;
+    this.#lastEventMs = this.#options.clock.monotonic();
+    this.#options.sink.replace(objects);
+    round.take({ kind: 'listed', resourceVersion });
+  }
+
+  #apply(round: Round, event: WatchEvent<T>): void {
+    if (round.signal.aborted) return;
+    const { sink, transform, metrics, clock } = this.#options;
+    this.#lastEventMs = clock.monotonic();
+    metrics.watchEventReceived(this.#label, event.type);
+    if (event.type === 'DELETED') sink.delete(keyOf(event.object));
+    else if (event.type !== 'BOOKMARK') sink.set(transform(event.object));
+    const { resourceVersion } = event.object.metadata;
+    if (resourceVersion !== undefined) round.take({ kind: 'event', resourceVersion });
+  }
+
+  #fail(round: Round, error: unknown): void {
+    if (round.signal.aborted) return;
+    const failure = classify(error);
+    const retryAfterMs = error instanceof KubeError ? error.retryAfterMs : undefined;
+    const { kind } = this.#state;
+    round.take({ kind: 'failed', failure, retryAfterMs });
+    const delayMs = this.#state.kind === 'backoff' ? this.#state.delayMs : 0;
+    const fields = { resource: this.#label, state: kind, failure, delayMs, err: error };
+    if (failure === 'other') this.#options.log.warn(fields, 'reflector failed and will try again');
+    else this.#options.log.info(fields, 'reflector starts over');
+  }
+}
+
+/** A signal that aborts when nothing renews it in time. */
+class Patience implements Disposable {
+  readonly #clock: Clock;
+  readonly #limitMs: number;
+  readonly #controller = new AbortController();
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, limitMs: number) {
+    this.#clock = clock;
+    this.#limitMs = limitMs;
+    this.renew();
+  }
+
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  renew(): void {
+    this.#timer?.cancel();
+    this.#timer = this.#clock.setTimeout(() => this.#controller.abort(), this.#limitMs);
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer?.cancel();
+  }
+}
+
+/** Pages are always read consistently: a server that answers them from its cache ignores the limit. */
+function isConsistent(state: { readonly mode: ListMode; readonly consistent: boolean }): boolean {
+  return state.consistent || state.mode === 'pages';
+}
+
+function isListEnd<T extends KubeObject>(event: WatchEvent<T>): boolean {
+  return event.type === 'BOOKMARK' && event.object.metadata.annotations?.[INITIAL_EVENTS_END] === 'true';
+}
+
+function classify(error: unknown): Failure {
+  if (!(error instanceof KubeError)) return 'other';
+  if (error.code === 'Gone') return 'gone';
+  return error.code === 'Invalid' || error.code === 'BadRequest' ? 'refused' : 'other';
+}

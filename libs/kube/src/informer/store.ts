@@ -1,0 +1,148 @@
+import { keyOf } from '../object.ts';
+import type { KubeObject } from '../object.ts';
+
+/** Names of indexes and how to compute the values under which each finds an object. */
+export type Indexers<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
+
+/**
+ * What the API server holds, as of the last event. Objects are shared: never change them. Iterators are live views
+ * without a copy: finish with them before awaiting anything. A name that is not among the indexers throws.
+ */
+export interface Store<T> {
+  get(key: string): T | undefined;
+  byIndex(index: string, value: string): Iterable<T>;
+  /** How many objects `byIndex` would give; constant time. */
+  countIndex(index: string, value: string): number;
+  values(): Iterable<T>;
+  readonly size: number;
+}
+
+/** One difference between two moments of a store: `old` absent is an addition, `next` absent a removal. */
+export interface StoreChange<T> {
+  readonly key: string;
+  readonly old: T | undefined;
+  readonly next: T | undefined;
+}
+
+/** The writable side of a {@link Store}. Every method leaves objects and indexes consistent and says what changed. */
+export class ObjectStore<T extends KubeObject> implements Store<T> {
+  #objects = new Map<string, T>();
+  readonly #indexes = new Map<string, Index<T>>();
+
+  constructor(indexers: Indexers<T> = {}) {
+    for (const [name, valuesOf] of Object.entries(indexers)) this.#indexes.set(name, new Index(valuesOf));
+  }
+
+  get size(): number {
+    return this.#objects.size;
+  }
+
+  get(key: string): T | undefined {
+    return this.#objects.get(key);
+  }
+
+  values(): Iterable<T> {
+    return this.#objects.values();
+  }
+
+  *byIndex(index: string, value: string): Iterable<T> {
+    for (const key of this.#index(index).keys(value)) {
+      const object = this.#objects.get(key);
+      if (object !== undefined) yield object;
+    }
+  }
+
+  countIndex(index: string, value: string): number {
+    return this.#index(index).keys(value).size;
+  }
+
+  /** Adds or replaces one object. */
+  set(object: T): readonly StoreChange<T>[] {
+    const key = keyOf(object);
+    const old = this.#objects.get(key);
+    // The same version again (a duplicate, or a watch that overlaps a list) is not a change.
+    if (old !== undefined && isSameVersion(old, object)) return [];
+    this.#objects.set(key, object);
+    for (const index of this.#indexes.values()) index.move(key, old, object);
+    return difference(key, old, object);
+  }
+
+  delete(key: string): readonly StoreChange<T>[] {
+    const old = this.#objects.get(key);
+    if (old === undefined) return [];
+    this.#objects.delete(key);
+    for (const index of this.#indexes.values()) index.move(key, old, undefined);
+    return difference(key, old, undefined);
+  }
+
+  /** Makes the store show exactly these objects; what is missing among them has been deleted. */
+  replace(objects: Iterable<T>): readonly StoreChange<T>[] {
+    const listed = new Map<string, T>();
+    for (const object of objects) listed.set(keyOf(object), object);
+    const changes: StoreChange<T>[] = [];
+    for (const key of [...this.#objects.keys()]) if (!listed.has(key)) changes.push(...this.delete(key));
+    for (const object of listed.values()) changes.push(...this.set(object));
+    return changes;
+  }
+
+  #index(name: string): Index<T> {
+    const index = this.#indexes.get(name);
+    if (index === undefined) throw new Error(`store has no index ${JSON.stringify(name)}`);
+    return index;
+  }
+}
+
+function isSameVersion(a: KubeObject, b: KubeObject): boolean {
+  return (
+    a.metadata.resourceVersion !== undefined &&
+    a.metadata.resourceVersion === b.metadata.resourceVersion &&
+    a.metadata.uid === b.metadata.uid
+  );
+}
+
+/** An object that came back under its old name is another object: its predecessor's removal must not go unseen. */
+function difference<T extends KubeObject>(
+  key: string,
+  old: T | undefined,
+  next: T | undefined,
+): readonly StoreChange<T>[] {
+  if (old === undefined || next === undefined || old.metadata.uid === next.metadata.uid) return [{ key, old, next }];
+  return [
+    { key, old, next: undefined },
+    { key, old: undefined, next },
+  ];
+}
+
+const NO_KEYS: ReadonlySet<string> = new Set();
+
+class Index<T> {
+  readonly #valuesOf: (object: T) => readonly string[];
+  readonly #keys = new Map<string, Set<string>>();
+
+  constructor(valuesOf: (object: T) => readonly string[]) {
+    this.#valuesOf = valuesOf;
+  }
+
+  keys(value: string): ReadonlySet<string> {
+    return this.#keys.get(value) ?? NO_KEYS;
+  }
+
+  move(key: string, old: T | undefined, next: T | undefined): void {
+    const before = old === undefined ? [] : this.#valuesOf(old);
+    const after = next === undefined ? [] : this.#valuesOf(next);
+    for (const value of before) if (!after.includes(value)) this.#remove(value, key);
+    for (const value of after) this.#add(value, key);
+  }
+
+  #add(value: string, key: string): void {
+    const keys = this.#keys.get(value);
+    if (keys === undefined) this.#keys.set(value, new Set([key]));
+    else keys.add(key);
+  }
+
+  #remove(value: string, key: string): void {
+    const keys = this.#keys.get(value);
+    keys?.delete(key);
+    if (keys?.size === 0) this.#keys.delete(value);
+  }
+}

@@ -1,0 +1,46 @@
+import type { Lease } from '../resources.ts';
+
+/** A lease as we know it, and since when (monotonic) we know that its record says what it says. */
+export interface Observation {
+  readonly lease: Lease | undefined;
+  readonly sinceMs: number;
+}
+
+/** What a candidate may do about a lease. */
+export type Bid =
+  | { readonly kind: 'create' }
+  /** `token` is the number of the term that would begin: it only ever grows. */
+  | { readonly kind: 'take'; readonly token: number }
+  /** Somebody holds it. It expires after `expiresInMs` unless renewed. */
+  | { readonly kind: 'wait'; readonly expiresInMs: number };
+
+/**
+ * The rule of the election. Expiry counts from the moment we saw the record change, by our own monotonic clock: the
+ * times in it are the holder's and may be wrong. A lease in our own name is ours at once, because the process that held
+ * it under this identity is gone.
+ */
+export function bid(observation: Observation, candidate: { identity: string; nowMs: number }): Bid {
+  const { lease, sinceMs } = observation;
+  if (lease === undefined) return { kind: 'create' };
+  const { holderIdentity = '', leaseDurationSeconds = 0 } = lease.spec ?? {};
+  const take: Bid = { kind: 'take', token: tokenOf(lease) + 1 };
+  if (holderIdentity === '' || holderIdentity === candidate.identity) return take;
+  const expiresInMs = sinceMs + leaseDurationSeconds * 1_000 - candidate.nowMs;
+  return expiresInMs <= 0 ? take : { kind: 'wait', expiresInMs };
+}
+
+/** Our observation after reading `lease`. An unchanged record keeps its age, whatever else in the object changed. */
+export function observe(before: Observation | undefined, lease: Lease | undefined, nowMs: number): Observation {
+  const unchanged = before !== undefined && recordOf(before.lease) === recordOf(lease);
+  return { lease, sinceMs: unchanged ? before.sinceMs : nowMs };
+}
+
+/** The number of the term: how often the lease was taken. */
+export function tokenOf(lease: Lease): number {
+  return lease.spec?.leaseTransitions ?? 0;
+}
+
+function recordOf(lease: Lease | undefined): string {
+  const { holderIdentity, renewTime, leaseTransitions, leaseDurationSeconds } = lease?.spec ?? {};
+  return JSON.stringify([lease?.metadata.uid, holderIdentity, renewTime, leaseTransitions, leaseDurationSeconds]);
+}

@@ -1,0 +1,70 @@
+import type { Clock, Timer } from '@sandlot/std';
+import { Heap } from './heap.ts';
+
+interface Delayed {
+  readonly key: string;
+  readonly dueMs: number;
+  readonly priority: number;
+}
+
+/** Keys that wait for a time. A key waits once: for the earliest time and with the highest priority it was given. */
+export class Delays {
+  readonly #clock: Clock;
+  readonly #due: (key: string, priority: number) => void;
+  readonly #entries = new Map<string, Delayed>();
+  /** May hold entries that were replaced; `#entries` knows the valid ones. */
+  readonly #heap = new Heap<Delayed>((a, b) => a.dueMs < b.dueMs);
+  #armed: { readonly dueMs: number; readonly timer: Timer } | undefined;
+
+  constructor(clock: Clock, due: (key: string, priority: number) => void) {
+    this.#clock = clock;
+    this.#due = due;
+  }
+
+  add(key: string, delayMs: number, priority: number): void {
+    const dueMs = this.#clock.monotonic() + delayMs;
+    const waiting = this.#entries.get(key);
+    const entry = {
+      key,
+      dueMs: Math.min(dueMs, waiting?.dueMs ?? dueMs),
+      priority: Math.max(priority, waiting?.priority ?? priority),
+    };
+    this.#entries.set(key, entry);
+    if (entry.dueMs !== waiting?.dueMs || entry.priority !== waiting.priority) this.#heap.push(entry);
+    this.#arm();
+  }
+
+  clear(): void {
+    this.#entries.clear();
+    this.#armed?.timer.cancel();
+    this.#armed = undefined;
+  }
+
+  #arm(): void {
+    const next = this.#next();
+    if (next === undefined || next.dueMs === this.#armed?.dueMs) return;
+    this.#armed?.timer.cancel();
+    const { dueMs } = next;
+    this.#armed = { dueMs, timer: this.#clock.setTimeout(() => this.#fire(), dueMs - this.#clock.monotonic()) };
+  }
+
+  #fire(): void {
+    this.#armed = undefined;
+    for (let next = this.#next(); next !== undefined; next = this.#next()) {
+      if (next.dueMs > this.#clock.monotonic()) break;
+      this.#heap.pop();
+      this.#entries.delete(next.key);
+      this.#due(next.key, next.priority);
+    }
+    this.#arm();
+  }
+
+  #next(): Delayed | undefined {
+    let next = this.#heap.peek();
+    while (next !== undefined && this.#entries.get(next.key) !== next) {
+      this.#heap.pop();
+      next = this.#heap.peek();
+    }
+    return next;
+  }
+}

@@ -1,0 +1,246 @@
+import { backoffMs, systemClock, systemRandom } from '@sandlot/std';
+import type { Clock, Random } from '@sandlot/std';
+import { noMetrics } from '../metrics.ts';
+import type { KubeMetrics } from '../metrics.ts';
+import { TokenBucket } from '../token-bucket.ts';
+import type { Rate } from '../token-bucket.ts';
+import { Delays } from './delays.ts';
+import { PriorityOrder } from './order.ts';
+import type { QueueOrder } from './order.ts';
+
+export interface AddOptions {
+  /** Higher first. Default 0, or for a key in progress whatever it was taken with. */
+  priority?: number | undefined;
+}
+
+export interface QueueStats {
+  /** Keys waiting to be taken; keys waiting for a time are not counted. */
+  readonly depth: number;
+  readonly running: number;
+  /** Age of the oldest run in progress. */
+  readonly longestRunningMs: number;
+  /** Time since a key was last taken or done; since the creation of the queue when none was. */
+  readonly idleMs: number;
+}
+
+/**
+ * Keys to be worked on. A key is in progress at most once at a time; however often it is added before it is taken, it
+ * is taken once; added while in progress, it is taken once more afterwards.
+ */
+export interface WorkQueue {
+  /** A key that is waiting already keeps its place, with the higher of both priorities. */
+  add(key: string, options?: AddOptions): void;
+  /** Adds the key after a delay. The earliest of several times holds; an `add` in between does not cancel it. */
+  addAfter(key: string, delayMs: number, options?: AddOptions): void;
+  /** Adds the key after a delay that doubles with each call since `forget`, and a bucket that all keys share. */
+  addRateLimited(key: string, options?: AddOptions): void;
+  /** Starts the key's backoff anew. */
+  forget(key: string): void;
+  /** How often `addRateLimited` was called for the key since `forget`. */
+  retries(key: string): number;
+  /** Takes the next key, waiting for one. Undefined when the signal aborts, or after `shutdown` when none is left. */
+  get(signal: AbortSignal): Promise<string | undefined>;
+  /** Must follow every `get` that gave a key. */
+  done(key: string): void;
+  readonly depth: number;
+  stats(): QueueStats;
+  /** From now on adds are ignored and delays forgotten. Resolves when nothing is waiting or in progress any more. */
+  shutdown(): Promise<void>;
+}
+
+export interface WorkQueueOptions {
+  /** Label in metrics. */
+  readonly name: string;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+  readonly metrics?: KubeMetrics | undefined;
+  /** Default: by priority, then first come, first served. */
+  readonly order?: QueueOrder | undefined;
+  /** Per key. Default 5 ms to 60 s. */
+  readonly backoff?: { readonly baseMs: number; readonly maxMs: number } | undefined;
+  /** Of retries of all keys together. Default 100 a second in bursts of 500. */
+  readonly retryRate?: Rate | undefined;
+}
+
+export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
+  return new PriorityWorkQueue(options);
+}
+
+/** A key that wants a run. */
+interface Wanted {
+  readonly priority: number;
+  readonly sinceMs: number;
+}
+
+interface Run {
+  readonly priority: number;
+  readonly startedMs: number;
+}
+
+class PriorityWorkQueue implements WorkQueue {
+  readonly #name: string;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #metrics: KubeMetrics;
+  readonly #backoff: { readonly baseMs: number; readonly maxMs: number };
+  readonly #bucket: TokenBucket;
+  /** Of the wanted keys, those that are not in progress. */
+  readonly #order: QueueOrder;
+  readonly #wanted = new Map<string, Wanted>();
+  readonly #runs = new Map<string, Run>();
+  readonly #retries = new Map<string, number>();
+  readonly #delays: Delays;
+  readonly #takers = new Set<() => void>();
+  #movedMs: number;
+  #drained: PromiseWithResolvers<undefined> | undefined;
+
+  constructor(options: WorkQueueOptions) {
+    const { name, clock = systemClock, random = systemRandom, metrics = noMetrics } = options;
+    this.#name = name;
+    this.#clock = clock;
+    this.#random = random;
+    this.#metrics = metrics;
+    this.#backoff = options.backoff ?? { baseMs: 5, maxMs: 60_000 };
+    this.#bucket = new TokenBucket(options.retryRate ?? { perSecond: 100, burst: 500 });
+    this.#order = options.order ?? new PriorityOrder();
+    this.#delays = new Delays(clock, (key, priority) => this.add(key, { priority }));
+    this.#movedMs = clock.monotonic();
+    metrics.watchQueue(name, () => this.#sample());
+  }
+
+  get depth(): number {
+    return this.#order.size;
+  }
+
+  add(key: string, options?: AddOptions): void {
+    if (this.#drained !== undefined) return;
+    const priority = this.#priority(key, options);
+    const wanted = this.#wanted.get(key);
+    if (wanted === undefined) {
+      this.#wanted.set(key, { priority, sinceMs: this.#clock.monotonic() });
+      if (!this.#runs.has(key)) this.#offer(key, priority);
+    } else if (priority > wanted.priority) {
+      this.#wanted.set(key, { ...wanted, priority });
+      if (!this.#runs.has(key)) this.#order.raise(key, priority);
+    }
+  }
+
+  addAfter(key: string, delayMs: number, options?: AddOptions): void {
+    if (this.#drained !== undefined) return;
+    if (delayMs <= 0) this.add(key, options);
+    else this.#delays.add(key, delayMs, this.#priority(key, options));
+  }
+
+  addRateLimited(key: string, options?: AddOptions): void {
+    if (this.#drained !== undefined) return;
+    const attempt = this.retries(key);
+    this.#retries.set(key, attempt + 1);
+    this.#metrics.queueRetried(this.#name);
+    const ownMs = backoffMs({ attempt, ...this.#backoff, random: this.#random });
+    this.addAfter(key, Math.max(ownMs, this.#bucket.take(this.#clock.monotonic())), options);
+  }
+
+  forget(key: string): void {
+    this.#retries.delete(key);
+  }
+
+  retries(key: string): number {
+    return this.#retries.get(key) ?? 0;
+  }
+
+  async get(signal: AbortSignal): Promise<string | undefined> {
+    for (;;) {
+      if (signal.aborted) {
+        // The offer that woke this taker may be for another one.
+        if (this.depth > 0) this.#wakeOne();
+        return undefined;
+      }
+      const key = this.#take();
+      if (key !== undefined || this.#drained !== undefined) return key;
+      await this.#offered(signal);
+    }
+  }
+
+  done(key: string): void {
+    const run = this.#runs.get(key);
+    if (run === undefined) return;
+    this.#runs.delete(key);
+    this.#movedMs = this.#clock.monotonic();
+    this.#metrics.queueWorked(this.#name, (this.#movedMs - run.startedMs) / 1_000);
+    const again = this.#wanted.get(key);
+    if (again !== undefined) this.#offer(key, again.priority);
+    this.#settle();
+  }
+
+  stats(): QueueStats {
+    const nowMs = this.#clock.monotonic();
+    let oldestMs = nowMs;
+    for (const { startedMs } of this.#runs.values()) oldestMs = Math.min(oldestMs, startedMs);
+    return {
+      depth: this.depth,
+      running: this.#runs.size,
+      longestRunningMs: nowMs - oldestMs,
+      idleMs: nowMs - this.#movedMs,
+    };
+  }
+
+  shutdown(): Promise<void> {
+    if (this.#drained === undefined) {
+      this.#drained = Promise.withResolvers();
+      this.#delays.clear();
+      for (const wake of this.#takers) wake();
+      this.#settle();
+    }
+    return this.#drained.promise;
+  }
+
+  #priority(key: string, options: AddOptions | undefined): number {
+    return options?.priority ?? this.#runs.get(key)?.priority ?? 0;
+  }
+
+  #offer(key: string, priority: number): void {
+    this.#order.push(key, priority);
+    this.#wakeOne();
+  }
+
+  #wakeOne(): void {
+    const [wake] = this.#takers;
+    wake?.();
+  }
+
+  #take(): string | undefined {
+    const key = this.#order.pop();
+    if (key === undefined) return undefined;
+    const { priority, sinceMs } = this.#wanted.get(key) ?? { priority: 0, sinceMs: this.#clock.monotonic() };
+    this.#wanted.delete(key);
+    this.#movedMs = this.#clock.monotonic();
+    this.#runs.set(key, { priority, startedMs: this.#movedMs });
+    this.#metrics.queueWaited(this.#name, (this.#movedMs - sinceMs) / 1_000);
+    return key;
+  }
+
+  /** Resolves when a key is offered to this taker (another may still be faster), on shutdown or when the signal aborts. */
+  #offered(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        this.#takers.delete(wake);
+        signal.removeEventListener('abort', wake);
+        resolve();
+      };
+      this.#takers.add(wake);
+      signal.addEventListener('abort', wake, { once: true });
+    });
+  }
+
+  #settle(): void {
+    if (this.#runs.size === 0 && this.#order.size === 0) this.#drained?.resolve(undefined);
+  }
+
+  #sample(): { depth: number; unfinishedSeconds: number; longestRunningSeconds: number } {
+    const nowMs = this.#clock.monotonic();
+    let unfinishedMs = 0;
+    for (const { startedMs } of this.#runs.values()) unfinishedMs += nowMs - startedMs;
+    const { depth, longestRunningMs } = this.stats();
+    return { depth, unfinishedSeconds: unfinishedMs / 1_000, longestRunningSeconds: longestRunningMs / 1_000 };
+  }
+}

@@ -1,0 +1,196 @@
+import { silentLogger, systemClock, systemRandom } from '@sandlot/std';
+import type { Clock, Logger, Random } from '@sandlot/std';
+import type { KubeClient } from './client/types.ts';
+import { KubeError } from './errors.ts';
+import { noMetrics } from './metrics.ts';
+import type { KubeMetrics } from './metrics.ts';
+import { microTime } from './micro-time.ts';
+import type { KubeObject } from './object.ts';
+import { events } from './resources.ts';
+import type { Event, ObjectReference } from './resources.ts';
+import { TokenBucket } from './token-bucket.ts';
+
+/** An object events can be about: one read from the API server, or a manifest with its kind and apiVersion. */
+export type Regarding = KubeObject;
+
+export interface EventInput {
+  readonly object: Regarding;
+  readonly type: 'Normal' | 'Warning';
+  /** UpperCamelCase, for machines. */
+  readonly reason: string;
+  /** For people. Cut after 1,024 characters. */
+  readonly message: string;
+  /** What was being done; default the reason. */
+  readonly action?: string | undefined;
+  readonly related?: Regarding | undefined;
+}
+
+/**
+ * Tells people what happened to an object, best effort: `event` returns at once and never throws; what cannot be written
+ * is dropped and counted. Repetitions of (object, type, reason, message) become one Event with a count.
+ */
+export interface EventRecorder {
+  event(input: EventInput): void;
+  /** Resolves when what was recorded so far has been written or dropped; for the end of a process. */
+  flush(): Promise<void>;
+}
+
+export interface EventRecorderOptions {
+  readonly client: KubeClient;
+  /** Who reports, such as `sandlot.dev/claim-controller`. */
+  readonly controller: string;
+  /** Which of its replicas: the name of the pod. */
+  readonly instance: string;
+  readonly clock?: Clock | undefined;
+  readonly random?: Random | undefined;
+  readonly metrics?: KubeMetrics | undefined;
+  readonly log?: Logger | undefined;
+}
+
+/** A series ends when nothing was added to it for this long: then the same message is a new Event. */
+const SERIES_MS = 6 * 60_000;
+
+/** Repetitions are written together, at most this often. */
+const SERIES_WRITE_MS = 10_000;
+
+/** Events are for people: more per second than this nobody reads, and etcd has better things to do. */
+const RATE = { perSecond: 10, burst: 50 };
+
+/** Series in memory. Beyond this, new ones are dropped until old ones have ended. */
+const MAX_SERIES = 2_000;
+
+const MAX_NOTE = 1_024;
+
+interface Series {
+  readonly input: EventInput;
+  readonly firstMs: number;
+  lastMs: number;
+  count: number;
+  /** The Event and the count in it; undefined before it was written. */
+  written: { readonly event: Event; readonly count: number } | undefined;
+  /** A write is planned or under way. */
+  busy: boolean;
+}
+
+export function createEventRecorder(options: EventRecorderOptions): EventRecorder {
+  return new SeriesRecorder(options);
+}
+
+class SeriesRecorder implements EventRecorder {
+  readonly #options: EventRecorderOptions;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #metrics: KubeMetrics;
+  readonly #log: Logger;
+  readonly #bucket = new TokenBucket(RATE);
+  /** By identity, least recently used first. */
+  readonly #series = new Map<string, Series>();
+  readonly #writes = new Set<Promise<void>>();
+  #hurry = new AbortController();
+
+  constructor(options: EventRecorderOptions) {
+    const { clock = systemClock, random = systemRandom, metrics = noMetrics, log = silentLogger } = options;
+    this.#options = options;
+    this.#clock = clock;
+    this.#random = random;
+    this.#metrics = metrics;
+    this.#log = log;
+  }
+
+  event(input: EventInput): void {
+    const nowMs = this.#clock.now();
+    const key = identityOf(input);
+    this.#endOld(nowMs);
+    const known = this.#series.get(key);
+    if (known === undefined && this.#series.size >= MAX_SERIES) {
+      this.#metrics.eventDropped('overflow');
+      return;
+    }
+    const series = known ?? { input, firstMs: nowMs, lastMs: nowMs, count: 0, written: undefined, busy: false };
+    series.count += 1;
+    series.lastMs = nowMs;
+    this.#series.delete(key);
+    this.#series.set(key, series);
+    if (!series.busy) this.#plan(series);
+  }
+
+  async flush(): Promise<void> {
+    this.#hurry.abort();
+    await Promise.all(this.#writes);
+    this.#hurry = new AbortController();
+  }
+
+  #plan(series: Series): void {
+    series.busy = true;
+    const writing = this.#write(series).finally(() => {
+      series.busy = false;
+      this.#writes.delete(writing);
+    });
+    this.#writes.add(writing);
+  }
+
+  async #write(series: Series): Promise<void> {
+    while (series.count !== (series.written?.count ?? 0)) {
+      const quietMs = series.written === undefined ? 0 : SERIES_WRITE_MS;
+      const waitMs = Math.max(quietMs, this.#bucket.take(this.#clock.monotonic()));
+      if (waitMs > 0) await this.#clock.sleep(waitMs, this.#hurry.signal);
+      const { count } = series;
+      try {
+        series.written = { event: await this.#send(series), count };
+      } catch (err) {
+        this.#metrics.eventDropped(err instanceof KubeError ? err.code : 'error');
+        this.#log.debug({ err, reason: series.input.reason }, 'event was not written');
+        this.#series.delete(identityOf(series.input));
+        return;
+      }
+    }
+  }
+
+  #send(series: Series): Promise<Event> {
+    const { client } = this.#options;
+    const call = { priority: 'background' as const };
+    if (series.written === undefined) return client.create(events, this.#newEvent(series), call);
+    const { namespace, name = '' } = series.written.event.metadata;
+    return client.mergePatch(events, { namespace, name }, { series: seriesOf(series) }, call);
+  }
+
+  #newEvent(series: Series): Event {
+    const { object, type, reason, message, action = reason, related } = series.input;
+    const { namespace = 'default', name = '' } = object.metadata;
+    const suffix = Math.floor(this.#random() * 2 ** 48).toString(16);
+    return {
+      metadata: { namespace, name: `${name.slice(0, 230)}.${suffix.padStart(12, '0')}` },
+      eventTime: microTime(series.firstMs),
+      type,
+      reason,
+      action,
+      note: message.slice(0, MAX_NOTE),
+      regarding: referenceTo(object),
+      related: related === undefined ? undefined : referenceTo(related),
+      reportingController: this.#options.controller,
+      reportingInstance: this.#options.instance,
+      series: series.count > 1 ? seriesOf(series) : undefined,
+    };
+  }
+
+  #endOld(nowMs: number): void {
+    for (const [key, series] of this.#series) {
+      if (nowMs - series.lastMs < SERIES_MS) return;
+      if (!series.busy) this.#series.delete(key);
+    }
+  }
+}
+
+function seriesOf({ count, lastMs }: Series): { count: number; lastObservedTime: string } {
+  return { count, lastObservedTime: microTime(lastMs) };
+}
+
+function identityOf({ object, type, reason, message }: EventInput): string {
+  const { kind, metadata } = object;
+  return JSON.stringify([kind, metadata.namespace, metadata.name, metadata.uid, type, reason, message]);
+}
+
+function referenceTo({ apiVersion, kind, metadata }: KubeObject): ObjectReference {
+  const { namespace, name, uid, resourceVersion } = metadata;
+  return { apiVersion, kind, namespace, name, uid, resourceVersion };
+}
