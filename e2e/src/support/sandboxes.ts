@@ -1,0 +1,47 @@
+import { findCondition, sandboxClaims, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
+import type { Condition, Sandbox, SandboxClaim, SandboxWarmPool } from '@sandlot/api-types';
+import { eventually } from './team.ts';
+import type { Team } from './team.ts';
+
+export function readyCondition(object: Sandbox | SandboxClaim): Condition | undefined {
+  return findCondition(object.status?.conditions, 'Ready');
+}
+
+/** The claim once it is Ready. */
+export function readyClaim(team: Team, name: string): Promise<SandboxClaim> {
+  return eventually(`claim ${name} is Ready`, async () => {
+    const claim = await team.client.get(sandboxClaims, { namespace: team.namespace, name });
+    return readyCondition(claim)?.status === 'True' ? claim : undefined;
+  });
+}
+
+/** The claim once its Ready condition has this reason. */
+export function claimWithReason(team: Team, name: string, reason: string): Promise<SandboxClaim> {
+  return eventually(`claim ${name} reports ${reason}`, async () => {
+    const claim = await team.client.get(sandboxClaims, { namespace: team.namespace, name });
+    return readyCondition(claim)?.reason === reason ? claim : undefined;
+  });
+}
+
+/** The pool once this many members are Ready and no more are wanted. */
+export function fullPool(team: Team, name: string): Promise<SandboxWarmPool> {
+  return eventually(
+    `pool ${name} is full`,
+    async () => {
+      const pool = await team.client.get(sandboxWarmPools, { namespace: team.namespace, name });
+      return pool.status?.readyReplicas === pool.spec.replicas ? pool : undefined;
+    },
+    180_000,
+  );
+}
+
+export function sandboxNamed(team: Team, name: string): Promise<Sandbox> {
+  return team.client.get(sandboxes, { namespace: team.namespace, name });
+}
+
+/** The name of the Sandbox a Ready claim shows. */
+export function sandboxNameOf(claim: SandboxClaim): string {
+  const name = claim.status?.sandbox?.name;
+  if (name === undefined) throw new Error(`claim ${claim.metadata.name ?? ''} names no Sandbox`);
+  return name;
+}
