@@ -1,0 +1,33 @@
+import { describe, expect, it } from 'vitest';
+import { isReservedKey, normalisedCreator, withoutReservedKeys } from './keys.ts';
+
+describe('reserved keys', () => {
+  it.each([
+    ['agents.x-k8s.io/claim-uid', true],
+    ['extensions.agents.x-k8s.io/anything', true],
+    ['sandlot.dev/warm-pool', true],
+    ['opentelemetry.io/trace-context', true],
+    ['opentelemetry.io/other', false],
+    ['my.agents.x-k8s.io/team', false],
+    ['team', false],
+  ])('%s is reserved: %s', (key, reserved) => {
+    expect(isReservedKey(key)).toBe(reserved);
+  });
+
+  it('are left out of a map, and an absent map is empty', () => {
+    expect(withoutReservedKeys({ team: 'a', 'sandlot.dev/x': 'b' })).toEqual({ team: 'a' });
+    expect(withoutReservedKeys(undefined)).toEqual({});
+  });
+});
+
+describe('normalisedCreator', () => {
+  it.each([
+    ['go-client', 'go-client'],
+    ['python-client', 'python-client'],
+    ['controller', 'controller'],
+    ['somebody', 'unknown'],
+    [undefined, 'unknown'],
+  ])('%s becomes %s', (value, creator) => {
+    expect(normalisedCreator(value)).toBe(creator);
+  });
+});

@@ -1,0 +1,49 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { canonicalQuantity, sameQuantity } from './quantity.ts';
+
+describe('sameQuantity', () => {
+  it.each([
+    ['1Gi', '1024Mi'],
+    ['1Gi', 1073741824],
+    ['1', '1000m'],
+    ['0.5', '500m'],
+    ['.5', '500m'],
+    ['1.', '1'],
+    ['1k', '1e3'],
+    ['1500000000n', '1.5'],
+    ['0', '0Gi'],
+    ['-0', '0'],
+    ['+2', '2'],
+    ['1.5Gi', '1536Mi'],
+  ])('%s equals %s', (a, b) => {
+    expect(sameQuantity(a, b)).toBe(true);
+  });
+
+  it.each([
+    ['1Gi', '1G'],
+    ['1', '1m'],
+    ['-1', '1'],
+    ['1Ki', '1k'],
+    ['lots', '1'],
+  ])('%s differs from %s', (a, b) => {
+    expect(sameQuantity(a, b)).toBe(false);
+  });
+
+  it('agrees with integer arithmetic for every binary suffix', () => {
+    const suffixes = ['Ki', 'Mi', 'Gi', 'Ti'];
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 1e6 }), fc.nat({ max: 2 }), (amount, rank) => {
+        expect(sameQuantity(`${amount}${suffixes[rank + 1] ?? ''}`, `${amount * 1024}${suffixes[rank] ?? ''}`)).toBe(
+          true,
+        );
+      }),
+    );
+  });
+});
+
+describe('canonicalQuantity', () => {
+  it.each(['', '.', 'Gi', '1 Gi', '1GiB', '1e', '1e999999999', '--1', '0x10'])('%j is not a quantity', (text) => {
+    expect(canonicalQuantity(text)).toBeUndefined();
+  });
+});
