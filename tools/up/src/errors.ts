@@ -1,0 +1,42 @@
+/** What a failure looks like to the person at the terminal: what failed, what is known about it, what to do. */
+export interface Failure {
+  /** The step, as the progress lines name it. */
+  readonly step: string;
+  readonly problem: string;
+  /** What the machine said, indented below the problem. */
+  readonly details?: string | undefined;
+  /** What to do next: a command or a sentence. */
+  readonly advice?: string | undefined;
+}
+
+/** A failure of `npm run up` that explains itself. */
+export class UpError extends Error {
+  readonly failure: Failure;
+
+  constructor(failure: Failure, options?: ErrorOptions) {
+    super(`${failure.step}: ${failure.problem}`, options);
+    this.name = 'UpError';
+    this.failure = failure;
+  }
+}
+
+/** The failure as lines of text. Errors that were not foreseen keep their stack. */
+export function describeFailure(error: unknown): string {
+  if (error instanceof UpError) return describeUpError(error.failure);
+  if (error instanceof Error && 'code' in error && typeof error.code === 'string') return `✗ ${error.message}`;
+  return `✗ ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
+}
+
+function describeUpError({ step, problem, details, advice }: Failure): string {
+  const lines = [`✗ ${step}: ${problem}`];
+  if (details !== undefined && details.trim() !== '') lines.push(indent(details.trim()));
+  if (advice !== undefined) lines.push('', advice);
+  return lines.join('\n');
+}
+
+function indent(text: string): string {
+  return text
+    .split('\n')
+    .map((line) => `    ${line}`)
+    .join('\n');
+}

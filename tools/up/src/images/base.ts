@@ -1,0 +1,73 @@
+import { mkdir, rename, stat } from 'node:fs/promises';
+import type { Progress } from '@sandlot/local-cluster';
+import { runOrFail } from '../command.ts';
+import { cacheDir } from '../paths.ts';
+import { contentKey } from './content-key.ts';
+import type { BaseName } from './recipes.ts';
+
+const SUITE = 'bookworm';
+const MINUTE_MS = 60_000;
+
+const smaller = [
+  '--dpkgopt=path-exclude=/usr/share/man/*',
+  '--dpkgopt=path-exclude=/usr/share/locale/*',
+  '--dpkgopt=path-exclude=/usr/share/doc/*',
+  '--dpkgopt=path-include=/usr/share/doc/*/copyright',
+  '--aptopt=Acquire::Languages "none"',
+  '--aptopt=Acquire::Retries "3"',
+];
+
+/** What mmdebstrap is told. `runtime` has the C and C++ libraries Node needs and no shell; `debian` is a small Debian. */
+const bases: Record<BaseName, readonly string[]> = {
+  runtime: ['--variant=extract', '--include=base-files,netbase,tzdata,libc6,libgcc-s1,libstdc++6', ...smaller],
+  debian: ['--variant=minbase', '--include=ca-certificates,netbase,procps', ...smaller],
+};
+
+/** A root file system on disk. */
+export interface BaseArchive {
+  /** Key of what it was made from. */
+  readonly key: string;
+  readonly path: string;
+}
+
+/** The key of a base: what mmdebstrap is told, and for which processor. */
+export function baseKey(name: BaseName): Promise<string> {
+  return contentKey([SUITE, process.arch, mirror() ?? '', ...bases[name]]);
+}
+
+/** Makes the root file system unless the cache has it: 3 s for `runtime`, half a minute for `debian`. Needs root. */
+export async function ensureBase(name: BaseName, progress: Progress): Promise<BaseArchive> {
+  const key = await baseKey(name);
+  const path = cacheDir('images', `${name}-${key}.tar`);
+  if (await exists(path)) return { key, path };
+  await mkdir(cacheDir('images'), { recursive: true });
+  const title = `Making the ${name} root file system`;
+  const step = progress.step(title);
+  const partial = `${path}.${process.pid}.partial.tar`;
+  const from = mirror();
+  try {
+    await runOrFail(title, ['mmdebstrap', ...bases[name], SUITE, partial, ...(from === undefined ? [] : [from])], {
+      timeoutMs: 15 * MINUTE_MS,
+      onLine: (line) => step.update(line.replace(/^I: /, '')),
+    });
+  } catch (error) {
+    step.fail();
+    throw error;
+  }
+  await rename(partial, path);
+  step.done(`${Math.round((await stat(path)).size / 1e6)} MB`);
+  return { key, path };
+}
+
+/** Debian's own mirrors unless SANDLOT_DEBIAN_MIRROR names another. */
+function mirror(): string | undefined {
+  const { SANDLOT_DEBIAN_MIRROR } = process.env;
+  return SANDLOT_DEBIAN_MIRROR === '' ? undefined : SANDLOT_DEBIAN_MIRROR;
+}
+
+function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  );
+}

@@ -1,0 +1,23 @@
+import { createHash } from 'node:crypto';
+import { createReadStream } from 'node:fs';
+import { pipeline } from 'node:stream/promises';
+
+/** A file of an image's build context. */
+export interface ContextFile {
+  /** Name in the context. */
+  readonly target: string;
+  /** Absolute path it is copied from. */
+  readonly source: string;
+}
+
+const KEY_LENGTH = 16;
+
+/** Key of a build: equal exactly when the texts and the contents of the files are. */
+export async function contentKey(texts: readonly string[], files: readonly ContextFile[] = []): Promise<string> {
+  const hash = createHash('sha256').update(JSON.stringify(texts));
+  for (const { target, source } of files) {
+    hash.update(`\0${target}\0`);
+    await pipeline(createReadStream(source), hash, { end: false });
+  }
+  return hash.digest('hex').slice(0, KEY_LENGTH);
+}

@@ -1,0 +1,52 @@
+import { join } from 'node:path';
+import { checkoutRoot } from '../paths.ts';
+import type { ContextFile } from './content-key.ts';
+
+/** The controllers of the chart, by the name of their service and image. */
+export const controllerNames = ['sandbox-controller', 'warmpool-controller', 'claim-controller'] as const;
+export type ControllerName = (typeof controllerNames)[number];
+export type ImageName = ControllerName | 'nats' | 'redis' | 'busybox' | 'debian';
+
+/** A root file system made by mmdebstrap. */
+export type BaseName = 'runtime' | 'debian';
+
+export interface ImageRecipe {
+  readonly name: ImageName;
+  /** Folder under images/. */
+  readonly folder: string;
+  /** What BASE_IMAGE is; absent where the Dockerfile's own default is meant. */
+  readonly base?: BaseName | undefined;
+  readonly context: readonly ContextFile[];
+}
+
+/** Programs that go into images. */
+export interface ImagePrograms {
+  readonly natsServer: string;
+  readonly busybox: string;
+}
+
+const node = join(checkoutRoot, 'node_modules/node/bin/node');
+
+/** Every image of the local cluster. The controllers' bundles must have been made. */
+export function imageRecipes(programs: ImagePrograms): readonly ImageRecipe[] {
+  return [
+    ...controllerNames.map(controllerRecipe),
+    { name: 'nats', folder: 'nats', context: [{ target: 'nats-server', source: programs.natsServer }] },
+    { name: 'redis', folder: 'redis', base: 'debian', context: [] },
+    {
+      name: 'busybox',
+      folder: 'busybox',
+      context: [
+        { target: 'busybox', source: programs.busybox },
+        ...['passwd', 'group'].map((file) => ({ target: file, source: join(checkoutRoot, 'images/busybox', file) })),
+      ],
+    },
+    { name: 'debian', folder: 'debian', base: 'debian', context: [] },
+  ];
+}
+
+function controllerRecipe(name: ControllerName): ImageRecipe {
+  const dist = join(checkoutRoot, 'services', name, 'dist');
+  const bundle = ['main.js', 'main.js.map'].map((file) => ({ target: file, source: join(dist, file) }));
+  return { name, folder: 'controller', base: 'runtime', context: [{ target: 'node', source: node }, ...bundle] };
+}
