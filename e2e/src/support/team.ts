@@ -29,7 +29,9 @@ export async function createTeam(purpose: string): Promise<Team> {
   return {
     namespace,
     client,
-    apply: async (manifest) => void (await kubectlOk([...inNamespace, 'apply', '-f', '-'], manifest)),
+    apply: async (manifest) => {
+      await kubectlOk([...inNamespace, 'apply', '-f', '-'], manifest);
+    },
     tryApply: (manifest) => kubectl([...inNamespace, 'apply', '-f', '-'], manifest),
     kubectl: (...args) => kubectlOk([...inNamespace, ...args]),
     sh: (pod, command) => kubectlOk([...inNamespace, 'exec', pod, '--', 'sh', '-c', command]),

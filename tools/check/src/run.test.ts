@@ -1,0 +1,56 @@
+import { expect, it } from 'vitest';
+import { runStep } from './run.ts';
+import { steps } from './steps.ts';
+import type { Step } from './steps.ts';
+
+const node = (script: string, more: Partial<Step> = {}): Step => ({
+  name: 'sample',
+  what: 'a sample',
+  command: [process.execPath, '-e', script],
+  timeoutMs: 20_000,
+  ...more,
+});
+
+const counted = (numPassedTests: number, numFailedTests: number, numPendingTests = 0): object => ({
+  numPassedTests,
+  numFailedTests,
+  numPendingTests,
+});
+
+/** A test runner that leaves this report and ends with this code. */
+function reporting(report: object, code: number): Step {
+  const script = `const out = process.argv.find((a) => a.startsWith('--outputFile.json=')).split('=')[1];
+    require('fs').writeFileSync(out, ${JSON.stringify(JSON.stringify(report))}); process.exit(${code});`;
+  return { ...node(script), project: 'sample', command: [process.execPath, '-e', script, '--'] };
+}
+
+const verdicts: readonly (readonly [string, Step, { passed: number; failed: number; note: string }])[] = [
+  ['a command that succeeds is one that passed', node(''), { passed: 1, failed: 0, note: '' }],
+  ['a command that fails is one that failed', node('process.exit(3)'), { passed: 0, failed: 1, note: '' }],
+  [
+    'a command that does not end is stopped and failed',
+    node('setInterval(() => {}, 1000)', { timeoutMs: 200 }),
+    { passed: 0, failed: 1, note: 'timed out' },
+  ],
+  [
+    'a command that does not exist has failed',
+    node('', { command: ['no-such-command-here'] }),
+    { passed: 0, failed: 1, note: '' },
+  ],
+  ['tests are counted one by one', reporting(counted(7, 2), 1), { passed: 7, failed: 2, note: '' }],
+  [
+    'a run that fails although every test passed has failed',
+    reporting(counted(7, 0), 1),
+    { passed: 7, failed: 1, note: 'failed outside a test' },
+  ],
+  ['a skipped test counts as failed', reporting(counted(7, 0, 2), 0), { passed: 7, failed: 2, note: '2 skipped' }],
+];
+
+it.each(verdicts)('%s', async (_, step, verdict) => {
+  expect(await runStep(step)).toMatchObject(verdict);
+});
+
+it('every step has a name of its own and a time limit', () => {
+  expect(new Set(steps.map(({ name }) => name)).size).toBe(steps.length);
+  for (const { timeoutMs } of steps) expect(timeoutMs).toBeGreaterThan(0);
+});
