@@ -11,3 +11,11 @@ export type { ControlPlane, ControlPlaneOptions } from './test-servers/control-p
 export { startNats } from './test-servers/nats.ts';
 export { startRedis } from './test-servers/redis.ts';
 export type { Server } from './test-servers/server.ts';
+export { destroyCluster } from './cluster/destroy.ts';
+export type { ClusterHandle } from './cluster/handle.ts';
+export { openCluster } from './cluster/open.ts';
+export { createSimulatedCluster } from './cluster/simulated.ts';
+export { clusterStatus } from './cluster/status.ts';
+export type { ComponentStatus } from './cluster/status.ts';
+export { createCluster } from './node/node.ts';
+export type { ClusterOptions } from './node/node.ts';

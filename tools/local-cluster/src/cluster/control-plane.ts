@@ -1,0 +1,132 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Binaries } from '../binaries/ensure.ts';
+import {
+  apiServerFlags,
+  apiServiceIp,
+  auditPolicy,
+  controllerManagerFlags,
+  etcdFlags,
+  schedulerFlags,
+} from '../components/flags.ts';
+import { writeKubeconfig } from '../kubeconfig.ts';
+import type { CertificateRequest } from '../pki.ts';
+import { issueCertificates } from '../pki.ts';
+import type { ClusterChoices } from './choices.ts';
+import type { Component } from './component.ts';
+import { ensureComponent } from './component.ts';
+import type { ClusterPaths } from './paths.ts';
+
+/** Everything a part of the cluster needs to know to start. */
+export interface ClusterContext {
+  paths: ClusterPaths;
+  choices: ClusterChoices;
+  bin: Binaries;
+}
+
+/** How the node's control plane differs from the simulated one. */
+export interface ControlPlanePlan {
+  /** Where the API server listens and what it advertises to pods. */
+  address: string;
+  certificates: readonly CertificateRequest[];
+  apiServerFlags: readonly string[];
+}
+
+/** The address clients use. */
+export function serverUrl(context: ClusterContext, address: string): string {
+  return `https://${address}:${context.choices.ports.apiserver}`;
+}
+
+/** Path of the kubeconfig of a component. */
+export function componentKubeconfig(paths: ClusterPaths, certificate: string): string {
+  return join(paths.pki, `${certificate}.kubeconfig`);
+}
+
+/** Certificates, kubeconfigs, etcd, API server, controller-manager and scheduler; healthy when this returns. */
+export async function ensureControlPlane(context: ClusterContext, plan: ControlPlanePlan): Promise<void> {
+  const { paths, choices } = context;
+  await ensureCertificates(context, plan);
+  const auditPolicyFile = join(paths.controlPlane, 'audit-policy.json');
+  await mkdir(paths.controlPlane, { recursive: true, mode: 0o700 });
+  await mkdir(paths.logs, { recursive: true });
+  await writeFile(auditPolicyFile, auditPolicy);
+  await ensureComponent(paths, etcd(context));
+  await ensureComponent(paths, {
+    name: 'kube-apiserver',
+    cwd: paths.controlPlane,
+    argv: [
+      context.bin('kube'),
+      ...apiServerFlags({
+        pkiDir: paths.pki,
+        port: choices.ports.apiserver,
+        bindAddress: plan.address,
+        audit: { policyFile: auditPolicyFile, logFile: paths.auditLog },
+        serviceAccountAdmission: true,
+        extra: plan.apiServerFlags,
+      }),
+    ],
+    configuration: auditPolicy,
+    probe: { kind: 'http', url: `${serverUrl(context, plan.address)}/readyz` },
+  });
+  await Promise.all([ensureComponent(paths, controllerManager(context)), ensureComponent(paths, scheduler(context))]);
+}
+
+function etcd(context: ClusterContext): Component {
+  const metrics = `http://127.0.0.1:${context.choices.ports.etcdMetrics}`;
+  return {
+    name: 'etcd',
+    cwd: context.paths.controlPlane,
+    argv: [context.bin('kube'), ...etcdFlags(), `--listen-metrics-urls=${metrics}`],
+    probe: { kind: 'http', url: `${metrics}/health` },
+  };
+}
+
+function controllerManager({ paths, choices, bin }: ClusterContext): Component {
+  const securePort = choices.ports.controllerManager;
+  const kubeconfig = componentKubeconfig(paths, 'controller-manager');
+  return {
+    name: 'kube-controller-manager',
+    cwd: paths.controlPlane,
+    argv: [bin('kube'), ...controllerManagerFlags({ kubeconfig, pkiDir: paths.pki, securePort })],
+    probe: { kind: 'http', url: `https://127.0.0.1:${securePort}/healthz` },
+  };
+}
+
+function scheduler({ paths, choices, bin }: ClusterContext): Component {
+  const securePort = choices.ports.scheduler;
+  const kubeconfig = componentKubeconfig(paths, 'scheduler');
+  return {
+    name: 'kube-scheduler',
+    cwd: paths.controlPlane,
+    argv: [bin('kube'), ...schedulerFlags({ kubeconfig, pkiDir: paths.pki, securePort })],
+    probe: { kind: 'http', url: `https://127.0.0.1:${securePort}/healthz` },
+  };
+}
+
+/** Issued once, and again only when the addresses in them change. */
+async function ensureCertificates(context: ClusterContext, plan: ControlPlanePlan): Promise<void> {
+  const { paths, bin } = context;
+  const server = serverUrl(context, plan.address);
+  const certificates: CertificateRequest[] = [
+    {
+      name: 'apiserver',
+      commonName: 'kube-apiserver',
+      dnsNames: ['localhost', 'kubernetes', 'kubernetes.default', 'kubernetes.default.svc'],
+      ips: ['127.0.0.1', apiServiceIp, plan.address],
+    },
+    { name: 'admin', commonName: 'admin', organizations: ['system:masters'] },
+    { name: 'controller-manager', commonName: 'system:kube-controller-manager' },
+    { name: 'scheduler', commonName: 'system:kube-scheduler' },
+    ...plan.certificates,
+  ];
+  const request = { dir: paths.pki, keys: ['service-account'], certificates };
+  const issued = join(paths.pki, 'issued.json');
+  const wanted = JSON.stringify([server, request]);
+  if ((await readFile(issued, 'utf8').catch(() => '')) === wanted) return;
+  await issueCertificates(bin('pki'), request);
+  for (const { name } of certificates) {
+    await writeKubeconfig({ path: componentKubeconfig(paths, name), server, pkiDir: paths.pki, certificate: name });
+  }
+  await writeKubeconfig({ path: paths.kubeconfig, server, pkiDir: paths.pki, certificate: 'admin' });
+  await writeFile(issued, wanted);
+}

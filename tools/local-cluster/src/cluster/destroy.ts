@@ -1,0 +1,37 @@
+import { rm } from 'node:fs/promises';
+import { removeFolder, removeMachineState } from '../node/cleanup.ts';
+import type { ClusterOptions } from '../node/node.ts';
+import { readOwnership } from '../node/owner.ts';
+import { withLock } from '../process/lock.ts';
+import { silentProgress, withStep } from '../progress.ts';
+import { readRecords, stopProcess } from './component.ts';
+import type { ClusterPaths } from './paths.ts';
+import { clusterPaths, machinePaths } from './paths.ts';
+
+const lockTimeoutMs = 10 * 60_000;
+
+/**
+ * Removes the checkout's cluster, of either kind, from whatever state it is in; compiled binaries stay. Without a
+ * cluster it does nothing. Another checkout's node is left alone.
+ */
+export async function destroyCluster(options: ClusterOptions): Promise<void> {
+  const { root, progress = silentProgress } = options;
+  const paths = clusterPaths(root);
+  if (process.getuid?.() !== 0) {
+    await withStep(progress, 'Removing the simulated cluster', async () => removeProcessesAndState(paths));
+    return;
+  }
+  await withLock(machinePaths.lock, { timeoutMs: lockTimeoutMs }, async () =>
+    withStep(progress, 'Removing the cluster', async () => {
+      const { kind } = await readOwnership(root);
+      if (kind === 'ours' || kind === 'free') await removeMachineState(paths);
+      await removeProcessesAndState(paths);
+    }),
+  );
+  await rm(machinePaths.lock, { force: true });
+}
+
+async function removeProcessesAndState(paths: ClusterPaths): Promise<void> {
+  for (const record of await readRecords(paths)) await stopProcess(record, 'SIGKILL');
+  await removeFolder(paths.state);
+}

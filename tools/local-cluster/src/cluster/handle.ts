@@ -1,0 +1,68 @@
+import type { BinaryName } from '../binaries/catalog.ts';
+import { ensureBinaries } from '../binaries/ensure.ts';
+import { imageDigest, pushImage } from '../node/registry.ts';
+import type { CommandResult } from '../process/exec.ts';
+import { exec } from '../process/exec.ts';
+import { LocalClusterError } from '../errors.ts';
+import type { ClusterMode } from './choices.ts';
+import type { ClusterContext } from './control-plane.ts';
+import { serverUrl } from './control-plane.ts';
+
+/** A cluster that is up. Holds no resources: the cluster outlives it. */
+export interface ClusterHandle {
+  readonly mode: ClusterMode;
+  /** The checkout the cluster belongs to. */
+  readonly root: string;
+  /** `<root>/.sandlot`. */
+  readonly stateDir: string;
+  readonly server: string;
+  /** Cluster-admin. */
+  readonly kubeconfigPath: string;
+  readonly auditLogPath: string;
+  /** Plain HTTP, `127.0.0.1:PORT`; undefined when simulated: nothing pulls images there. */
+  readonly registry: { readonly host: string } | undefined;
+  /** On the machine, only when simulated. */
+  readonly nats: { readonly url: string } | undefined;
+  /** On the machine, only when simulated and redis-server is installed. */
+  readonly redis: { readonly url: string } | undefined;
+  kubectl(args: readonly string[], input?: string): Promise<CommandResult>;
+  helm(args: readonly string[]): Promise<CommandResult>;
+  /** Path of a program of the Go module, built when needed. */
+  bin(name: BinaryName): Promise<string>;
+  /** Pushes a docker-archive or OCI-layout tar; the node then pulls the name, whatever registry it names. */
+  pushImage(archive: string, name: string): Promise<{ digest: string }>;
+  /** Digest of an image in the local registry, or undefined. */
+  imageDigest(name: string): Promise<string | undefined>;
+}
+
+const toolTimeoutMs = 20 * 60_000;
+
+/** The handle of a cluster whose control plane is at `address`. */
+export function clusterHandle(context: ClusterContext, address: string, hasRedis = false): ClusterHandle {
+  const { paths, choices } = context;
+  const { mode, ports } = choices;
+  const simulated = mode === 'simulated';
+  const environment = { env: { KUBECONFIG: paths.kubeconfig }, timeoutMs: toolTimeoutMs };
+  const bin = async (name: BinaryName) => (await ensureBinaries([name]))(name);
+  const registry = simulated ? undefined : { host: `127.0.0.1:${ports.registry}` };
+  const access = async () => {
+    if (registry === undefined) throw new LocalClusterError('COMPONENT_FAILED', 'a simulated cluster has no registry');
+    return { host: registry.host, bin: await ensureBinaries(['crane']) };
+  };
+  return {
+    mode,
+    root: paths.root,
+    stateDir: paths.state,
+    server: serverUrl(context, address),
+    kubeconfigPath: paths.kubeconfig,
+    auditLogPath: paths.auditLog,
+    registry,
+    nats: simulated ? { url: `nats://127.0.0.1:${ports.nats}` } : undefined,
+    redis: simulated && hasRedis ? { url: `redis://127.0.0.1:${ports.redis}` } : undefined,
+    kubectl: async (args, input) => exec([await bin('kube'), 'kubectl', ...args], { ...environment, input }),
+    helm: async (args) => exec([await bin('helm'), ...args], environment),
+    bin,
+    pushImage: async (archive, name) => pushImage(await access(), { archive, name }),
+    imageDigest: async (name) => imageDigest(await access(), name),
+  };
+}

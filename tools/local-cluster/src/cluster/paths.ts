@@ -1,0 +1,56 @@
+import { join } from 'node:path';
+
+/** Where a checkout's cluster keeps what it needs; `npm run down` removes all of it. */
+export interface ClusterPaths {
+  root: string;
+  /** `<root>/.sandlot`. */
+  state: string;
+  kubeconfig: string;
+  /** Ports and other choices that must stay the same while the cluster exists. */
+  choices: string;
+  logs: string;
+  run: string;
+  /** Working folder of etcd and kube-apiserver, with etcd's data in it. */
+  controlPlane: string;
+  pki: string;
+  registry: string;
+  volumes: string;
+  containerd: string;
+  auditLog: string;
+}
+
+/** The paths of the checkout at `root`. */
+export function clusterPaths(root: string): ClusterPaths {
+  const state = join(root, '.sandlot');
+  const data = join(state, 'data');
+  return {
+    root,
+    state,
+    kubeconfig: join(state, 'kubeconfig'),
+    choices: join(state, 'cluster.json'),
+    logs: join(state, 'logs'),
+    run: join(state, 'run'),
+    controlPlane: join(data, 'control-plane'),
+    pki: join(data, 'pki'),
+    registry: join(data, 'registry'),
+    volumes: join(data, 'volumes'),
+    containerd: join(data, 'containerd'),
+    auditLog: join(state, 'logs', 'audit.log'),
+  };
+}
+
+/** Machine-wide and short, because sockets live here: a machine has one node. */
+export const machinePaths = {
+  run: '/run/sandlot',
+  owner: '/run/sandlot/owner.json',
+  original: '/run/sandlot/original.json',
+  containerdSocket: '/run/sandlot/containerd.sock',
+  containerdState: '/run/sandlot/containerd',
+  cniConfig: '/run/sandlot/cni',
+  cniState: '/run/sandlot/cni-state',
+  registryHosts: '/run/sandlot/registry-hosts',
+  /** On disk: the kubelet keeps emptyDir volumes here. */
+  lib: '/var/lib/sandlot',
+  kubelet: '/var/lib/sandlot/kubelet',
+  lock: '/run/lock/sandlot-cluster.lock',
+} as const;

@@ -1,0 +1,94 @@
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createApiClient } from '../api-client.ts';
+import { ensureBinaries } from '../binaries/ensure.ts';
+import { kwokFlags } from '../components/flags.ts';
+import { createSimulatedNodes } from '../components/simulated-nodes.ts';
+import type { ClusterOptions } from '../node/node.ts';
+import { exec, execOrThrow } from '../process/exec.ts';
+import { withLock } from '../process/lock.ts';
+import { silentProgress, withStep } from '../progress.ts';
+import { natsConfig } from '../test-servers/nats.ts';
+import { redisCommand } from '../test-servers/redis.ts';
+import { resolveChoices } from './choices.ts';
+import type { Component } from './component.ts';
+import { ensureComponent } from './component.ts';
+import type { ClusterContext } from './control-plane.ts';
+import { componentKubeconfig, ensureControlPlane, serverUrl } from './control-plane.ts';
+import type { ClusterHandle } from './handle.ts';
+import { clusterHandle } from './handle.ts';
+import { clusterPaths } from './paths.ts';
+
+const loopback = '127.0.0.1';
+const lockTimeoutMs = 30 * 60_000;
+const defaultNodes = 3;
+
+/**
+ * A real control plane with simulated nodes, without root: objects behave, containers do not exist. NATS, and Redis
+ * where it is installed, run beside it. Calling it again keeps what is healthy. Throws MissingToolError, ComponentError.
+ */
+export async function createSimulatedCluster(options: ClusterOptions & { nodes?: number }): Promise<ClusterHandle> {
+  const { root, progress = silentProgress, nodes = defaultNodes } = options;
+  const paths = clusterPaths(root);
+  return withLock(join(paths.state, 'lock'), { timeoutMs: lockTimeoutMs }, async () => {
+    const bin = await ensureBinaries(['kube', 'pki', 'kwok', 'kwok-stages', 'nats-server', 'helm'], { progress });
+    const context: ClusterContext = { paths, bin, choices: await resolveChoices(paths, 'simulated') };
+    const redis = await redisComponent(context);
+    await withStep(progress, 'Control plane', async () =>
+      ensureControlPlane(context, { address: loopback, apiServerFlags: [], certificates: [] }),
+    );
+    await withStep(progress, 'Simulated nodes', async () => {
+      await ensureComponent(paths, await kwokComponent(context));
+      const server = serverUrl(context, loopback);
+      await createSimulatedNodes(await createApiClient({ server, pkiDir: paths.pki, certificate: 'admin' }), nodes);
+    });
+    await withStep(progress, redis === undefined ? 'NATS' : 'NATS and Redis', async () => {
+      await ensureComponent(paths, await natsComponent(context));
+      if (redis !== undefined) await ensureComponent(paths, redis);
+    });
+    return clusterHandle(context, loopback, redis !== undefined);
+  });
+}
+
+async function kwokComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
+  const configuration = (await execOrThrow([bin('kwok-stages')])).stdout;
+  const stagesFile = join(paths.state, 'kwok-stages.yaml');
+  await writeFile(stagesFile, configuration);
+  const address = `${loopback}:${choices.ports.kwok}`;
+  const flags = kwokFlags({ kubeconfig: componentKubeconfig(paths, 'admin'), stagesFile });
+  return {
+    name: 'kwok',
+    cwd: paths.state,
+    argv: [bin('kwok'), ...flags, `--server-address=${address}`],
+    configuration,
+    probe: { kind: 'http', url: `http://${address}/healthz` },
+  };
+}
+
+async function natsComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
+  const storeDir = join(paths.state, 'data/nats');
+  await mkdir(storeDir, { recursive: true });
+  const configuration = JSON.stringify(natsConfig({}, { port: choices.ports.nats, storeDir }));
+  const file = join(paths.state, 'nats.json');
+  await writeFile(file, configuration);
+  return {
+    name: 'nats-server',
+    cwd: paths.state,
+    argv: [bin('nats-server'), '--config', file],
+    configuration,
+    probe: { kind: 'banner', port: choices.ports.nats, send: '', expect: 'INFO ' },
+  };
+}
+
+async function redisComponent({ paths, choices }: ClusterContext): Promise<Component | undefined> {
+  if ((await exec(['redis-server', '--version'])).code !== 0) return undefined;
+  const folder = join(paths.state, 'data/redis');
+  await mkdir(folder, { recursive: true });
+  const port = choices.ports.redis;
+  return {
+    name: 'redis-server',
+    cwd: folder,
+    argv: redisCommand({ port, folder }),
+    probe: { kind: 'banner', port, send: 'PING\r\n', expect: '+PONG' },
+  };
+}

@@ -1,0 +1,32 @@
+import { isRunning, residentBytes } from '../process/identity.ts';
+import type { RunRecord } from './component.ts';
+import { readRecords } from './component.ts';
+import { clusterPaths } from './paths.ts';
+import { isHealthy } from './probe.ts';
+
+/** One component as it is now. */
+export interface ComponentStatus {
+  name: string;
+  /** Undefined when it does not run. */
+  pid: number | undefined;
+  /** Alive and answering. */
+  healthy: boolean;
+  uptimeSeconds: number | undefined;
+  rssBytes: number | undefined;
+  logFile: string;
+}
+
+/** Every component of the checkout's cluster, in the order of their start; empty when there is no cluster. */
+export async function clusterStatus(options: { root: string }): Promise<readonly ComponentStatus[]> {
+  return Promise.all((await readRecords(clusterPaths(options.root))).map((record) => statusOf(record)));
+}
+
+async function statusOf(record: RunRecord): Promise<ComponentStatus> {
+  const { name, logFile, pid } = record;
+  if (!(await isRunning(record))) {
+    return { name, pid: undefined, healthy: false, uptimeSeconds: undefined, rssBytes: undefined, logFile };
+  }
+  const [healthy, rssBytes] = await Promise.all([isHealthy(record.probe), residentBytes(pid)]);
+  const uptimeSeconds = Math.round((Date.now() - record.startedAtMs) / 1000);
+  return { name, pid, healthy, uptimeSeconds, rssBytes, logFile };
+}

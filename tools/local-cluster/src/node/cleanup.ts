@@ -1,0 +1,108 @@
+import { readFile, readdir, rm, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readRecords, stopProcess } from '../cluster/component.ts';
+import type { ClusterPaths } from '../cluster/paths.ts';
+import { machinePaths } from '../cluster/paths.ts';
+import { LocalClusterError } from '../errors.ts';
+import { exec } from '../process/exec.ts';
+import { waitFor } from '../process/wait.ts';
+import { killPodProcesses, removePodCgroups } from './cgroups.ts';
+import { fixedFolders, readOriginal } from './machine.ts';
+import { mountsUnder, unmountAll } from './mounts.ts';
+import { removeFirewall } from './firewall.ts';
+import { bridgeName } from './network.ts';
+import { findProcesses } from './processes.ts';
+
+/**
+ * Removes what a node puts on the machine outside the checkout, from whatever state it is in: processes, mounts,
+ * links, firewall rules, cgroups, kernel parameters and folders. Works with nothing to remove, too.
+ */
+export async function removeMachineState(paths: ClusterPaths): Promise<void> {
+  await stopComponents(paths);
+  await killPodProcesses();
+  await killLeftovers(paths);
+  await removeShimSockets();
+  await unmountAll([machinePaths.run, machinePaths.lib, paths.state]);
+  await removeLinks();
+  await removeFirewall();
+  await removePodCgroups();
+  await restoreSysctls();
+  await removeFolders();
+}
+
+/** The kubelet goes first: it would restart pods. containerd goes last. */
+async function stopComponents(paths: ClusterPaths): Promise<void> {
+  const order = (name: string) => (name === 'kubelet' ? 0 : name === 'containerd' ? 2 : 1);
+  const records = await readRecords(paths);
+  for (const record of records.sort((a, b) => order(a.name) - order(b.name))) await stopProcess(record, 'SIGKILL');
+}
+
+/** Shims, and components whose record was lost: recognised by our paths on their command line. */
+async function killLeftovers(paths: ClusterPaths): Promise<void> {
+  const ours = [machinePaths.containerdSocket, `${machinePaths.run}/containerd.toml`, paths.pki, `${paths.state}/`];
+  for (const identity of await findProcesses((argv) => isOurProgram(argv) && mentions(argv, ours))) {
+    await stopProcess(identity, 'SIGKILL');
+  }
+}
+
+function isOurProgram([program = '', component = '']: readonly string[]): boolean {
+  const name = program.split('/').at(-1) ?? '';
+  const programs = ['containerd', 'coredns', 'local-path-provisioner', 'registry', 'kwok'];
+  if (programs.includes(name) || name.startsWith('containerd-shim')) return true;
+  return name === 'kube' && component !== 'kubectl';
+}
+
+function mentions(argv: readonly string[], texts: readonly string[]): boolean {
+  return argv.some((argument) => texts.some((text) => argument.includes(text)));
+}
+
+/** A shim's socket has a fixed folder shared with the system's containerd; its address is noted in its bundle. */
+async function removeShimSockets(): Promise<void> {
+  const bundles = join(machinePaths.containerdState, 'io.containerd.runtime.v2.task/k8s.io');
+  for (const name of await readdir(bundles).catch(() => [])) {
+    const address = await readFile(join(bundles, name, 'address'), 'utf8').catch(() => '');
+    const socket = address.trim().replace(/^unix:\/\//, '');
+    if (socket.startsWith('/run/containerd/s/')) await rm(socket, { force: true });
+  }
+}
+
+async function removeLinks(): Promise<void> {
+  const { stdout } = await exec(['ip', '-oneline', 'link', 'show', 'master', bridgeName]);
+  for (const line of stdout.split('\n')) {
+    const link = /^\d+: ([^@:]+)/.exec(line)?.[1];
+    if (link !== undefined) await exec(['ip', 'link', 'delete', link]);
+  }
+  await exec(['ip', 'link', 'delete', bridgeName]);
+}
+
+async function restoreSysctls(): Promise<void> {
+  const original = await readOriginal();
+  for (const [name, value] of Object.entries(original?.sysctls ?? {})) {
+    await writeFile(`/proc/sys/${name}`, value).catch(() => undefined);
+  }
+}
+
+async function removeFolders(): Promise<void> {
+  const original = await readOriginal();
+  for (const file of await readdir('/var/lib/cni/results').catch(() => [])) {
+    if (file.startsWith('sandlot-')) await rm(join('/var/lib/cni/results', file), { force: true });
+  }
+  for (const folder of fixedFolders) {
+    if (original !== undefined && !original.folders.includes(folder)) await removeFolder(folder);
+  }
+  await removeFolder(machinePaths.lib);
+  await removeFolder(machinePaths.run);
+}
+
+/** Removes a folder with nothing mounted in it; deleting through a mount would delete someone's data. */
+export async function removeFolder(folder: string): Promise<void> {
+  await waitFor(async () => (await mountsUnder([folder])).length === 0, {
+    what: `mounts under ${folder} to go`,
+    timeoutMs: 10_000,
+  });
+  try {
+    await rm(folder, { recursive: true, force: true, maxRetries: 5, retryDelay: 100 });
+  } catch (error) {
+    throw new LocalClusterError('COMMAND_FAILED', `cannot remove ${folder}`, { cause: error });
+  }
+}

@@ -1,0 +1,103 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Component } from '../cluster/component.ts';
+import type { ClusterContext } from '../cluster/control-plane.ts';
+import { componentKubeconfig } from '../cluster/control-plane.ts';
+import { nodeAddress } from './network.ts';
+
+/** ClusterIP of the DNS service. */
+export const dnsServiceIp = '10.96.0.10';
+
+/** Suffix of every Service name. */
+export const clusterDomain = 'cluster.local';
+
+/** CoreDNS as a process of the machine; pods reach it through the Service of `dnsManifests`. */
+export async function dnsComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
+  const { dns, dnsReady } = choices.ports;
+  const configuration = corefile({
+    address: nodeAddress(choices.podNetwork),
+    port: dns,
+    readyPort: dnsReady,
+    kubeconfig: componentKubeconfig(paths, 'dns'),
+    hasUpstream: /^\s*nameserver\s/m.test(await readFile('/etc/resolv.conf', 'utf8').catch(() => '')),
+  });
+  const file = join(paths.state, 'Corefile');
+  await writeFile(file, configuration);
+  return {
+    name: 'coredns',
+    cwd: '/',
+    argv: [bin('coredns'), '-conf', file],
+    configuration,
+    probe: { kind: 'http', url: `http://127.0.0.1:${dnsReady}/ready` },
+  };
+}
+
+function corefile(options: {
+  address: string;
+  port: number;
+  readyPort: number;
+  kubeconfig: string;
+  hasUpstream: boolean;
+}): string {
+  return `.:${options.port} {
+  bind ${options.address}
+  errors
+  ready 127.0.0.1:${options.readyPort}
+  kubernetes ${clusterDomain} in-addr.arpa ip6.arpa {
+    kubeconfig ${options.kubeconfig}
+    ttl 5
+    fallthrough in-addr.arpa ip6.arpa
+  }
+${options.hasUpstream ? '  forward . /etc/resolv.conf\n' : ''}  cache 30 {
+    disable success ${clusterDomain}
+    disable denial ${clusterDomain}
+  }
+}
+`;
+}
+
+/** The Service kube-dns without a selector, its endpoint, and what CoreDNS may read. */
+export function dnsManifests(podNetwork: string, port: number): object[] {
+  const metadata = { name: 'kube-dns', namespace: 'kube-system', labels: { 'k8s-app': 'kube-dns' } };
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'Service',
+      metadata,
+      spec: {
+        clusterIP: dnsServiceIp,
+        ports: [
+          { name: 'dns', port: 53, protocol: 'UDP', targetPort: port },
+          { name: 'dns-tcp', port: 53, protocol: 'TCP', targetPort: port },
+        ],
+      },
+    },
+    {
+      apiVersion: 'discovery.k8s.io/v1',
+      kind: 'EndpointSlice',
+      metadata: { ...metadata, labels: { 'kubernetes.io/service-name': 'kube-dns' } },
+      addressType: 'IPv4',
+      endpoints: [{ addresses: [nodeAddress(podNetwork)], conditions: { ready: true } }],
+      ports: [
+        { name: 'dns', port, protocol: 'UDP' },
+        { name: 'dns-tcp', port, protocol: 'TCP' },
+      ],
+    },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRole',
+      metadata: { name: 'sandlot:dns' },
+      rules: [
+        { apiGroups: [''], resources: ['services', 'pods', 'namespaces'], verbs: ['list', 'watch'] },
+        { apiGroups: ['discovery.k8s.io'], resources: ['endpointslices'], verbs: ['list', 'watch'] },
+      ],
+    },
+    {
+      apiVersion: 'rbac.authorization.k8s.io/v1',
+      kind: 'ClusterRoleBinding',
+      metadata: { name: 'sandlot:dns' },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'sandlot:dns' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'sandlot:dns' }],
+    },
+  ];
+}

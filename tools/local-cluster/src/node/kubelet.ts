@@ -1,0 +1,95 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Component } from '../cluster/component.ts';
+import type { ClusterContext } from '../cluster/control-plane.ts';
+import { componentKubeconfig } from '../cluster/control-plane.ts';
+import { machinePaths } from '../cluster/paths.ts';
+import { clusterDomain, dnsServiceIp } from './dns.ts';
+import { nodeAddress, podCidr } from './network.ts';
+
+/** The node's name in the cluster. */
+export const nodeName = 'sandlot';
+
+/** The kubelet of the one real node. */
+export async function kubeletComponent(context: ClusterContext): Promise<Component> {
+  const { paths, choices, bin } = context;
+  await mkdir(machinePaths.kubelet, { recursive: true, mode: 0o700 });
+  const resolvConf = join(paths.state, 'resolv.conf');
+  await writeFile(resolvConf, podResolvConf(await readFile('/etc/resolv.conf', 'utf8').catch(() => '')));
+  const configuration = JSON.stringify(kubeletConfig(context, resolvConf), undefined, 2);
+  const file = join(paths.state, 'kubelet.json');
+  await writeFile(file, configuration);
+  return {
+    name: 'kubelet',
+    cwd: '/',
+    argv: [
+      bin('kube'),
+      'kubelet',
+      `--config=${file}`,
+      `--kubeconfig=${componentKubeconfig(paths, 'kubelet')}`,
+      `--root-dir=${machinePaths.kubelet}`,
+      `--hostname-override=${nodeName}`,
+      `--node-ip=${nodeAddress(choices.podNetwork)}`,
+    ],
+    configuration,
+    probe: { kind: 'http', url: `http://127.0.0.1:${choices.ports.kubeletHealth}/healthz` },
+  };
+}
+
+/** Loopback resolvers of the machine are not reachable from a pod's network namespace. */
+export function podResolvConf(machines: string): string {
+  return machines
+    .split('\n')
+    .filter((line) => /^\s*nameserver\s/.test(line) && !/\s(127\.|::1)/.test(line))
+    .concat('')
+    .join('\n');
+}
+
+function kubeletConfig({ paths, choices }: ClusterContext, resolvConf: string): object {
+  const pki = (file: string) => join(paths.pki, file);
+  return {
+    apiVersion: 'kubelet.config.k8s.io/v1beta1',
+    kind: 'KubeletConfiguration',
+    address: nodeAddress(choices.podNetwork),
+    port: choices.ports.kubelet,
+    readOnlyPort: 0,
+    healthzBindAddress: '127.0.0.1',
+    healthzPort: choices.ports.kubeletHealth,
+    authentication: {
+      anonymous: { enabled: false },
+      webhook: { enabled: true },
+      x509: { clientCAFile: pki('ca.crt') },
+    },
+    authorization: { mode: 'Webhook' },
+    tlsCertFile: pki('kubelet.crt'),
+    tlsPrivateKeyFile: pki('kubelet.key'),
+    containerRuntimeEndpoint: `unix://${machinePaths.containerdSocket}`,
+    cgroupDriver: 'cgroupfs',
+    failCgroupV1: false,
+    failSwapOn: false,
+    oomScoreAdj: 0,
+    // Its iptables chains would serve no purpose beside kube-proxy's nftables mode and would outlive the node.
+    makeIPTablesUtilChains: false,
+    clusterDNS: [dnsServiceIp],
+    clusterDomain,
+    resolvConf,
+    podCIDR: podCidr(choices.podNetwork),
+    podLogsDir: join(paths.logs, 'pods'),
+    volumePluginDir: join(machinePaths.kubelet, 'volume-plugins'),
+    maxPods: 300,
+    serializeImagePulls: false,
+    registryPullQPS: 0,
+    eventRecordQPS: 0,
+    kubeAPIQPS: 1000,
+    kubeAPIBurst: 2000,
+    // A developer's machine is often nearly full: evict only when it really is.
+    evictionHard: {
+      'memory.available': '100Mi',
+      'nodefs.available': '1%',
+      'nodefs.inodesFree': '1%',
+      'imagefs.available': '1%',
+    },
+    imageGCHighThresholdPercent: 100,
+    imageGCLowThresholdPercent: 99,
+  };
+}

@@ -1,0 +1,152 @@
+import type { BinaryName } from '../binaries/catalog.ts';
+import { ensureBinaries } from '../binaries/ensure.ts';
+import { resolveChoices } from '../cluster/choices.ts';
+import { ensureComponent } from '../cluster/component.ts';
+import type { ClusterContext } from '../cluster/control-plane.ts';
+import { componentKubeconfig, ensureControlPlane } from '../cluster/control-plane.ts';
+import type { ClusterHandle } from '../cluster/handle.ts';
+import { clusterHandle } from '../cluster/handle.ts';
+import { clusterPaths, machinePaths } from '../cluster/paths.ts';
+import { NotRootError } from '../errors.ts';
+import { ensurePackages } from '../packages.ts';
+import { execOrThrow } from '../process/exec.ts';
+import { withLock } from '../process/lock.ts';
+import { waitFor } from '../process/wait.ts';
+import type { Progress } from '../progress.ts';
+import { silentProgress, withStep } from '../progress.ts';
+import { ensureBaseImages } from './base-images.ts';
+import { removeMachineState } from './cleanup.ts';
+import { containerdComponent } from './containerd.ts';
+import { dnsComponent, dnsManifests } from './dns.ts';
+import { kubeletComponent, nodeName } from './kubelet.ts';
+import { nodePackages, prepareMachine } from './machine.ts';
+import { ensureNetwork, nodeAddress } from './network.ts';
+import { assertNotOwnedByOther, readOwnership, takeOwnership } from './owner.ts';
+import { proxyComponent } from './proxy.ts';
+import { registryComponent } from './registry.ts';
+import { storageComponent, storageManifests } from './storage.ts';
+
+const binaries: readonly BinaryName[] = [
+  'kube',
+  'pki',
+  'pause',
+  'registry',
+  'coredns',
+  'local-path-provisioner',
+  'crane',
+  'helm',
+];
+const lockTimeoutMs = 30 * 60_000;
+
+/** Which checkout, and where progress goes. */
+export interface ClusterOptions {
+  /** The checkout; the cluster's state goes to its folder `.sandlot`. */
+  root: string;
+  progress?: Progress | undefined;
+}
+
+/**
+ * A real Kubernetes with one real node on this machine. What runs and is healthy is kept, everything else is started:
+ * calling it again is fast, and repairs. Throws NotRootError, ClusterOwnedError, MissingToolError or ComponentError.
+ */
+export async function createCluster(options: ClusterOptions): Promise<ClusterHandle> {
+  if (process.getuid?.() !== 0) throw new NotRootError();
+  const { root, progress = silentProgress } = options;
+  return withLock(machinePaths.lock, { timeoutMs: lockTimeoutMs }, async () => {
+    const ownership = await readOwnership(root);
+    assertNotOwnedByOther(ownership);
+    const bin = await ensureBinaries(binaries, { progress });
+    await ensurePackages(nodePackages, { progress });
+    if (ownership.kind === 'stale') {
+      await withStep(progress, `Removing what the cluster of ${ownership.owner} left behind`, async () =>
+        removeMachineState(clusterPaths(ownership.owner)),
+      );
+    }
+    await takeOwnership(root);
+    const paths = clusterPaths(root);
+    const context: ClusterContext = { paths, bin, choices: await resolveChoices(paths, 'node') };
+    await raise(context, progress);
+    return clusterHandle(context, nodeAddress(context.choices.podNetwork));
+  });
+}
+
+async function raise(context: ClusterContext, progress: Progress): Promise<void> {
+  const { paths, choices, bin } = context;
+  const address = nodeAddress(choices.podNetwork);
+  await withStep(progress, 'Network and image registry', async () => {
+    await prepareMachine();
+    await ensureNetwork(choices.podNetwork);
+    await ensureComponent(paths, registryComponent(context));
+    await ensureBaseImages({ host: `127.0.0.1:${choices.ports.registry}`, bin });
+  });
+  await withStep(progress, 'Control plane', async () =>
+    ensureControlPlane(context, {
+      address,
+      apiServerFlags: nodeApiServerFlags(context, address),
+      certificates: nodeCertificates(address),
+    }),
+  );
+  await withStep(progress, 'Node', async (step) => {
+    const manifests = [...storageManifests(), ...dnsManifests(choices.podNetwork, choices.ports.dns), kubeletAccess];
+    await apply(context, manifests);
+    await ensureComponent(paths, await containerdComponent(context));
+    await Promise.all([
+      ensureComponent(paths, await kubeletComponent(context)),
+      ensureComponent(paths, proxyComponent(context)),
+      ensureComponent(paths, await dnsComponent(context)),
+      ensureComponent(paths, await storageComponent(context)),
+    ]);
+    step.update('waiting until the node is Ready');
+    await waitFor(() => isNodeReady(context), { what: 'the node to be Ready', timeoutMs: 120_000, everyMs: 200 });
+  });
+}
+
+function nodeApiServerFlags({ paths }: ClusterContext, address: string): string[] {
+  return [
+    `--advertise-address=${address}`,
+    '--kubelet-preferred-address-types=InternalIP',
+    `--kubelet-certificate-authority=${paths.pki}/ca.crt`,
+    `--kubelet-client-certificate=${paths.pki}/apiserver-kubelet-client.crt`,
+    `--kubelet-client-key=${paths.pki}/apiserver-kubelet-client.key`,
+    '--enable-aggregator-routing',
+    '--allow-privileged',
+    '--enable-admission-plugins=NodeRestriction',
+  ];
+}
+
+function nodeCertificates(address: string): Parameters<typeof ensureControlPlane>[1]['certificates'] {
+  return [
+    { name: 'kubelet', commonName: `system:node:${nodeName}`, organizations: ['system:nodes'], ips: [address] },
+    { name: 'proxy', commonName: 'system:kube-proxy' },
+    { name: 'dns', commonName: 'sandlot:dns' },
+    { name: 'storage', commonName: 'sandlot:storage' },
+    { name: 'apiserver-kubelet-client', commonName: 'sandlot:apiserver-kubelet-client' },
+  ];
+}
+
+/** The API server reads logs and runs commands through the kubelet. */
+const kubeletAccess = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRoleBinding',
+  metadata: { name: 'sandlot:apiserver-kubelet-client' },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'system:kubelet-api-admin' },
+  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'sandlot:apiserver-kubelet-client' }],
+};
+
+async function apply(context: ClusterContext, manifests: readonly object[]): Promise<void> {
+  const list = JSON.stringify({ apiVersion: 'v1', kind: 'List', items: manifests });
+  const flags = ['--server-side', '--force-conflicts', '--field-manager=local-cluster', '-f', '-'];
+  await execOrThrow(kubectl(context, ['apply', ...flags]), { input: list });
+}
+
+async function isNodeReady(context: ClusterContext): Promise<boolean> {
+  const path = '{.status.conditions[?(@.type=="Ready")].status}';
+  const { stdout } = await execOrThrow(
+    kubectl(context, ['get', 'node', nodeName, '--ignore-not-found', `--output=jsonpath=${path}`]),
+  );
+  return stdout === 'True';
+}
+
+function kubectl({ paths, bin }: ClusterContext, args: readonly string[]): string[] {
+  return [bin('kube'), 'kubectl', `--kubeconfig=${componentKubeconfig(paths, 'admin')}`, ...args];
+}

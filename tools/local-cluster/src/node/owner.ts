@@ -1,0 +1,41 @@
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { readRecords } from '../cluster/component.ts';
+import { clusterPaths, machinePaths } from '../cluster/paths.ts';
+import { ClusterOwnedError } from '../errors.ts';
+import { isRunning } from '../process/identity.ts';
+
+/** What is known about the machine's node before a checkout uses the machine. */
+export type Ownership =
+  | { kind: 'free' }
+  | { kind: 'ours' }
+  /** Another checkout's, with processes that run. */
+  | { kind: 'live'; owner: string }
+  /** Another checkout's, of which no process runs any more. */
+  | { kind: 'stale'; owner: string };
+
+/** Whose the machine's node is. */
+export async function readOwnership(root: string): Promise<Ownership> {
+  const owner = await readOwner();
+  if (owner === undefined) return { kind: 'free' };
+  if (owner === root) return { kind: 'ours' };
+  for (const record of await readRecords(clusterPaths(owner))) {
+    if (await isRunning(record)) return { kind: 'live', owner };
+  }
+  return { kind: 'stale', owner };
+}
+
+/** Throws ClusterOwnedError when another checkout's node runs. */
+export function assertNotOwnedByOther(ownership: Ownership): void {
+  if (ownership.kind === 'live') throw new ClusterOwnedError(ownership.owner);
+}
+
+/** Writes the checkout's name on the machine. */
+export async function takeOwnership(root: string): Promise<void> {
+  await mkdir(machinePaths.run, { recursive: true, mode: 0o700 });
+  await writeFile(machinePaths.owner, JSON.stringify({ root }));
+}
+
+async function readOwner(): Promise<string | undefined> {
+  const text = await readFile(machinePaths.owner, 'utf8').catch(() => undefined);
+  return text === undefined ? undefined : /"root":"([^"]+)"/.exec(text)?.[1];
+}

@@ -1,0 +1,29 @@
+import type { Component } from '../cluster/component.ts';
+import type { ClusterContext } from '../cluster/control-plane.ts';
+import { componentKubeconfig } from '../cluster/control-plane.ts';
+import { nodeName } from './kubelet.ts';
+import { podCidr } from './network.ts';
+
+/** kube-proxy in nftables mode, leaving the machine's connection tracking limits alone. */
+export function proxyComponent({ paths, choices, bin }: ClusterContext): Component {
+  const health = `127.0.0.1:${choices.ports.proxyHealth}`;
+  return {
+    name: 'kube-proxy',
+    cwd: '/',
+    argv: [
+      bin('kube'),
+      'kube-proxy',
+      '--proxy-mode=nftables',
+      `--kubeconfig=${componentKubeconfig(paths, 'proxy')}`,
+      `--hostname-override=${nodeName}`,
+      `--cluster-cidr=${podCidr(choices.podNetwork)}`,
+      `--healthz-bind-address=${health}`,
+      `--metrics-bind-address=127.0.0.1:${choices.ports.proxyMetrics}`,
+      '--oom-score-adj=0',
+      '--conntrack-max-per-core=0',
+      '--conntrack-tcp-timeout-established=0s',
+      '--conntrack-tcp-timeout-close-wait=0s',
+    ],
+    probe: { kind: 'http', url: `http://${health}/livez` },
+  };
+}

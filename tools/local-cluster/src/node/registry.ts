@@ -1,0 +1,51 @@
+import type { Binaries } from '../binaries/ensure.ts';
+import type { Component } from '../cluster/component.ts';
+import type { ClusterContext } from '../cluster/control-plane.ts';
+import { exec, execOrThrow } from '../process/exec.ts';
+
+/** The registry the node pulls from. */
+export function registryComponent({ paths, choices, bin }: ClusterContext): Component {
+  const address = `127.0.0.1:${choices.ports.registry}`;
+  return {
+    name: 'registry',
+    cwd: '/',
+    argv: [bin('registry'), address, paths.registry],
+    probe: { kind: 'http', url: `http://${address}/v2/` },
+  };
+}
+
+/**
+ * The reference under which the registry holds an image: registry host names are dropped, Docker Hub's official images
+ * are in `library/`. `busybox` is `HOST/library/busybox:latest`, `ghcr.io/a/b:1` is `HOST/a/b:1`.
+ */
+export function localReference(host: string, name: string): string {
+  const [first = '', ...rest] = name.split('/');
+  const isHost = rest.length > 0 && /[.:]|^localhost$/.test(first);
+  const path = isHost ? rest.join('/') : name;
+  const repository = path.includes('/') ? path : `library/${path}`;
+  return `${host}/${repository}${/[:@]/.test(repository) ? '' : ':latest'}`;
+}
+
+/** Where images are pushed to and with what. */
+export interface RegistryAccess {
+  host: string;
+  bin: Binaries;
+}
+
+/** Pushes an image archive under a name and gives the digest the registry has for it. */
+export async function pushImage(
+  registry: RegistryAccess,
+  image: { archive: string; name: string },
+): Promise<{ digest: string }> {
+  const reference = localReference(registry.host, image.name);
+  await execOrThrow([registry.bin('crane'), 'push', '--insecure', image.archive, reference], { timeoutMs: 600_000 });
+  const digest = await imageDigest(registry, image.name);
+  return { digest: digest ?? '' };
+}
+
+/** The digest of an image in the registry, or undefined when it is not there. */
+export async function imageDigest(registry: RegistryAccess, name: string): Promise<string | undefined> {
+  const reference = localReference(registry.host, name);
+  const { code, stdout } = await exec([registry.bin('crane'), 'digest', '--insecure', reference]);
+  return code === 0 ? stdout.trim() : undefined;
+}
