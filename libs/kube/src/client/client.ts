@@ -33,8 +33,8 @@ const PAGE_SIZE = 500;
 const WATCH_GRACE_MS = 10_000;
 const WATCH_SECONDS = 300;
 
-/** Two bookmarks missed: servers send one every 60 to 75 s. */
-const WATCH_SILENCE_MS = 150_000;
+/** Servers send the first bookmark after up to two minutes, then one a minute. */
+const WATCH_SILENCE_MS = 180_000;
 
 const JSON_TYPE = 'application/json';
 

@@ -45,7 +45,7 @@ export interface WatchOptions extends CallOptions, Selection {
   timeoutSeconds?: number | undefined;
   /**
    * Ends the watch with a `Timeout` when not even a bookmark comes for this long: the stream has stalled although its
-   * connection answers. Default 150,000 ms, two bookmarks missed.
+   * connection answers. Default 180,000 ms.
    */
   silenceMs?: number | undefined;
 }
