@@ -46,15 +46,28 @@ async function patchRefusal(resource: string, name: string, spec: object): Promi
 const volumes = [{ metadata: { name: 'work' }, spec: { resources: { requests: { storage: '1Gi' } } } }];
 
 describe('the examples of the contract', async () => {
-  it.each(await readdir(examples))('%s applies as written', async (file) => {
+  const files = await readdir(examples);
+  const versions = 'custom-columns=NAME:.metadata.name,VERSION:.metadata.resourceVersion';
+  it.each(files)('%s applies as written, and again without a change', async (file) => {
     const text = await readFile(join(examples, file), 'utf8');
-    const { code, stderr } = await server.kubectl(['apply', '-f', '-'], text);
-    expect({ code, stderr: stderr.replaceAll(/^Warning: .* is deprecated; use .*$\n?/gm, '') }).toEqual({
-      code: 0,
-      stderr: '',
-    });
+    const first = await server.kubectl(['apply', '-f', '-'], text);
+    expect(withoutDeprecations(first.stderr)).toBe('');
+    const stored = await server.kubectl(['get', '-f', '-', '-o', versions], text);
+    await server.kubectl(['apply', '-f', '-'], text);
+    expect((await server.kubectl(['get', '-f', '-', '-o', versions], text)).stdout).toBe(stored.stdout);
+    expect(stored.stdout).toMatch(/[0-9]/);
+  });
+
+  it.each(files)('%s applies server-side', async (file) => {
+    const text = await readFile(join(examples, file), 'utf8');
+    const { stderr } = await server.kubectl(['apply', '--server-side', '--force-conflicts', '-f', '-'], text);
+    expect(withoutDeprecations(stderr)).toBe('');
   });
 });
+
+function withoutDeprecations(stderr: string): string {
+  return stderr.replaceAll(/^Warning: .* is deprecated; use .*$\n?/gm, '');
+}
 
 describe('a Sandbox is refused', () => {
   const cases: [string, Partial<SandboxSpec>, string][] = [

@@ -65,7 +65,7 @@ export const roots: readonly string[] = [names.podSpec, names.claimSpec, names.i
  * The metadata of the only embedded template with an ObjectMeta (a generic ephemeral volume): the API server accepts
  * labels and annotations there and refuses everything else.
  */
-export const templateMetadata: Definition = {
+const templateMetadata: Definition = {
   type: 'object',
   properties: {
     annotations: { type: 'object', additionalProperties: { type: 'string' } },

@@ -1,4 +1,5 @@
 import { nameHash } from '@sandlot/std';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { blueprintHash, sameBlueprint } from './blueprint.ts';
 import type { Blueprint } from './blueprint.ts';
@@ -94,6 +95,49 @@ describe('sameBlueprint', () => {
   ];
   it.each(different)('fails for %s', (_name, a, b) => {
     expect(sameBlueprint(a, b)).toBe(false);
+  });
+});
+
+describe('however a Pod spec is written', () => {
+  const image = fc.constantFrom('agent', 'agent:latest', 'agent:1');
+  const amount = fc.constantFrom('1Gi', '2Gi');
+  const containers = fc.array(fc.record({ name: fc.constantFrom('a', 'b'), image, memory: amount }), { minLength: 1 });
+
+  /** The same containers, with members in another order and empty ones added. */
+  const plain = (list: { name: string; image: string; memory: string }[]): Blueprint =>
+    pod({ containers: list.map(({ name, image, memory }) => ({ name, image, resources: { limits: { memory } } })) });
+  const dressed = (list: { name: string; image: string; memory: string }[]): Blueprint => ({
+    volumeClaimTemplates: [],
+    podTemplate: {
+      spec: {
+        volumes: [],
+        containers: list.map(({ name, image, memory }) => ({
+          args: [],
+          resources: { requests: {}, limits: { memory } },
+          image,
+          workingDir: '',
+          name,
+        })),
+      },
+    },
+  });
+
+  it('the hash and the comparison see the same thing', () => {
+    fc.assert(
+      fc.property(containers, (list) => {
+        expect(blueprintHash(dressed(list))).toBe(blueprintHash(plain(list)));
+        expect(sameBlueprint(dressed(list), plain(list))).toBe(true);
+      }),
+    );
+  });
+
+  it('two specs with one hash are the same, so a member is never missed', () => {
+    fc.assert(
+      fc.property(containers, containers, (a, b) => {
+        const sameHash = blueprintHash(plain(a)) === blueprintHash(dressed(b));
+        expect(sameHash && !sameBlueprint(plain(a), dressed(b))).toBe(false);
+      }),
+    );
   });
 });
 

@@ -1,5 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { sandbox } from './builders.ts';
+import { sandboxReasons } from './catalogue-sandbox.ts';
+import { rfc3339, setCondition } from './conditions.ts';
 import { isMembers } from './json.ts';
 import { mergePatchOf, pruneEmpty } from './status.ts';
 
@@ -77,6 +80,23 @@ describe('mergePatchOf', () => {
         expect(pruneEmpty({ root: applied(before, mergePatchOf(before, after)) })).toEqual(pruneEmpty({ root: after }));
       }),
     );
+  });
+});
+
+describe('a pass over a status', () => {
+  const ready = { type: 'Ready', status: 'False', reason: sandboxReasons.multiplePods, message: 'two' } as const;
+
+  it('writes the condition once, and nothing on the next pass', () => {
+    const before = sandbox();
+    const conditions = setCondition(before.status?.conditions, ready, rfc3339(0));
+    const patch = mergePatchOf(before.status, pruneEmpty({ ...before.status, podIPs: [], conditions }));
+    expect(patch).toEqual({ conditions: [{ ...ready, lastTransitionTime: '1970-01-01T00:00:00Z' }] });
+
+    const stored = sandbox({ status: { conditions } });
+    const again = setCondition(stored.status?.conditions, ready, rfc3339(60_000));
+    expect(
+      mergePatchOf(stored.status, pruneEmpty({ ...stored.status, podIPs: [], conditions: again })),
+    ).toBeUndefined();
   });
 });
 
