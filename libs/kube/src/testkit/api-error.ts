@@ -121,6 +121,11 @@ export function badRequest(message: string): ApiError {
   return new ApiError({ code: 400, reason: 'BadRequest', message });
 }
 
+/** What the server calls its own failures. */
+export function internalError(message: string): ApiError {
+  return new ApiError({ code: 500, reason: 'InternalError', message });
+}
+
 export function expired(message: string, continueToken?: string): ApiError {
   return new ApiError({ code: 410, reason: 'Expired', message, continueToken });
 }

@@ -1,5 +1,4 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { GroupResource } from './api-error.ts';
 import { ApiError } from './api-error.ts';
 import type { ApiObject, OpenRecord } from './api-object.ts';
 import { isRecord, setAt, valueAt } from './api-object.ts';
@@ -23,7 +22,6 @@ export interface Applied {
 }
 
 export interface ApplyRequest {
-  readonly of: GroupResource;
   readonly live: ApiObject | undefined;
   /** What the manager wants, and all it wants: fields it applied before and left out now are removed. */
   readonly config: ApiObject;
@@ -32,7 +30,7 @@ export interface ApplyRequest {
 }
 
 /** Server-side apply over leaf fields; lists are taken whole. Throws a Conflict when another manager owns a changed field. */
-export function serverSideApply({ of, live, config, owner, force }: ApplyRequest): Applied {
+export function serverSideApply({ live, config, owner, force }: ApplyRequest): Applied {
   const wanted = leavesOf(config);
   const entries = entriesOf(live);
   const current = live === undefined ? new Map<string, unknown>() : leavesOf(live);
@@ -40,7 +38,7 @@ export function serverSideApply({ of, live, config, owner, force }: ApplyRequest
     [...wanted].filter(([path, value]) => !isDeepStrictEqual(value, current.get(path))).map(([path]) => path),
   );
   const others = entries.filter((entry) => !isOwnedBy(entry, owner));
-  if (!force) refuseConflicts(of, others, changed);
+  if (!force) refuseConflicts(others, changed);
   const object = mergeInto(live ?? config, config);
   removeAbandoned(object, entries, { owner, wanted: new Set(wanted.keys()) });
   const kept = without(entries, changed, (entry) => isOwnedBy(entry, owner));
@@ -81,7 +79,7 @@ function removeLeaf(object: ApiObject, path: readonly string[]): void {
   if (parent.length > 1 && isRecord(left) && Object.keys(left).length === 0) removeLeaf(object, parent);
 }
 
-function refuseConflicts(of: GroupResource, others: readonly FieldsEntry[], changed: FieldSet): void {
+function refuseConflicts(others: readonly FieldsEntry[], changed: FieldSet): void {
   const found = others.flatMap((entry) =>
     [...fieldsOf(entry)]
       .filter((path) => changed.has(path))
@@ -98,7 +96,7 @@ function refuseConflicts(of: GroupResource, others: readonly FieldsEntry[], chan
     found.length === 1
       ? `Apply failed with 1 conflict: conflict with ${first.who}: ${first.field}`
       : `Apply failed with ${found.length} conflicts: ${describeConflicts(found)}`;
-  throw new ApiError({ code: 409, reason: 'Conflict', message, details: { causes, group: of.group, kind: of.plural } });
+  throw new ApiError({ code: 409, reason: 'Conflict', message, details: { causes } });
 }
 
 function describeConflicts(found: readonly { who: string; field: string }[]): string {

@@ -75,3 +75,8 @@ export function defaultNamespace(namespace: ApiObject): void {
   fill(part(namespace, 'spec'), { finalizers: ['kubernetes'] });
   fill(part(namespace, 'status'), { phase: 'Active' });
 }
+
+export function defaultNetworkPolicy(policy: ApiObject): void {
+  const spec = part(policy, 'spec');
+  fill(spec, { policyTypes: Array.isArray(spec['egress']) ? ['Ingress', 'Egress'] : ['Ingress'] });
+}

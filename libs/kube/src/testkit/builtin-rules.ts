@@ -85,24 +85,22 @@ function fixedClaimSpec(claim: ApiObject): OpenRecord {
   return { ...recordAt(claim, 'spec'), resources: undefined, volumeName: undefined };
 }
 
-const EVENT_FIELDS: Readonly<Record<string, string>> = {
-  eventTime: '',
-  reportingController: '',
-  reportingInstance: '',
-  action: '',
-  reason: '',
-};
+const EVENT_FIELDS = ['eventTime', 'reportingController', 'reportingInstance', 'action', 'reason'];
 
 export function validateEvent(event: ApiObject, old: ApiObject | undefined): StatusCause[] {
   if (old !== undefined) return [];
-  const missing = Object.keys(EVENT_FIELDS).filter((field) => typeof event[field] !== 'string' || event[field] === '');
-  const type = event['type'];
-  const namespace = valueAt(event, ['regarding', 'namespace']) ?? 'default';
-  return [
-    ...missing.map((field) => required(field)),
-    ...(type === 'Normal' || type === 'Warning' ? [] : [invalidValue('type', type ?? '', 'has invalid value')]),
-    ...(namespace === event.metadata.namespace
-      ? []
-      : [invalidValue('involvedObject.namespace', namespace, 'does not match event.namespace')]),
-  ];
+  const missing = EVENT_FIELDS.filter((field) => typeof event[field] !== 'string' || event[field] === '');
+  const { type = '' } = event;
+  const known = type === 'Normal' || type === 'Warning';
+  const odd = known ? [] : [invalidValue('type', '', `has invalid value: ${String(type)}`)];
+  return [...missing.map((field) => required(field)), ...odd];
+}
+
+const MAX_SERVICE_NAME = 63;
+
+/** A service's name becomes a DNS label. */
+export function validateService({ metadata: { name = '' } }: ApiObject): StatusCause[] {
+  if (name.includes('.')) return [invalidValue('metadata.name', name, 'must not contain dots')];
+  if (name.length <= MAX_SERVICE_NAME) return [];
+  return [invalidValue('metadata.name', name, `must be no more than ${MAX_SERVICE_NAME} characters`)];
 }

@@ -13,8 +13,14 @@ import {
   storageClasses,
 } from '../resources.ts';
 import type { BuiltinResource } from './definitions.ts';
-import { defaultClaim, defaultNamespace, defaultPod, defaultService } from './builtin-defaults.ts';
-import { validateClaim, validateEvent, validatePod } from './builtin-rules.ts';
+import {
+  defaultClaim,
+  defaultNamespace,
+  defaultNetworkPolicy,
+  defaultPod,
+  defaultService,
+} from './builtin-defaults.ts';
+import { validateClaim, validateEvent, validatePod, validateService } from './builtin-rules.ts';
 
 /** Kinds every API server has, as far as this project meets them. */
 export const builtinResources: readonly BuiltinResource[] = [
@@ -32,7 +38,7 @@ export const builtinResources: readonly BuiltinResource[] = [
     defaults: defaultPod,
     validate: validatePod,
   },
-  { resource: services, generation: false, defaults: defaultService },
+  { resource: services, generation: false, defaults: defaultService, validate: validateService },
   { resource: persistentVolumeClaims, generation: false, defaults: defaultClaim, validate: validateClaim },
   { resource: persistentVolumes, generation: false },
   { resource: namespaces, generation: false, selectableFields: ['status.phase'], defaults: defaultNamespace },
@@ -46,7 +52,7 @@ export const builtinResources: readonly BuiltinResource[] = [
     validate: validateEvent,
   },
   { resource: secrets, generation: false, status: false, selectableFields: ['type'] },
-  { resource: networkPolicies, generation: true, status: false },
+  { resource: networkPolicies, generation: true, status: false, defaults: defaultNetworkPolicy },
   { resource: storageClasses, generation: false, status: false },
   { resource: customResourceDefinitions, generation: true },
 ];

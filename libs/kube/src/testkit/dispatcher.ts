@@ -1,5 +1,5 @@
 import type { Clock } from '@sandlot/std';
-import { ApiError } from './api-error.ts';
+import { ApiError, internalError } from './api-error.ts';
 import type { Faults, FaultAnswer } from './faults.ts';
 import type { Responder } from './front.ts';
 import { handle } from './handlers.ts';
@@ -104,7 +104,7 @@ function answerOf(work: () => Answer): Answer {
   } catch (error) {
     if (error instanceof ApiError) return { code: error.code, body: error.status() };
     const message = `the fake API server failed: ${error instanceof Error ? (error.stack ?? error.message) : String(error)}`;
-    return { code: 500, body: new ApiError({ code: 500, reason: 'InternalError', message }).status() };
+    return { code: 500, body: internalError(message).status() };
   }
 }
 

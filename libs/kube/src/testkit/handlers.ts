@@ -12,14 +12,14 @@ import {
 import type { ApiObject } from './api-object.ts';
 import { isRecord } from './api-object.ts';
 import { serverSideApply } from './apply.ts';
-import { required } from './builtin-rules.ts';
+import { invalidValue, required } from './builtin-rules.ts';
 import type { DeleteOptions } from './deletion.ts';
 import { deleteObject } from './deletion.ts';
-import { storageKey } from './definitions.ts';
+import { present } from './definitions.ts';
 import { listObjects, selectorFrom } from './lists.ts';
 import { JsonPatchError, jsonPatch, mergePatch } from './patch.ts';
 import type { Registry, Target, Wanted, WriteOptions } from './registry.ts';
-import type { ApiRequest } from './request.ts';
+import type { ApiRequest, RequestVerb } from './request.ts';
 import { readScale, writeScale } from './scale.ts';
 
 export interface Answer {
@@ -39,9 +39,10 @@ type Handler = (context: HandlerContext, request: ApiRequest, target: Target) =>
 /** Carries out anything but a watch; refusals are thrown as {@link ApiError}. */
 export function handle(context: HandlerContext, request: ApiRequest, target: Target): Answer {
   const { verb, subresource } = request.info;
-  const handlers = SUBRESOURCES[subresource] ?? {};
+  const handlers = SUBRESOURCES[subresource] ?? NO_HANDLERS;
   const handler = handlers[verb];
-  if (handler === undefined) throw methodNotAllowed();
+  if (handler === undefined)
+    throw handlers === NO_HANDLERS ? notFound(target.definition, target.name) : methodNotAllowed();
   return handler(context, request, target);
 }
 
@@ -94,7 +95,6 @@ const apply: Handler = ({ registry }, request, target) => {
   const owned = ownConfig(config, target);
   const wanted = (current: ApiObject | undefined): Wanted =>
     serverSideApply({
-      of: target.definition,
       live: current,
       config: owned,
       owner: registry.owner(target, manager, 'Apply'),
@@ -159,7 +159,11 @@ const changeScale: Handler = ({ registry }, request, target) => {
   };
 };
 
-const SUBRESOURCES: Readonly<Record<string, Partial<Record<ApiRequest['info']['verb'], Handler>>>> = {
+type Handlers = Partial<Record<RequestVerb, Handler>>;
+
+const NO_HANDLERS: Handlers = {};
+
+const SUBRESOURCES: Readonly<Record<string, Handlers>> = {
   '': { get, list, create, update, patch, delete: remove, deletecollection: removeAll },
   status: { get, update, patch },
   scale: { get: getScale, update: changeScale, patch: changeScale },
@@ -179,6 +183,11 @@ function patchOf(request: ApiRequest, { definition, name }: Target): (current: A
     case MERGE:
       return (current) => ({ object: mergePatch(current, body) as ApiObject });
     case JSON_PATCH:
+      if (!Array.isArray(body)) {
+        const message =
+          'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp';
+        throw badRequest(message);
+      }
       return (current) => ({ object: patched(current, body as JsonPatchOp[]) });
     default:
       throw unsupportedMediaType(
@@ -209,19 +218,24 @@ function parseBody({ body }: ApiRequest): object {
   );
 }
 
-/** A body that is an object of the target's kind and version. */
-function parseObject(request: ApiRequest, { definition, version }: Target): ApiObject {
+/** A body that is an object of the target's kind and version; only built-in kinds may leave them out. */
+function parseObject(request: ApiRequest, { definition, version, name }: Target): ApiObject {
   const object = parseBody(request) as ApiObject;
-  const expected = definition.group === '' ? version : `${definition.group}/${version}`;
-  if (object.apiVersion !== undefined && object.apiVersion !== expected) {
+  const { apiVersion, kind } = present(definition, version, object);
+  for (const [field, value] of Object.entries({ Kind: object.kind, apiVersion: object.apiVersion })) {
+    if (value !== undefined || definition.builtin) continue;
     throw badRequest(
-      `the API version in the data (${object.apiVersion}) does not match the expected API version (${expected})`,
+      `the object provided is unrecognized (must be of type ${definition.kind}): Object '${field}' is missing in '${request.body}'`,
     );
   }
-  if (object.kind !== undefined && object.kind !== definition.kind) {
-    throw badRequest(`the kind in the data (${object.kind}) does not match the expected kind (${definition.kind})`);
+  if (object.apiVersion !== undefined && object.apiVersion !== apiVersion) {
+    const versions = `(${object.apiVersion}) does not match the expected API version (${apiVersion ?? ''})`;
+    throw badRequest(`the API version in the data ${versions}`);
   }
-  return { ...object, metadata: isRecord(object.metadata) ? object.metadata : {} };
+  if (object.kind !== undefined && object.kind !== kind) {
+    throw invalid(definition, name, [invalidValue('kind', object.kind, `must be ${definition.kind}`)]);
+  }
+  return { ...object, apiVersion, kind, metadata: isRecord(object.metadata) ? object.metadata : {} };
 }
 
 function writeOptions({ manager, query }: ApiRequest): WriteOptions {
@@ -239,9 +253,4 @@ function deleteOptions(request: ApiRequest): DeleteOptions {
     propagationPolicy: policy as DeleteOptions['propagationPolicy'],
     preconditions,
   };
-}
-
-/** The stored key of what a request names, for records. */
-export function keyOfTarget({ definition, namespace, name }: Target): string {
-  return storageKey(definition, namespace, name);
 }

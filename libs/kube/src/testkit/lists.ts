@@ -39,7 +39,7 @@ export function listObjects(request: ListRequest): object {
   return {
     kind: `${definition.kind}List`,
     apiVersion: present(definition, info.version, { metadata: {} }).apiVersion,
-    metadata: listMetadata(query, page, revision),
+    metadata: { ...(definition.builtin ? {} : { continue: '' }), ...listMetadata(query, page, revision) },
     items: page.rows.map(([, object]) => listItem(definition, info.version, object)),
   };
 }
@@ -98,7 +98,7 @@ function decodeToken(text: string): ContinueToken | undefined {
     const token = JSON.parse(Buffer.from(text, 'base64url').toString()) as { rv: number; start: string };
     return { revision: token.rv, after: token.start.slice(0, -1) };
   } catch {
-    throw badRequest('continue key is not valid: illegal base64 data at input byte 0');
+    throw badRequest('invalid continue token: continue key is not valid');
   }
 }
 
@@ -114,23 +114,19 @@ function tooOld(token: ContinueToken | undefined, revision: number): ApiError {
 
 /** The revision a list is served at: the one asked for when it must be exact, else the present. */
 function revisionAsked(storage: Storage, query: URLSearchParams): number {
-  const revision = parseRevision(query) ?? 0;
+  const revision = parseRevision(query, (problem) => badRequest(`invalid resource version: ${problem}`)) ?? 0;
   if (revision > storage.revision) throw tooNew(revision, storage.revision);
   const match = query.get('resourceVersionMatch');
   const exact = match === 'Exact' || (match === null && limitOf(query) > 0);
   return exact && revision > 0 ? revision : storage.revision;
 }
 
-/** `resourceVersion` as a number, undefined when absent. */
-export function parseRevision(query: URLSearchParams): number | undefined {
+/** `resourceVersion` as a number, undefined when absent; lists and watches refuse nonsense differently. */
+export function parseRevision(query: URLSearchParams, refuse: (problem: string) => ApiError): number | undefined {
   const text = query.get('resourceVersion') ?? '';
   if (text === '') return undefined;
-  if (!/^\d+$/.test(text)) {
-    throw invalidOptions(
-      'resourceVersion',
-      `Invalid value: "${text}": strconv.ParseUint: parsing "${text}": invalid syntax`,
-    );
-  }
+  const problem = `resourceVersion: Invalid value: "${text}": strconv.ParseUint: parsing "${text}": invalid syntax`;
+  if (!/^\d+$/.test(text)) throw refuse(problem);
   return Number(text);
 }
 
@@ -138,7 +134,7 @@ function tooNew(revision: number, current: number): ApiError {
   return new ApiError({
     code: 504,
     reason: 'Timeout',
-    message: `Too large resource version: ${revision}, current: ${current}`,
+    message: `Timeout: Too large resource version: ${revision}, current: ${current}`,
     details: {
       causes: [{ reason: 'ResourceVersionTooLarge', message: 'Too large resource version' }],
       retryAfterSeconds: 1,
@@ -165,8 +161,4 @@ type Causes = Parameters<typeof invalid>[2];
 /** Refusal of list or watch parameters. */
 export function invalidListOptions(causes: Causes): ApiError {
   return invalid({ group: 'meta.k8s.io', plural: 'listoptions', kind: 'ListOptions' }, '', causes);
-}
-
-function invalidOptions(field: string, message: string): ApiError {
-  return invalidListOptions([{ reason: 'FieldValueInvalid', message, field }]);
 }

@@ -23,10 +23,14 @@ export function validateNewMeta(meta: ObjectMeta): StatusCause[] {
   return [...validateName(meta.name ?? ''), ...validateMaps(meta), ...validateOwners(meta)];
 }
 
+const FIXED = ['uid', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
+
 /** What it demands when metadata changes. */
 export function validateMetaUpdate(meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
   return [
-    ...(meta.uid === old.uid ? [] : [invalidValue('metadata.uid', meta.uid ?? '', 'field is immutable')]),
+    ...FIXED.filter((field) => meta[field] !== old[field]).map((field) =>
+      invalidValue(`metadata.${field}`, meta[field], 'field is immutable'),
+    ),
     ...validateFinalizers(meta, old),
     ...validateMaps(meta),
     ...validateOwners(meta),
@@ -56,7 +60,16 @@ function validateMaps({ labels = {}, annotations = {} }: ObjectMeta): StatusCaus
 function labelCauses([key, value]: [string, unknown]): StatusCause[] {
   const causes: StatusCause[] = [];
   if (!LABEL_KEY.test(key)) causes.push(invalidValue('metadata.labels', key, KEY_RULE));
-  if (typeof value !== 'string') return causes;
+  if (typeof value !== 'string') {
+    return [
+      ...causes,
+      invalidValue(
+        'metadata.labels',
+        value,
+        `json: cannot unmarshal ${typeof value} into Go struct field ObjectMeta.labels of type string`,
+      ),
+    ];
+  }
   if (value.length > 63) {
     causes.push(invalidValue('metadata.labels', value, 'must be no more than 63 bytes'));
   }
@@ -72,7 +85,13 @@ function validateOwners({ ownerReferences = [] }: ObjectMeta): StatusCause[] {
   const incomplete = ownerReferences.flatMap((owner) =>
     (['apiVersion', 'kind', 'name', 'uid'] as const)
       .filter((member) => !owner[member])
-      .map((member) => invalidValue(`metadata.ownerReferences.${member}`, '', 'must not be empty')),
+      .map((member) =>
+        invalidValue(
+          `metadata.ownerReferences.${member}`,
+          '',
+          member === 'apiVersion' ? 'version must not be empty' : 'must not be empty',
+        ),
+      ),
   );
   const [first, second] = ownerReferences.filter((owner) => owner.controller === true);
   if (first === undefined || second === undefined) return incomplete;

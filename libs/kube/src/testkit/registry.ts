@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Clock, Random } from '@sandlot/std';
 import type { ObjectMeta } from '../object.ts';
-import { alreadyExists, badRequest, conflict, forbidden, invalid, notFound } from './api-error.ts';
+import { alreadyExists, badRequest, conflict, forbidden, internalError, invalid, notFound } from './api-error.ts';
 import type { ApiObject } from './api-object.ts';
 import { omit, timestamp, valueAt, withoutType } from './api-object.ts';
 import { invalidValue } from './builtin-rules.ts';
@@ -88,7 +88,7 @@ export class Registry {
     checkNamespaceOf(wanted.object, namespace);
     this.#checkNamespace(definition, target);
     if ((wanted.object.metadata.resourceVersion ?? '') !== '') {
-      throw badRequest('resourceVersion should not be set on objects to be created');
+      throw internalError('resourceVersion should not be set on objects to be created');
     }
     const object = prepareCreate(definition, withoutType(wanted.object), this.#newMeta(target, wanted.object.metadata));
     const name = object.metadata.name ?? '';
@@ -111,6 +111,7 @@ export class Registry {
     const { definition, subresource } = target;
     const current = this.read(target);
     const wanted = change(this.present(target, structuredClone(current)));
+    checkType(target, wanted.object, this.present(target, current));
     checkIdentity(target, wanted.object, current);
     const next = prepareUpdate(definition, subresource, { wanted: withoutType(wanted.object), current });
     const causes = [...validateMetaUpdate(next.metadata, current.metadata), ...definition.validate(next, current)];
@@ -198,7 +199,18 @@ function checkIdentity({ definition, name, namespace }: Target, object: ApiObjec
   const claimed = metadata.resourceVersion ?? '';
   if (claimed === '' && !definition.builtin) {
     const cause = invalidValue('metadata.resourceVersion', 0, 'must be specified for an update');
-    throw invalid(definition, name, [cause]);
+    throw invalid({ ...definition, kind: definition.plural }, name, [cause]);
   }
   if (claimed !== '' && claimed !== current.metadata.resourceVersion) throw conflict(definition, name);
+}
+
+/** A patch may not turn an object into another kind or version. */
+function checkType({ definition, name }: Target, object: ApiObject, { apiVersion, kind }: ApiObject): void {
+  const causes = [
+    ...(object.apiVersion === apiVersion
+      ? []
+      : [invalidValue('apiVersion', object.apiVersion, `must be ${apiVersion ?? ''}`)]),
+    ...(object.kind === kind ? [] : [invalidValue('kind', object.kind, `must be ${kind ?? ''}`)]),
+  ];
+  if (causes.length > 0) throw invalid(definition, name, causes);
 }

@@ -58,6 +58,8 @@ function header({ headers }: RawRequest, name: string): string {
 
 /** The bearer token is the user's name: there is nothing to protect. */
 function userOf(raw: RawRequest): string {
+  const impersonated = header(raw, 'impersonate-user');
+  if (impersonated !== '') return impersonated;
   const token = header(raw, 'authorization').replace(/^Bearer /, '');
   return token === '' ? 'system:anonymous' : token;
 }

@@ -51,19 +51,12 @@ function copyMember(target: ApiObject, source: ApiObject, member: string): void 
   else target[member] = structuredClone(source[member]);
 }
 
-/** What clients can neither set nor change. */
+/** What clients try to set or change without effect; the deletion fields are refused by validation instead. */
 function keepServerMeta(meta: ObjectMeta, current: ObjectMeta): ObjectMeta {
   const kept: ObjectMeta = { ...meta };
   kept.uid = meta.uid === undefined || meta.uid === '' ? current.uid : meta.uid;
   kept.resourceVersion = current.resourceVersion;
-  const fields = [
-    'creationTimestamp',
-    'deletionTimestamp',
-    'deletionGracePeriodSeconds',
-    'generation',
-    'managedFields',
-  ] as const;
-  for (const field of fields) {
+  for (const field of ['creationTimestamp', 'generation', 'managedFields'] as const) {
     Reflect.deleteProperty(kept, field);
     if (current[field] !== undefined) Object.assign(kept, { [field]: current[field] });
   }

@@ -1,3 +1,4 @@
+import { internalError } from './api-error.ts';
 import { forbiddenValue } from './builtin-rules.ts';
 import type { Definition } from './definitions.ts';
 import { invalidListOptions, parseRevision, selectorFrom } from './lists.ts';
@@ -8,7 +9,7 @@ import type { WatchRequest } from './watch.ts';
 export function parseWatch({ info, query }: ApiRequest, definition: Definition, watchList: boolean): WatchRequest {
   const asked = query.get('sendInitialEvents');
   refuseWatchParameters(query, watchList);
-  const revision = parseRevision(query);
+  const revision = parseRevision(query, internalError);
   const present = asked === null ? revision === undefined || revision === 0 : asked === 'true';
   const timeoutSeconds = Number(query.get('timeoutSeconds') ?? '0');
   return {
@@ -16,7 +17,8 @@ export function parseWatch({ info, query }: ApiRequest, definition: Definition, 
     definition,
     matches: selectorFrom(definition, info, query),
     since: present ? undefined : (revision ?? 0),
-    sendInitialEvents: asked === 'true',
+    // A watch that begins with the present objects and takes bookmarks is a streaming list, whether or not it says so.
+    sendInitialEvents: present && watchList,
     bookmarks: query.get('allowWatchBookmarks') === 'true' || query.get('allowWatchBookmarks') === '1',
     timeoutMs: timeoutSeconds > 0 ? timeoutSeconds * 1_000 : undefined,
   };

@@ -143,8 +143,10 @@ export class Watch implements LiveWatch {
     const { timeoutMs, bookmarks } = this.#watch;
     if (timeoutMs !== undefined) this.#after(timeoutMs, () => this.end());
     if (!bookmarks) return;
-    if (timeoutMs !== undefined)
-      this.#after(timeoutMs - LAST_BOOKMARK_LEAD_MS, () => this.#bookmark(this.#storage.revision));
+    if (timeoutMs !== undefined) {
+      const leadMs = Math.min(LAST_BOOKMARK_LEAD_MS, timeoutMs / 2);
+      this.#after(timeoutMs - leadMs, () => this.#bookmark(this.#storage.revision));
+    }
     const repeat = (): void => {
       this.#bookmark(this.#storage.revision);
       this.#after(BOOKMARK_INTERVAL_MS, repeat);

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, describe, it } from 'vitest';
+import type { KubeClient } from '../client/types.ts';
+import { namespaces } from '../resources.ts';
+import { conformanceCases } from './conformance.ts';
+import { widgetScale, widgets, widgetsV1Alpha1 } from './conformance/context.ts';
+import { rawRequester } from './conformance/raw.ts';
+import type { RawRequester } from './conformance/raw.ts';
+import { startFakeApiServer } from './server.ts';
+import type { FakeApiServer } from './server.ts';
+
+describe('the fake API server', () => {
+  let server: FakeApiServer;
+  let client: KubeClient;
+  let raw: RawRequester;
+  let count = 0;
+
+  beforeAll(async () => {
+    const resources = [{ resource: widgets, scale: widgetScale }, widgetsV1Alpha1];
+    server = await startFakeApiServer({ resources, strictNamespaces: true });
+    client = server.client();
+    raw = rawRequester(server.credentials());
+  });
+
+  afterAll(() => server.stop());
+
+  describe.each(Object.entries(conformanceCases))('%s', (_subject, cases) => {
+    it.each(cases)('$name', async ({ run }) => {
+      count += 1;
+      const namespace = `case-${count}`;
+      server.seed(namespaces, { metadata: { name: namespace } });
+      // Past resourceVersion 1, which a case calls too old.
+      if (count === 1) server.faults.expireResourceVersions();
+      await run({ client, raw, namespace });
+    });
+  });
+});
