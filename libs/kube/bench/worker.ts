@@ -83,7 +83,14 @@ async function runRequests(contender: Contender, task: Extract<Task, { count: nu
   const usedMs = cpuMs(cpuStart);
   latencies.sort((a, b) => a - b);
   const at = (share: number): number => latencies[Math.floor(latencies.length * share)] ?? Number.NaN;
-  return { requests: latencies.length, cpuMs: usedMs, wallMs, p50Ms: at(0.5), p99Ms: at(0.99), connections: connections() };
+  return {
+    requests: latencies.length,
+    cpuMs: usedMs,
+    wallMs,
+    p50Ms: at(0.5),
+    p99Ms: at(0.99),
+    connections: connections(),
+  };
 }
 
 async function measureHeld(contender: Contender, hold: () => Promise<{ size: number }>): Promise<ListResult> {
