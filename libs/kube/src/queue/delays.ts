@@ -22,15 +22,12 @@ export class Delays {
   }
 
   add(key: string, delayMs: number, priority: number): void {
-    const dueMs = this.#clock.monotonic() + delayMs;
     const waiting = this.#entries.get(key);
-    const entry = {
-      key,
-      dueMs: Math.min(dueMs, waiting?.dueMs ?? dueMs),
-      priority: Math.max(priority, waiting?.priority ?? priority),
-    };
+    const asked = { key, dueMs: this.#clock.monotonic() + delayMs, priority };
+    const entry = waiting === undefined ? asked : merge(waiting, asked);
+    if (entry === waiting) return;
     this.#entries.set(key, entry);
-    if (entry.dueMs !== waiting?.dueMs || entry.priority !== waiting.priority) this.#heap.push(entry);
+    this.#heap.push(entry);
     this.#arm();
   }
 
@@ -67,4 +64,10 @@ export class Delays {
     }
     return next;
   }
+}
+
+/** The same entry when the other one adds nothing to it. */
+function merge(a: Delayed, b: Delayed): Delayed {
+  if (a.dueMs <= b.dueMs && a.priority >= b.priority) return a;
+  return { key: a.key, dueMs: Math.min(a.dueMs, b.dueMs), priority: Math.max(a.priority, b.priority) };
 }
