@@ -110,9 +110,9 @@ async function applyToSandbox(deps: ApplyDeps, s: Snapshot, step: SandboxStep): 
 }
 
 /** Guarded by resourceVersion: an edit that moves the deadline must win over the deletion it makes wrong. */
-async function deleteSandbox({ client }: ApplyDeps, s: Snapshot): Promise<Snapshot> {
+async function deleteSandbox({ client, signal }: ApplyDeps, s: Snapshot): Promise<Snapshot> {
   const { uid = '', resourceVersion = '' } = s.sandbox.metadata;
-  await client.delete(sandboxes, objectKey(s.sandbox), { uid, resourceVersion });
+  await client.delete(sandboxes, objectKey(s.sandbox), { signal, uid, resourceVersion });
   return { ...s, gone: true };
 }
 

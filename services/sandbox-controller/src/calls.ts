@@ -2,28 +2,32 @@ import { isAlreadyExists, isConflict, isNotFound } from '@sandlot/kube';
 import type { CallOptions, JsonObject, KubeClient, KubeObject, ObjectKey, Resource } from '@sandlot/kube';
 import type { RecentWrites } from './recent-writes.ts';
 
-/** Owner of the fields we write, as upstream names it (API contract, Service). */
-const OPTIONS: CallOptions = { fieldManager: 'sandbox-controller' };
-
 /** What the calls need. */
 export interface CallDeps {
   readonly client: KubeClient;
   readonly recent: RecentWrites;
+  /** After it aborts nothing is written any more. */
+  readonly signal: AbortSignal;
+}
+
+/** Every write names the owner of its fields as upstream does (API contract, Service). */
+export function callOptions(signal: AbortSignal): CallOptions {
+  return { signal, fieldManager: 'sandbox-controller' };
 }
 
 /** Creates `object`, or reads what has its name: whether that may serve is for the next decision. */
 export async function createOrRead<T extends KubeObject>(
-  { client, recent }: CallDeps,
+  { client, recent, signal }: CallDeps,
   resource: Resource<T>,
   object: T,
 ): Promise<T> {
   try {
-    const created = await client.create(resource, object, OPTIONS);
+    const created = await client.create(resource, object, callOptions(signal));
     recent.created({ ...created, kind: resource.kind });
     return created;
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    return client.get(resource, objectKey(object), OPTIONS);
+    return client.get(resource, objectKey(object), callOptions(signal));
   }
 }
 
@@ -36,11 +40,11 @@ export interface PatchInput {
 
 /** Sends a merge patch; the patch itself names the incarnation it was decided on. */
 export function patchObject<T extends KubeObject>(
-  { client }: CallDeps,
+  { client, signal }: CallDeps,
   resource: Resource<T>,
   { key, patch, subresource }: PatchInput,
 ): Promise<T> {
-  return client.mergePatch(resource, key, patch, { ...OPTIONS, subresource });
+  return client.mergePatch(resource, key, patch, { ...callOptions(signal), subresource });
 }
 
 /**
@@ -48,13 +52,13 @@ export function patchObject<T extends KubeObject>(
  * good; another incarnation under the name is not ours to judge here.
  */
 export async function deleteObject<T extends KubeObject>(
-  { client, recent }: CallDeps,
+  { client, recent, signal }: CallDeps,
   resource: Resource<T>,
   object: T,
 ): Promise<T | undefined> {
   const { uid, creationTimestamp } = object.metadata;
   try {
-    await client.delete(resource, objectKey(object), { ...OPTIONS, ...(uid === undefined ? {} : { uid }) });
+    await client.delete(resource, objectKey(object), { ...callOptions(signal), ...(uid === undefined ? {} : { uid }) });
   } catch (error) {
     if (isNotFound(error) || isConflict(error)) return undefined;
     throw error;

@@ -26,6 +26,7 @@ export interface ObserveDeps {
   readonly recent: RecentWrites;
   readonly clock: Clock;
   readonly settings: Settings;
+  readonly signal: AbortSignal;
 }
 
 /** Keys of {@link BY_OWNER}. */
@@ -100,12 +101,12 @@ function mustLook(sandbox: Sandbox): boolean {
   return findCondition(sandbox.status?.conditions, sandboxConditions.suspended)?.status !== 'True';
 }
 
-async function lookLive({ client }: ObserveDeps, sandbox: Sandbox): Promise<FoundPods> {
+async function lookLive({ client, signal }: ObserveDeps, sandbox: Sandbox): Promise<FoundPods> {
   const failures: Failure[] = [];
   const found: Pod[] = [];
   for (const name of namesOfInterest(sandbox)) {
     try {
-      found.push(await client.get(podResource, { namespace: sandbox.metadata.namespace, name }));
+      found.push(await client.get(podResource, { namespace: sandbox.metadata.namespace, name }, { signal }));
     } catch (error) {
       if (isNotFound(error)) continue;
       const message = publishableText(error);

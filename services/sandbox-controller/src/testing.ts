@@ -22,7 +22,10 @@ export function notebook(parts: Parts<Sandbox> = {}): Sandbox {
 }
 
 /** A template of one disk. */
-export const WORK = { metadata: { name: 'work' }, spec: { accessModes: ['ReadWriteOnce'] } };
+export const WORK = {
+  metadata: { name: 'work' },
+  spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
+};
 
 /** Somebody else's controller reference. */
 export const STRANGER: OwnerReference = {

@@ -1,0 +1,13 @@
+import { text } from '@sandlot/config';
+import { controllerSettings } from '@sandlot/service';
+import { z } from 'zod';
+
+/** Settings of the sandbox-controller, by environment variable. */
+export const sandboxSettings = controllerSettings.extend({
+  /** Last labels of the names of Services. */
+  CLUSTER_DOMAIN: text().default('cluster.local'),
+  /** What an unset `service` means: upstream's promise to v1alpha1 authors, nothing, or a Service for everybody. */
+  UNSET_SERVICE: z
+    .enum(['V1Alpha1', 'Never', 'Always'], { error: 'one of V1Alpha1, Never, Always' })
+    .default('V1Alpha1'),
+});

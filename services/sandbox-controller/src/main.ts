@@ -1,0 +1,18 @@
+// The sandbox-controller process: gives every Sandbox its Pod, its disks and its network identity.
+import { main, runController } from '@sandlot/service';
+import { sandboxSettings } from './config.ts';
+import { addSandboxController } from './controller.ts';
+
+await main(sandboxSettings, (settings) =>
+  runController({
+    name: 'sandbox-controller',
+    settings,
+    build: (parts) =>
+      addSandboxController(parts, {
+        concurrency: settings.CONCURRENCY,
+        namespace: settings.WATCH_NAMESPACE,
+        instance: settings.POD_NAME ?? 'sandbox-controller',
+        settings: { clusterDomain: settings.CLUSTER_DOMAIN, unsetService: settings.UNSET_SERVICE },
+      }),
+  }),
+);

@@ -1,0 +1,93 @@
+import { annotations, findCondition, labels, normalisedCreator, sandboxConditions } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
+import { controllerOf } from '@sandlot/kube';
+import { createLatencyHistogram } from '@sandlot/telemetry';
+import type { MetricsRegistry } from '@sandlot/telemetry';
+import { Counter, Gauge } from 'prom-client';
+
+/** What the sandbox-controller measures about Sandboxes (API contract, observability). */
+export interface SandboxMetrics {
+  /** The cache changed: keeps the population counted without ever listing it. */
+  changed(old: Sandbox | undefined, next: Sandbox | undefined): void;
+  /** A status was published. */
+  published(before: Sandbox, after: Sandbox): void;
+}
+
+/** Milliseconds; a superset of upstream's buckets, so that stored queries on `le` stay valid. */
+const CREATION_BUCKETS_MS = [
+  1, 2, 3, 5, 7.5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 100, 125, 150, 200, 250, 300, 400, 500, 750, 1_000, 1_250, 1_500,
+  2_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000, 240_000, 300_000, 600_000,
+];
+
+const DELETION_CAUSES = ['expiry', 'idle', 'ttl', 'user'] as const;
+
+export function createSandboxMetrics(registry: MetricsRegistry): SandboxMetrics {
+  const population = new Gauge({
+    name: 'agent_sandboxes',
+    help: 'Sandboxes by state and origin.',
+    labelNames: Object.keys(populationLabels({ metadata: {} })),
+    registers: [registry],
+  });
+  const creation = createLatencyHistogram({
+    registry,
+    name: 'agent_sandbox_creation_latency_ms',
+    help: 'From the creation of a Sandbox to its first Ready.',
+    labelNames: ['namespace', 'launch_type', 'sandbox_template'],
+    buckets: CREATION_BUCKETS_MS,
+  });
+  const deleted = new Counter({
+    name: 'sandlot_sandbox_deleted_total',
+    help: 'Sandboxes that are gone, by what ended them.',
+    labelNames: ['cause'],
+    registers: [registry],
+  });
+  for (const cause of DELETION_CAUSES) deleted.inc({ cause }, 0);
+  return {
+    changed(old, next) {
+      if (old !== undefined) population.dec(populationLabels(old));
+      if (next !== undefined) population.inc(populationLabels(next));
+      if (old !== undefined && next === undefined) deleted.inc({ cause: causeOf(old) });
+    },
+    published(before, after) {
+      if (!isFirstReady(before, after)) return;
+      const readyAt = findCondition(after.status?.conditions, sandboxConditions.ready)?.lastTransitionTime ?? '';
+      const ms = Date.parse(readyAt) - Date.parse(after.metadata.creationTimestamp ?? '');
+      creation.observe(originLabels(after), Math.max(0, ms));
+    },
+  };
+}
+
+function populationLabels(sandbox: Pick<Sandbox, 'metadata' | 'status'>) {
+  return {
+    ...originLabels(sandbox),
+    ready_condition: findCondition(sandbox.status?.conditions, sandboxConditions.ready)?.status ?? 'Unknown',
+    expired: String(sandbox.status?.phase === 'Expired'),
+    owned_by: controllerOf(sandbox)?.kind ?? 'None',
+    created_by: normalisedCreator(sandbox.metadata.labels?.[labels.createdBy]),
+  };
+}
+
+function originLabels({ metadata }: Pick<Sandbox, 'metadata'>) {
+  return {
+    namespace: metadata.namespace ?? '',
+    launch_type: metadata.labels?.[labels.launchType] ?? 'unknown',
+    sandbox_template: metadata.annotations?.[annotations.templateRef] ?? 'unknown',
+  };
+}
+
+/**
+ * Ready for the first time, as far as the status remembers: until then Ready has been False since the first status, which
+ * Suspended dates. A later loss of Ready, or a resume, gives them different times.
+ */
+function isFirstReady(before: Sandbox, after: Sandbox): boolean {
+  const was = findCondition(before.status?.conditions, sandboxConditions.ready);
+  if (findCondition(after.status?.conditions, sandboxConditions.ready)?.status !== 'True') return false;
+  if (was === undefined) return true;
+  const origin = findCondition(before.status?.conditions, sandboxConditions.suspended)?.lastTransitionTime;
+  return was.status !== 'True' && was.lastTransitionTime === origin;
+}
+
+function causeOf({ status, spec }: Sandbox): (typeof DELETION_CAUSES)[number] {
+  if (status?.phase !== 'Expired') return 'user';
+  return spec.shutdownTime === undefined ? 'ttl' : 'expiry';
+}
