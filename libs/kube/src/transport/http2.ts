@@ -65,8 +65,10 @@ export class Http2Connection implements Connection {
   }
 
   send({ method, path, headers, body, signal }: WireRequest): Promise<WireResponse> {
+    if (this.#session.closed || this.#session.destroyed) {
+      return Promise.reject(new NotProcessed('session is closing'));
+    }
     const { promise, resolve, reject } = Promise.withResolvers<WireResponse>();
-    if (this.#session.closed || this.#session.destroyed) throw new NotProcessed('session is closing');
     const stream = this.#session.request(
       { ...headers, ':method': method, ':path': path },
       { endStream: body === undefined },
@@ -102,7 +104,7 @@ export class Http2Connection implements Connection {
   }
 
   #ping(): void {
-    if (this.#session.closed || this.#session.destroyed) return;
+    if (this.#session.destroyed) return;
     const sentAtMs = this.#clock.monotonic();
     let answered = false;
     const expire = (): void => {

@@ -97,6 +97,39 @@ describe('retries', () => {
     expect(refreshed).toEqual(['old', 'revoked']);
   });
 
+  it('reads the credentials once for a burst of 401s', async () => {
+    let token = 'old';
+    let refreshes = 0;
+    let refused = 0;
+    await using server = await startServer(({ headers }, respond) => {
+      if (headers['authorization'] === 'Bearer new') {
+        respond();
+        return;
+      }
+      refused += 1;
+      respond({ status: 401 });
+    });
+    const credentials = server.credentials({
+      authorization: () => Promise.resolve(`Bearer ${token}`),
+      refresh: async () => {
+        refreshes += 1;
+        let turns = 0;
+        await until(() => refused === 8 && (turns += 1) > 200);
+        token = 'new';
+      },
+    });
+    await using client = testClient({ credentials });
+    await Promise.all(Array.from({ length: 8 }, () => client.get(pods, key)));
+    expect({ refused, refreshes }).toEqual({ refused: 8, refreshes: 1 });
+  });
+
+  it('keeps the 401 when the credentials cannot be read again', async () => {
+    await using server = await startServer((_seen, respond) => respond({ status: 401 }));
+    const refresh = (): Promise<void> => Promise.reject(new Error('no file'));
+    await using client = testClient({ credentials: server.credentials({ refresh }) });
+    expect(await errorOf(client.get(pods, key))).toMatchObject({ code: 'Unauthorized', status: 401 });
+  });
+
   it('reports credentials that cannot be had as Unauthorized and sends nothing', async () => {
     await using server = await startServer((_seen, respond) => respond());
     const authorization = (): Promise<string> => Promise.reject(new Error('plugin failed'));

@@ -1,7 +1,7 @@
 // For the tests of this package: small real servers over TLS (HTTP/2, or HTTP/1.1 alone), and a network that can stall.
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
-import { createSecureServer } from 'node:http2';
+import { createSecureServer, createServer as createHttp2Server } from 'node:http2';
 import type { Http2ServerRequest, Http2ServerResponse, Http2Session } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -47,12 +47,13 @@ export interface TestServer extends AsyncDisposable {
   credentials(more?: Partial<Credentials>): Credentials;
 }
 
-/** Answers every request with `{}` unless the handler does otherwise. */
+/** An HTTP/2 server over TLS, or in clear text. */
 export async function startServer(
   handler: Handler,
-  settings: { maxConcurrentStreams?: number } = {},
+  options: { readonly maxConcurrentStreams?: number; readonly clearText?: boolean } = {},
 ): Promise<TestServer> {
-  const server = createSecureServer({ ...tls, settings });
+  const { clearText = false, ...settings } = options;
+  const server = clearText ? createHttp2Server({ settings }) : createSecureServer({ ...tls, settings });
   const sessions: Http2Session[] = [];
   const seen: Seen[] = [];
   server.on('session', (session) => {
@@ -67,7 +68,7 @@ export async function startServer(
       handler(entry, responder(response), response);
     });
   });
-  return { ...(await listening(server)), seen, sessions };
+  return { ...(await listening(server, clearText ? 'http' : 'https')), seen, sessions };
 }
 
 /** The same over HTTP/1.1 alone. */
@@ -83,7 +84,7 @@ export async function startHttp1Server(
     });
   });
   server.on('secureConnection', (socket: Socket) => sockets.push(socket));
-  return { ...(await listening(server)), seen, sessions: [] };
+  return { ...(await listening(server, 'https')), seen, sessions: [] };
 }
 
 export interface TestProxy extends AsyncDisposable {
@@ -172,11 +173,11 @@ async function listen(server: Server): Promise<number> {
   return (server.address() as AddressInfo).port;
 }
 
-async function listening(server: Server): Promise<Omit<TestServer, 'seen' | 'sessions'>> {
+async function listening(server: Server, scheme: 'http' | 'https'): Promise<Omit<TestServer, 'seen' | 'sessions'>> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => sockets.add(socket));
   const port = await listen(server);
-  const origin = `https://127.0.0.1:${port}`;
+  const origin = `${scheme}://127.0.0.1:${port}`;
   return {
     origin,
     port,

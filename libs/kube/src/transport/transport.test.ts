@@ -109,6 +109,22 @@ describe('the end of a call', () => {
   });
 });
 
+describe('an answer', () => {
+  it('that is not JSON is an error, and the outcome of its write unknown', async () => {
+    await using server = await startServer((_seen, respond) => respond({ body: '<html>' }));
+    await using client = testClient({ credentials: server.credentials() });
+    const error = await errorOf(client.mergePatch(pods, key, {}));
+    expect(error).toMatchObject({ message: 'mergePatch pods n/a: answer is not JSON: <html>' });
+    expect(isUnknownOutcome(error)).toBe(true);
+  });
+
+  it('comes over HTTP/2 in clear text too', async () => {
+    await using server = await startServer((_seen, respond) => respond({ body: { a: 1 } }), { clearText: true });
+    await using client = testClient({ credentials: server.credentials() });
+    expect(await client.get(pods, key)).toEqual({ a: 1 });
+  });
+});
+
 describe('a server without HTTP/2', () => {
   it('is spoken to over HTTP/1.1 sockets that are kept', async () => {
     await using server = await startHttp1Server((seen, respond, response) => {
@@ -121,6 +137,21 @@ describe('a server without HTTP/2', () => {
     await follow(client, events);
     expect(events).toEqual(['ADDED']);
     expect(new Set(server.seen.slice(0, 5).map(({ connection }) => connection)).size).toBe(1);
+  });
+
+  it('gets new sockets with new credentials', async () => {
+    let token = 'old';
+    await using server = await startHttp1Server(({ headers }, respond) =>
+      respond({ status: headers['authorization'] === 'new' ? 200 : 401 }),
+    );
+    const credentials = server.credentials({
+      authorization: () => Promise.resolve(token),
+      refresh: () => Promise.resolve(void (token = 'new')),
+    });
+    await using client = testClient({ credentials });
+    await client.get(pods, key);
+    const [before, after] = server.seen;
+    expect(after?.connection).not.toBe(before?.connection);
   });
 
   it('still has deadlines, aborts and broken connections reported by kind', async () => {

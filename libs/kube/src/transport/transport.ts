@@ -40,6 +40,7 @@ export class Transport {
   readonly #pool: Pool;
   readonly #buckets: ReturnType<typeof bucketsFor>;
   readonly #basePath: string;
+  #refreshing: Promise<boolean> | undefined;
 
   constructor(options: TransportOptions) {
     this.#options = options;
@@ -106,8 +107,13 @@ export class Transport {
     }
   }
 
-  /** New credentials and, since the old ones may be those of the connections, new connections. */
-  async #refresh(): Promise<boolean> {
+  /** New credentials and, since the old ones may be those of the connections, new connections; once for a burst of 401s. */
+  #refresh(): Promise<boolean> {
+    this.#refreshing ??= this.#readCredentials().finally(() => (this.#refreshing = undefined));
+    return this.#refreshing;
+  }
+
+  async #readCredentials(): Promise<boolean> {
     const { credentials } = this.#options;
     if (credentials.refresh === undefined) return false;
     try {
