@@ -5,20 +5,29 @@ import type { z } from 'zod';
 /** Exit code of a process whose settings are wrong: restarting it does not help. */
 const BAD_SETTINGS = 78;
 
+const FAILED = 1;
+
+/** The part of `process` that a program's entry touches. */
+export interface Host {
+  readonly env: Environment;
+  readonly stderr: { write(text: string): unknown };
+  exitCode?: number | string | null | undefined;
+}
+
 /**
- * Reads the settings and runs the process to its end. Wrong settings are printed plainly, one variable a line; anything
- * else that fails is printed whole. Sets the exit code either way.
+ * Reads the settings and runs the process to its end. Wrong settings are printed plainly, one variable a line, and end it
+ * with code 78; anything else that fails is printed whole and ends it with code 1. Never rejects.
  */
 export async function main<S extends z.ZodObject>(
   schema: S,
   run: (settings: z.output<S>) => Promise<void>,
-  env: Environment = process.env,
+  host: Host = process,
 ): Promise<void> {
   try {
-    await run(loadConfig(schema, env));
+    await run(loadConfig(schema, host.env));
   } catch (error) {
-    const settings = error instanceof ConfigError;
-    process.stderr.write(`${settings ? error.message : String(error instanceof Error ? error.stack : error)}\n`);
-    process.exitCode = settings ? BAD_SETTINGS : 1;
+    const inSettings = error instanceof ConfigError;
+    host.stderr.write(`${inSettings ? error.message : String(error instanceof Error ? error.stack : error)}\n`);
+    host.exitCode = inSettings ? BAD_SETTINGS : FAILED;
   }
 }

@@ -2,11 +2,11 @@ import { hostname } from 'node:os';
 import { connectBus, nullBus } from '@sandlot/bus';
 import type { Bus } from '@sandlot/bus';
 import { createKubeClient, createKubeMetrics, createManager, loadCredentials } from '@sandlot/kube';
-import type { KubeClient, KubeMetrics, Manager } from '@sandlot/kube';
+import type { KubeClient, KubeMetrics, Manager, ManagerOptions } from '@sandlot/kube';
 import { systemClock, systemRandom } from '@sandlot/std';
 import type { Clock, Logger, Random } from '@sandlot/std';
 import { createBusMetrics, createLogger, createMetrics, serveProbes, startTracing } from '@sandlot/telemetry';
-import type { MetricsRegistry } from '@sandlot/telemetry';
+import type { Metrics, MetricsRegistry, Tracing } from '@sandlot/telemetry';
 import type { ControllerSettings } from './settings.ts';
 
 /** What a controller is built from. */
@@ -19,6 +19,8 @@ export interface ControllerParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
+  /** Which replica this is, in the lease and in Events: the pod's name. */
+  readonly instance: string;
 }
 
 export interface ControllerProcess {
@@ -26,60 +28,81 @@ export interface ControllerProcess {
   readonly name: string;
   readonly settings: ControllerSettings;
   /** Adds informers and controllers to the manager; returns what has to end with the process. */
-  build(parts: ControllerParts): { close?(): Promise<void> };
+  readonly build: (parts: ControllerParts) => { close?(): Promise<void> };
 }
 
 /**
  * Runs a controller until SIGTERM or SIGINT: telemetry, API client, bus, lease, probes, then the manager. Resolves when
- * all work has drained and the lease is released; rejects when the process cannot start or the lease is lost, so that it
- * is restarted from nothing.
+ * all work has drained and the lease is released; rejects when the process cannot start. Either way nothing stays open.
  */
 export async function runController({ name, settings, build }: ControllerProcess): Promise<void> {
-  const abort = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => abort.abort());
+  const stop = stopSignal();
   const log = createLogger({ service: name, level: settings.LOG_LEVEL });
-  const metrics = createMetrics();
-  const tracing = startTracing({
-    service: name,
-    endpoint: settings.OTEL_EXPORTER_OTLP_ENDPOINT,
-    sampleRatio: settings.TRACE_SAMPLE_RATIO,
-    log,
-    onLost: metrics.countLostSpans,
-  });
+  const metrics = metricsOf(settings);
+  await using open = new AsyncDisposableStack();
+  const tracing = tracingOf(name, settings, { log, metrics });
+  open.defer(() => tracing.shutdown());
   const kubeMetrics = createKubeMetrics(metrics.registry);
   const credentials = await loadCredentials({ kubeconfig: settings.KUBECONFIG });
   const client = createKubeClient({ credentials, metrics: kubeMetrics, userAgent: `sandlot-${name}` });
-  const bus = await openBus(name, settings, { log, registry: metrics.registry });
-  const manager = createManager({ client, log, metrics: kubeMetrics, lease: leaseOf(name, settings) });
-  const parts = { client, manager, bus, kubeMetrics, clock: systemClock, random: systemRandom, log };
-  const controller = build({ ...parts, registry: metrics.registry });
+  open.defer(() => client.close());
+  const bus = await openBus(name, settings, { log, metrics });
+  open.defer(() => bus.close());
+  const instance = settings.POD_NAME ?? `${hostname()}-${process.pid}`;
+  const manager = createManager({ client, log, metrics: kubeMetrics, lease: leaseOf(name, instance, settings) });
+  const { registry } = metrics;
+  const clocks = { clock: systemClock, random: systemRandom };
+  const controller = build({ client, manager, bus, registry, kubeMetrics, log, instance, ...clocks });
+  open.defer(() => controller.close?.());
   const probes = await serveProbes({
     port: settings.PROBE_PORT,
     live: () => manager.live(),
     ready: () => manager.ready(),
   });
+  open.defer(() => probes.close());
   const scrape = await metrics.serve({ port: settings.METRICS_PORT });
+  open.defer(() => scrape.close());
   log.info({ probePort: probes.port, metricsPort: scrape.port, node: process.version }, `${name} started`);
-  try {
-    await manager.run(abort.signal);
-  } finally {
-    await controller.close?.();
-    await Promise.allSettled([probes.close(), scrape.close(), bus.close(), client.close()]);
-    await tracing.shutdown();
-    log.info({}, `${name} stopped`);
-  }
+  await manager.run(stop);
+  log.info({}, `${name} is stopping`);
 }
 
-function leaseOf(name: string, settings: ControllerSettings): Parameters<typeof createManager>[0]['lease'] {
+function stopSignal(): AbortSignal {
+  const abort = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => abort.abort());
+  return abort.signal;
+}
+
+function metricsOf({ BUILD_VERSION, BUILD_COMMIT, BUILD_DATE }: ControllerSettings): Metrics {
+  return createMetrics({ build: { version: BUILD_VERSION, commit: BUILD_COMMIT, date: BUILD_DATE } });
+}
+
+interface Reporting {
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+function tracingOf(service: string, settings: ControllerSettings, { log, metrics }: Reporting): Tracing {
+  return startTracing({
+    service,
+    version: settings.BUILD_VERSION,
+    endpoint: settings.OTEL_EXPORTER_OTLP_ENDPOINT,
+    sampleRatio: settings.TRACE_SAMPLE_RATIO,
+    resource: settings.POD_NAME === undefined ? {} : { 'k8s.pod.name': settings.POD_NAME },
+    log,
+    onLost: (spans, reason) => metrics.countLostSpans(spans, reason),
+  });
+}
+
+function leaseOf(name: string, identity: string, settings: ControllerSettings): ManagerOptions['lease'] {
   if (!settings.LEADER_ELECT) return undefined;
-  const identity = settings.POD_NAME ?? `${hostname()}-${process.pid}`;
   return { name: `sandlot-${name}`, namespace: settings.POD_NAMESPACE, identity };
 }
 
 async function openBus(
   service: string,
   settings: ControllerSettings,
-  { log, registry }: { log: Logger; registry: MetricsRegistry },
+  { log, metrics: { registry } }: Reporting,
 ): Promise<Bus> {
   if (settings.NATS_URL === undefined) return nullBus();
   return connectBus({

@@ -24,6 +24,11 @@ export const controllerSettings = z.object({
   NATS_STREAM_REPLICAS: integer({ min: 1, max: 5 }).default(1),
   OTEL_EXPORTER_OTLP_ENDPOINT: url(['http', 'https']).optional(),
   TRACE_SAMPLE_RATIO: ratio().default(1),
+  /** What was built, set by the image. */
+  BUILD_VERSION: text().default('dev'),
+  BUILD_COMMIT: text().default('unknown'),
+  /** RFC 3339. */
+  BUILD_DATE: text().default('unknown'),
 });
 
 export type ControllerSettings = z.output<typeof controllerSettings>;

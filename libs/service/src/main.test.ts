@@ -1,0 +1,68 @@
+import { describe, expect, it } from 'vitest';
+import { main } from './main.ts';
+import type { Host } from './main.ts';
+import { controllerSettings } from './settings.ts';
+
+function hostWith(env: Host['env']): Host & { readonly printed: string[] } {
+  const printed: string[] = [];
+  return { env, stderr: { write: (text) => printed.push(text) }, printed };
+}
+
+const never = (): Promise<void> => Promise.reject(new Error('the process must not start'));
+
+describe('a controller process', () => {
+  it('runs with its settings, defaults filled in, and leaves the exit code alone', async () => {
+    const host = hostWith({ CONCURRENCY: '4', WATCH_NAMESPACE: '', NATS_URL: 'nats://nats:4222' });
+    const seen: unknown[] = [];
+    await main(controllerSettings, async (settings) => void seen.push(settings), host);
+    expect(seen).toEqual([
+      {
+        LOG_LEVEL: 'info',
+        METRICS_PORT: 9090,
+        PROBE_PORT: 8081,
+        CONCURRENCY: 4,
+        LEADER_ELECT: true,
+        POD_NAMESPACE: 'default',
+        NATS_URL: 'nats://nats:4222',
+        NATS_STREAM_REPLICAS: 1,
+        TRACE_SAMPLE_RATIO: 1,
+        BUILD_VERSION: 'dev',
+        BUILD_COMMIT: 'unknown',
+        BUILD_DATE: 'unknown',
+      },
+    ]);
+    expect([host.exitCode, host.printed]).toEqual([undefined, []]);
+  });
+
+  const wrong: readonly (readonly [string, string])[] = [
+    ['LOG_LEVEL', 'loud'],
+    ['METRICS_PORT', '65536'],
+    ['PROBE_PORT', 'http'],
+    ['CONCURRENCY', '0'],
+    ['LEADER_ELECT', 'yes'],
+    ['NATS_URL', 'http://nats:4222'],
+    ['NATS_STREAM_REPLICAS', '9'],
+    ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317'],
+    ['TRACE_SAMPLE_RATIO', '2'],
+  ];
+  it.each(wrong)('does not start with a wrong %s, names the variable and ends with code 78', async (name, value) => {
+    const host = hostWith({ [name]: value });
+    await main(controllerSettings, never, host);
+    expect(host.exitCode).toBe(78);
+    expect(host.printed.join('')).toMatch(new RegExp(`^ {2}${name}: expected .+, got "${value}"$`, 'm'));
+  });
+
+  it('names every wrong variable at once and prints no stack', async () => {
+    const host = hostWith(Object.fromEntries(wrong));
+    await main(controllerSettings, never, host);
+    const lines = host.printed.join('').trimEnd().split('\n');
+    expect(lines).toHaveLength(1 + wrong.length);
+  });
+
+  it('prints a failure whole and ends with code 1', async () => {
+    const host = hostWith({});
+    await main(controllerSettings, () => Promise.reject(new Error('no API server')), host);
+    expect(host.exitCode).toBe(1);
+    expect(host.printed.join('')).toMatch(/^Error: no API server\n\s+at /);
+  });
+});
