@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import type { Lease } from '../resources.ts';
+import { bid, observe } from './bid.ts';
+import type { Bid } from './bid.ts';
+
+const held = (spec: Lease['spec'] = {}): Lease => ({
+  metadata: { name: 'lease', uid: 'uid', resourceVersion: 'rv' },
+  spec: { holderIdentity: 'other', leaseDurationSeconds: 15, leaseTransitions: 3, renewTime: 't1', ...spec },
+});
+
+describe('bid', () => {
+  it.each<[string, Lease | undefined, number, Bid]>([
+    ['creates a lease that is not there', undefined, 0, { kind: 'create' }],
+    ['takes a released one', held({ holderIdentity: '' }), 0, { kind: 'take', token: 4 }],
+    ['takes its own at once, as a new term', held({ holderIdentity: 'me' }), 0, { kind: 'take', token: 4 }],
+    ['waits for one that may be alive', held(), 14_999, { kind: 'wait', expiresInMs: 1 }],
+    ['takes one that has not changed for its duration', held(), 15_000, { kind: 'take', token: 4 }],
+    [
+      'believes the duration in the record',
+      held({ leaseDurationSeconds: 60 }),
+      15_000,
+      { kind: 'wait', expiresInMs: 45_000 },
+    ],
+    ['takes one without a record', { metadata: {} }, 0, { kind: 'take', token: 1 }],
+  ])('%s', (...[, lease, ageMs, expected]) => {
+    expect(bid({ lease, sinceMs: 1_000 }, { identity: 'me', nowMs: 1_000 + ageMs })).toEqual(expected);
+  });
+});
+
+describe('observation', () => {
+  it.each<[string, Lease | undefined, number]>([
+    ['keeps its age while the record stays the same', held(), 1_000],
+    [
+      'keeps its age when only metadata changed',
+      { ...held(), metadata: { ...held().metadata, resourceVersion: 'other' } },
+      1_000,
+    ],
+    ['begins anew with a renewal', held({ renewTime: 't2' }), 2_000],
+    ['begins anew with another holder', held({ holderIdentity: 'third' }), 2_000],
+    ['begins anew with another object of the name', { ...held(), metadata: { uid: 'other' } }, 2_000],
+    ['begins anew when the lease is gone', undefined, 2_000],
+  ])('%s', (...[, lease, sinceMs]) => {
+    expect(observe({ lease: held(), sinceMs: 1_000 }, lease, 2_000)).toEqual({ lease, sinceMs });
+  });
+
+  it('begins with the first look', () => {
+    expect(observe(undefined, held(), 2_000).sinceMs).toBe(2_000);
+  });
+});
