@@ -2,6 +2,7 @@
 export type LocalClusterErrorCode =
   | 'NOT_ROOT'
   | 'OWNED_BY_OTHER_CHECKOUT'
+  | 'OTHER_MODE'
   | 'MISSING_TOOL'
   | 'BUILD_FAILED'
   | 'PACKAGES_FAILED'

@@ -47,6 +47,7 @@ const podNetworks = ['10.244.0.0', '10.243.0.0', '10.242.0.0', '172.29.0.0', '19
 /** Reads the remembered choices or makes them. A port that someone else took meanwhile is replaced. */
 export async function resolveChoices(paths: ClusterPaths, mode: ClusterMode): Promise<ClusterChoices> {
   const remembered = await readChoices(paths);
+  assertSameMode(remembered?.mode ?? mode, mode);
   const running = await runningNames(paths);
   const taken: number[] = [];
   const choose = async (name: PortName) => {
@@ -56,7 +57,7 @@ export async function resolveChoices(paths: ClusterPaths, mode: ClusterMode): Pr
     return chosen;
   };
   const podNetwork = remembered?.podNetwork ?? pickPodNetwork(await usedAddresses());
-  const choices = { mode: remembered?.mode ?? mode, ports: await choosePorts(choose), podNetwork };
+  const choices = { mode, ports: await choosePorts(choose), podNetwork };
   await mkdir(dirname(paths.choices), { recursive: true });
   await writeFile(paths.choices, JSON.stringify(choices, undefined, 2));
   return choices;
@@ -68,6 +69,13 @@ export async function readChoices(paths: ClusterPaths): Promise<ClusterChoices |
   if (text === undefined) return undefined;
   const value: unknown = JSON.parse(text);
   return isChoices(value) ? value : undefined;
+}
+
+function assertSameMode(present: ClusterMode, wanted: ClusterMode): void {
+  if (present === wanted) return;
+  const kinds = { node: 'a real node', simulated: 'simulated nodes' };
+  const message = `this checkout has a cluster with ${kinds[present]}, not with ${kinds[wanted]}`;
+  throw new LocalClusterError('OTHER_MODE', `${message}\nRemove it first: npm run down`);
 }
 
 /** The first candidate network in which no given address or network lies. */

@@ -6,7 +6,7 @@ import { withLock } from '../process/lock.ts';
 import { silentProgress, withStep } from '../progress.ts';
 import { readRecords, stopProcess } from './component.ts';
 import type { ClusterPaths } from './paths.ts';
-import { clusterPaths, machinePaths } from './paths.ts';
+import { clusterPaths, lockPath } from './paths.ts';
 
 const lockTimeoutMs = 10 * 60_000;
 
@@ -17,18 +17,19 @@ const lockTimeoutMs = 10 * 60_000;
 export async function destroyCluster(options: ClusterOptions): Promise<void> {
   const { root, progress = silentProgress } = options;
   const paths = clusterPaths(root);
-  if (process.getuid?.() !== 0) {
-    await withStep(progress, 'Removing the simulated cluster', async () => removeProcessesAndState(paths));
-    return;
-  }
-  await withLock(machinePaths.lock, { timeoutMs: lockTimeoutMs }, async () =>
+  const lock = lockPath(paths);
+  await withLock(lock, { timeoutMs: lockTimeoutMs }, async () =>
     withStep(progress, 'Removing the cluster', async () => {
-      const { kind } = await readOwnership(root);
-      if (kind === 'ours' || kind === 'free') await removeMachineState(paths);
+      if (process.getuid?.() === 0 && !(await belongsToOther(root))) await removeMachineState(paths);
       await removeProcessesAndState(paths);
+      await rm(lock, { force: true });
     }),
   );
-  await rm(machinePaths.lock, { force: true });
+}
+
+async function belongsToOther(root: string): Promise<boolean> {
+  const { kind } = await readOwnership(root);
+  return kind === 'live' || kind === 'stale';
 }
 
 async function removeProcessesAndState(paths: ClusterPaths): Promise<void> {

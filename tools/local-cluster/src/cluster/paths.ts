@@ -54,3 +54,8 @@ export const machinePaths = {
   kubelet: '/var/lib/sandlot/kubelet',
   lock: '/run/lock/sandlot-cluster.lock',
 } as const;
+
+/** Held while a cluster is made or removed: by root for the whole machine, otherwise for the checkout. */
+export function lockPath(paths: ClusterPaths): string {
+  return process.getuid?.() === 0 ? machinePaths.lock : join(paths.state, 'lock');
+}

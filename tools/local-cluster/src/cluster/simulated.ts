@@ -17,7 +17,7 @@ import type { ClusterContext } from './control-plane.ts';
 import { componentKubeconfig, ensureControlPlane, serverUrl } from './control-plane.ts';
 import type { ClusterHandle } from './handle.ts';
 import { clusterHandle } from './handle.ts';
-import { clusterPaths } from './paths.ts';
+import { clusterPaths, lockPath } from './paths.ts';
 
 const loopback = '127.0.0.1';
 const lockTimeoutMs = 30 * 60_000;
@@ -30,7 +30,7 @@ const defaultNodes = 3;
 export async function createSimulatedCluster(options: ClusterOptions & { nodes?: number }): Promise<ClusterHandle> {
   const { root, progress = silentProgress, nodes = defaultNodes } = options;
   const paths = clusterPaths(root);
-  return withLock(join(paths.state, 'lock'), { timeoutMs: lockTimeoutMs }, async () => {
+  return withLock(lockPath(paths), { timeoutMs: lockTimeoutMs }, async () => {
     const bin = await ensureBinaries(['kube', 'pki', 'kwok', 'kwok-stages', 'nats-server', 'helm'], { progress });
     const context: ClusterContext = { paths, bin, choices: await resolveChoices(paths, 'simulated') };
     const redis = await redisComponent(context);

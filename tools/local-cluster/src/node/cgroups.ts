@@ -1,11 +1,27 @@
-import { readFile, readdir, rmdir } from 'node:fs/promises';
+import { mkdir, readFile, readdir, rmdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const cgroupRoot = '/sys/fs/cgroup';
-const podGroup = 'kubepods';
 const killRounds = 50;
 const roundMs = 100;
+
+/** The cgroup, in every hierarchy, under which the kubelet puts all pods. It is ours alone. */
+export const podGroup = 'sandlot';
+
+/** Creates the pods' cgroup where the kubelet wants to find it. Harmless when it is there. */
+export async function ensurePodGroup(): Promise<void> {
+  const controllers = await readFile(join(cgroupRoot, 'cgroup.controllers'), 'utf8').catch(() => undefined);
+  if (controllers === undefined) {
+    for (const hierarchy of await subfolders(cgroupRoot)) await mkdir(join(hierarchy, podGroup), { recursive: true });
+    return;
+  }
+  for (const controller of controllers.trim().split(' ')) {
+    // A controller that cannot be delegated here is one the kubelet does without.
+    await writeFile(join(cgroupRoot, 'cgroup.subtree_control'), `+${controller}`).catch(() => undefined);
+  }
+  await mkdir(join(cgroupRoot, podGroup), { recursive: true });
+}
 
 /** Kills every process of every pod until none is left, in all cgroup hierarchies (version 1 has one per controller). */
 export async function killPodProcesses(): Promise<void> {
@@ -37,7 +53,7 @@ async function podProcesses(): Promise<Set<number>> {
   return pids;
 }
 
-/** Every cgroup at or under the kubelet's, children before parents. */
+/** The pods' cgroups, children before parents. */
 async function podGroups(): Promise<string[]> {
   const hierarchies = [cgroupRoot, ...(await subfolders(cgroupRoot))];
   const roots = hierarchies.map((hierarchy) => join(hierarchy, podGroup));

@@ -4,6 +4,7 @@ import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
 import { componentKubeconfig } from '../cluster/control-plane.ts';
 import { machinePaths } from '../cluster/paths.ts';
+import { ensurePodGroup, podGroup } from './cgroups.ts';
 import { clusterDomain, dnsServiceIp } from './dns.ts';
 import { nodeAddress, podCidr } from './network.ts';
 
@@ -13,6 +14,7 @@ export const nodeName = 'sandlot';
 /** The kubelet of the one real node. */
 export async function kubeletComponent(context: ClusterContext): Promise<Component> {
   const { paths, choices, bin } = context;
+  await ensurePodGroup();
   await mkdir(machinePaths.kubelet, { recursive: true, mode: 0o700 });
   const resolvConf = join(paths.state, 'resolv.conf');
   await writeFile(resolvConf, podResolvConf(await readFile('/etc/resolv.conf', 'utf8').catch(() => '')));
@@ -65,6 +67,7 @@ function kubeletConfig({ paths, choices }: ClusterContext, resolvConf: string): 
     tlsPrivateKeyFile: pki('kubelet.key'),
     containerRuntimeEndpoint: `unix://${machinePaths.containerdSocket}`,
     cgroupDriver: 'cgroupfs',
+    cgroupRoot: `/${podGroup}`,
     failCgroupV1: false,
     failSwapOn: false,
     oomScoreAdj: 0,

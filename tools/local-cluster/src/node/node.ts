@@ -9,7 +9,7 @@ import { clusterHandle } from '../cluster/handle.ts';
 import { clusterPaths, machinePaths } from '../cluster/paths.ts';
 import { NotRootError } from '../errors.ts';
 import { ensurePackages } from '../packages.ts';
-import { execOrThrow } from '../process/exec.ts';
+import { exec, execOrThrow } from '../process/exec.ts';
 import { withLock } from '../process/lock.ts';
 import { waitFor } from '../process/wait.ts';
 import type { Progress } from '../progress.ts';
@@ -90,7 +90,7 @@ async function raise(context: ClusterContext, progress: Progress): Promise<void>
     const manifests = [...storageManifests(), ...dnsManifests(choices.podNetwork, choices.ports.dns), kubeletAccess];
     await apply(context, manifests);
     await ensureComponent(paths, await containerdComponent(context));
-    await Promise.all([
+    const [kubelet] = await Promise.all([
       ensureComponent(paths, await kubeletComponent(context)),
       ensureComponent(paths, proxyComponent(context)),
       ensureComponent(paths, await dnsComponent(context)),
@@ -98,6 +98,9 @@ async function raise(context: ClusterContext, progress: Progress): Promise<void>
     ]);
     step.update('waiting until the node is Ready');
     await waitFor(() => isNodeReady(context), { what: 'the node to be Ready', timeoutMs: 120_000, everyMs: 200 });
+    if (kubelet === 'kept') return;
+    step.update('waiting until the kubelet knows its pods');
+    await waitFor(() => knowsItsPods(context), { what: 'the kubelet', timeoutMs: 60_000, everyMs: 200 });
   });
 }
 
@@ -145,6 +148,15 @@ async function isNodeReady(context: ClusterContext): Promise<boolean> {
     kubectl(context, ['get', 'node', nodeName, '--ignore-not-found', `--output=jsonpath=${path}`]),
   );
   return stdout === 'True';
+}
+
+/** A kubelet that just started is healthy, and its node still Ready from before, while it knows no pod to exec into. */
+async function knowsItsPods(context: ClusterContext): Promise<boolean> {
+  const uids = ['--output=jsonpath={.items[*].metadata.uid}', `--field-selector=spec.nodeName=${nodeName}`];
+  const bound = await exec(kubectl(context, ['get', 'pods', '--all-namespaces', ...uids]));
+  const known = await exec(kubectl(context, ['get', '--raw', `/api/v1/nodes/${nodeName}/proxy/pods`]));
+  if (bound.code !== 0 || known.code !== 0) return false;
+  return bound.stdout.split(' ').every((uid) => known.stdout.includes(uid));
 }
 
 function kubectl({ paths, bin }: ClusterContext, args: readonly string[]): string[] {

@@ -28,9 +28,8 @@ export async function exec(argv: readonly string[], options: ExecOptions = {}): 
   const child = spawn(program, args, {
     cwd: options.cwd,
     env: { ...process.env, ...options.env },
-    timeout: options.timeoutMs ?? defaultTimeoutMs,
-    killSignal: 'SIGKILL',
   });
+  const timeout = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? defaultTimeoutMs);
   const stdout: Buffer[] = [];
   const stderr: Buffer[] = [];
   child.stdout.on('data', (chunk: Buffer) => stdout.push(chunk));
@@ -42,8 +41,10 @@ export async function exec(argv: readonly string[], options: ExecOptions = {}): 
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
   return new Promise((resolve) => {
-    const finish = (code: number, note: string) =>
+    const finish = (code: number, note: string) => {
+      clearTimeout(timeout);
       resolve({ stdout: Buffer.concat(stdout).toString(), stderr: Buffer.concat(stderr).toString() + note, code });
+    };
     child.once('error', (error) => finish(127, `${program}: ${error.message}`));
     child.once('close', (code, signal) => finish(code ?? 128, signal === null ? '' : `killed by ${signal}`));
   });

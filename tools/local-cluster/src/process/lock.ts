@@ -1,6 +1,7 @@
+import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir } from 'node:fs/promises';
+import { mkdir, readdir, readlink, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { LocalClusterError, MissingToolError } from '../errors.ts';
 
@@ -15,13 +16,27 @@ const noticeAfterMs = 500;
 
 /**
  * Runs `work` while holding an exclusive lock on the file, across processes. The kernel's lock is held by a child that
- * lives as long as the pipe to it, so a holder that is killed leaves nothing behind to clean up.
+ * lives as long as the pipe to it, so a holder that is killed leaves nothing behind to clean up. The work may remove
+ * the file.
  */
 export async function withLock<T>(path: string, options: LockOptions, work: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const holder = await acquire(path, options);
+    try {
+      // The previous holder may have removed the file we waited on: then the lock is on nothing anyone else sees.
+      if (await isLocked(path, holder)) return await work();
+    } finally {
+      await release(holder);
+    }
+  }
+}
+
+async function acquire(path: string, options: LockOptions): Promise<ChildProcess> {
   await mkdir(dirname(path), { recursive: true });
   const seconds = String(Math.ceil(options.timeoutMs / 1000));
   const child = spawn('flock', ['--exclusive', '--wait', seconds, path, 'sh', '-c', 'echo locked; exec cat'], {
     stdio: ['pipe', 'pipe', 'ignore'],
+    // Its own group: Ctrl+C must not release the lock before this process is done.
     detached: true,
   });
   child.stdin.on('error', () => undefined);
@@ -34,12 +49,22 @@ export async function withLock<T>(path: string, options: LockOptions, work: () =
         reject(new LocalClusterError('TIMEOUT', `another process held the lock ${path} for more than ${seconds} s`)),
       );
     });
-    clearTimeout(notice);
-    return await work();
+    return child;
   } finally {
     clearTimeout(notice);
-    const running = child.exitCode === null && child.signalCode === null && child.pid !== undefined;
-    child.stdin.end();
-    if (running) await once(child, 'exit');
   }
+}
+
+async function isLocked(path: string, holder: ChildProcess): Promise<boolean> {
+  const folder = `/proc/${holder.pid ?? 0}/fd`;
+  const files = await Promise.all((await readdir(folder)).map((fd) => readlink(`${folder}/${fd}`)));
+  const real = await realpath(path).catch(() => undefined);
+  return real !== undefined && files.includes(real);
+}
+
+async function release(holder: ChildProcess): Promise<void> {
+  const ended = holder.exitCode !== null || holder.signalCode !== null;
+  const exit = ended ? undefined : once(holder, 'exit');
+  holder.stdin?.end();
+  await exit;
 }
