@@ -193,8 +193,8 @@ class HttpKubeClient implements KubeClient {
     }
   }
 
-  close(): Promise<void> {
-    return this.#transport.close();
+  async close(): Promise<void> {
+    this.#transport.close();
   }
 
   async #call<T>(resource: Resource<KubeObject>, call: Call): Promise<T> {

@@ -1,7 +1,6 @@
 import type { Readable } from 'node:stream';
 import { KubeError, errorCodeOf } from '../errors.ts';
 import type { CallTarget } from '../errors.ts';
-import { NotProcessed } from './connection.ts';
 import type { WireResponse } from './connection.ts';
 import { CallEnded } from './deadline.ts';
 import { parseRetryAfterMs } from './retry.ts';
@@ -66,7 +65,7 @@ export function failure(target: CallTarget, error: unknown, { sent }: { readonly
     ...targetOf(target),
     code: cause instanceof CallEnded ? cause.code : 'Network',
     message: cause instanceof Error ? cause.message : String(cause),
-    sent: sent && !(error instanceof NotProcessed),
+    sent,
     cause: error,
   });
 }

@@ -78,10 +78,11 @@ export class Pool {
   }
 
   /** Fails everything in flight. */
-  async close(): Promise<void> {
+  close(): void {
     this.#closed = true;
-    const slots = [...this.#lanes.call, ...this.#lanes.bulk, ...this.#draining];
-    await Promise.all(slots.map((slot) => slot.connecting.then((connection) => connection.destroy(CLOSED), ignore)));
+    for (const slot of [...this.#lanes.call, ...this.#lanes.bulk, ...this.#draining]) {
+      slot.connecting.then((connection) => connection.destroy(CLOSED), ignore);
+    }
   }
 
   #pick(lane: Lane): Slot {

@@ -68,6 +68,18 @@ describe('retries', () => {
     expect(error).toMatchObject({ code: 'TooManyRequests', status: 429, retryAfterMs: 3_000 });
   });
 
+  it('does not forget, when it ends between two attempts, that the first was sent', async () => {
+    const clock = new FakeClock();
+    await using server = await startServer(once(503, { 'retry-after': '2' }));
+    await using client = testClient({ clock, credentials: server.credentials() });
+    const abort = new AbortController();
+    const outcome = errorOf(client.mergePatch(pods, key, {}, { signal: abort.signal }));
+    await until(() => clock.nextTimerMs() === 2_000);
+    abort.abort();
+    expect(await outcome).toMatchObject({ code: 'Aborted', sent: true });
+    expect(server.seen).toHaveLength(1);
+  });
+
   it.each([400, 403, 404, 409, 410, 422, 500])('does not repeat after %i', async (status) => {
     await using server = await startServer(once(status));
     await using client = testClient({ credentials: server.credentials() });

@@ -6,6 +6,7 @@ import { KubeError } from '../errors.ts';
 import type { CallTarget } from '../errors.ts';
 import type { KubeMetrics } from '../metrics.ts';
 import { failure, readJson, rejection } from './answer.ts';
+import { NotProcessed } from './connection.ts';
 import type { WireResponse } from './connection.ts';
 import { Deadline } from './deadline.ts';
 import { bucketsFor } from './limiter.ts';
@@ -32,6 +33,17 @@ export interface TransportOptions {
   readonly metrics: KubeMetrics;
   readonly userAgent: string;
   readonly limits: RateLimits;
+}
+
+type Reader<T> = (response: WireResponse) => Promise<T>;
+type Outcome<T> = { readonly value: T } | { readonly error: KubeError };
+
+interface Attempt<T> {
+  readonly request: ApiRequest;
+  readonly deadline: Deadline;
+  readonly read: Reader<T>;
+  /** An earlier attempt may have reached the server: from then on the outcome of the call is never certain. */
+  readonly sentBefore: boolean;
 }
 
 /** Requests with a deadline, a rate limit and retries over a {@link Pool}. Every failure is a {@link KubeError}. */
@@ -64,43 +76,37 @@ export class Transport {
     return new Deadline(this.#options.clock, request);
   }
 
-  close(): Promise<void> {
-    return this.#pool.close();
+  close(): void {
+    this.#pool.close();
   }
 
-  async #finish<T>(request: ApiRequest, deadline: Deadline, read: (response: WireResponse) => Promise<T>): Promise<T> {
+  async #finish<T>(request: ApiRequest, deadline: Deadline, read: Reader<T>): Promise<T> {
     const { clock, metrics } = this.#options;
     const { verb, resource } = request;
     const startedAtMs = clock.monotonic();
-    const record = (code: string): void =>
-      metrics.requestFinished({ verb, resource, code }, (clock.monotonic() - startedAtMs) / 1_000);
-    try {
-      const value = await this.#retrying(request, deadline, read);
-      record('2xx');
-      return value;
-    } catch (error) {
-      record(error instanceof KubeError ? codeLabel(error) : 'Bug');
-      throw error;
-    }
+    const outcome = await this.#retrying(request, deadline, read);
+    const code = 'error' in outcome ? codeLabel(outcome.error) : '2xx';
+    metrics.requestFinished({ verb, resource, code }, (clock.monotonic() - startedAtMs) / 1_000);
+    if ('error' in outcome) throw outcome.error;
+    return outcome.value;
   }
 
-  async #retrying<T>(
-    request: ApiRequest,
-    deadline: Deadline,
-    read: (response: WireResponse) => Promise<T>,
-  ): Promise<T> {
+  async #retrying<T>(request: ApiRequest, deadline: Deadline, read: Reader<T>): Promise<Outcome<T>> {
     const { clock, metrics, random } = this.#options;
+    const { idempotent, verb, resource } = request;
     let mayRefresh = true;
+    let sentBefore = false;
     for (let attempt = 0; ; attempt += 1) {
-      const outcome = await this.#attempt(request, deadline, read);
-      if ('value' in outcome) return outcome.value;
+      const outcome: Outcome<T> = await this.#attempt({ request, deadline, read, sentBefore });
+      if ('value' in outcome) return outcome;
       const { error } = outcome;
-      const { idempotent, verb, resource } = request;
-      const remainingMs = deadline.remainingMs();
-      if (error.code === 'Unauthorized' && mayRefresh && (await this.#refresh())) mayRefresh = false;
-      else {
-        const delayMs = retryDelayMs({ error, attempt, idempotent, remainingMs, random });
-        if (delayMs === undefined || deadline.signal.aborted) throw error;
+      sentBefore = error.sent;
+      if (error.code === 'Unauthorized' && mayRefresh) {
+        mayRefresh = false;
+        if (!(await this.#refresh())) return outcome;
+      } else {
+        const delayMs = retryDelayMs({ error, attempt, idempotent, remainingMs: deadline.remainingMs(), random });
+        if (delayMs === undefined || deadline.signal.aborted) return outcome;
         await clock.sleep(delayMs, deadline.signal);
       }
       metrics.requestRetried({ verb, resource, code: codeLabel(error) });
@@ -125,12 +131,8 @@ export class Transport {
     return true;
   }
 
-  async #attempt<T>(
-    request: ApiRequest,
-    deadline: Deadline,
-    read: (response: WireResponse) => Promise<T>,
-  ): Promise<{ readonly value: T } | { readonly error: KubeError }> {
-    let sent = false;
+  async #attempt<T>({ request, deadline, read, sentBefore }: Attempt<T>): Promise<Outcome<T>> {
+    let sent = sentBefore;
     try {
       await this.#throttle(request, deadline);
       const headers = await this.#headers(request);
@@ -142,7 +144,7 @@ export class Transport {
       if (response.status < 300) return { value: await read(response) };
       return { error: await rejection(request, response) };
     } catch (error) {
-      return { error: failure(request, error, { sent }) };
+      return { error: failure(request, error, { sent: error instanceof NotProcessed ? sentBefore : sent }) };
     }
   }
 
