@@ -20,6 +20,7 @@ import {
   defaultPod,
   defaultService,
 } from './builtin-defaults.ts';
+import { protectClaim } from './volume-protection.ts';
 import { validateClaim, validateEvent, validatePod, validateService } from './builtin-rules.ts';
 
 /** Kinds every API server has, as far as this project meets them. */
@@ -39,7 +40,13 @@ export const builtinResources: readonly BuiltinResource[] = [
     validate: validatePod,
   },
   { resource: services, generation: false, defaults: defaultService, validate: validateService },
-  { resource: persistentVolumeClaims, generation: false, defaults: defaultClaim, validate: validateClaim },
+  {
+    resource: persistentVolumeClaims,
+    generation: false,
+    defaults: defaultClaim,
+    admit: protectClaim,
+    validate: validateClaim,
+  },
   { resource: persistentVolumes, generation: false },
   { resource: namespaces, generation: false, selectableFields: ['status.phase'], defaults: defaultNamespace },
   { resource: nodes, generation: false, selectableFields: ['spec.unschedulable'] },

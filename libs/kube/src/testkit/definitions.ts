@@ -41,6 +41,8 @@ export interface Definition extends GroupResource {
   readonly generation: boolean;
   /** Whether deletion waits for a grace period: pods. */
   readonly graceful: boolean;
+  /** What admission adds to a new object. */
+  readonly admit: (object: ApiObject) => void;
   readonly defaults: (object: ApiObject) => void;
   readonly validate: (object: ApiObject, old: ApiObject | undefined) => readonly StatusCause[];
 }
@@ -49,6 +51,7 @@ export interface Definition extends GroupResource {
 export interface BuiltinResource extends FakeResource {
   readonly generation: boolean;
   readonly graceful?: boolean | undefined;
+  readonly admit?: ((object: ApiObject) => void) | undefined;
 }
 
 /** The table of served resources: the built-ins and those registered for one server. */
@@ -111,6 +114,7 @@ function firstVersion(
     selectableFields: [],
     generation: true,
     graceful: false,
+    admit: () => undefined,
     defaults: () => undefined,
     validate: () => [],
   };

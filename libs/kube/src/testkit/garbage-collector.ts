@@ -1,66 +1,47 @@
 import type { Clock } from '@sandlot/std';
 import type { OwnerReference } from '../object.ts';
 import type { ApiObject } from './api-object.ts';
-import { setAt } from './api-object.ts';
 import { ApiError } from './api-error.ts';
 import type { DeleteOptions } from './deletion.ts';
 import { FOREGROUND, ORPHAN, deleteObject } from './deletion.ts';
-import type { Definition } from './definitions.ts';
-import type { Registry, Target } from './registry.ts';
-import { isHeldNamespace } from './registry.ts';
+import type { ControlLoop } from './control-loops.ts';
+import { targetOf } from './registry.ts';
+import type { Located, Registry } from './registry.ts';
 import type { Change } from './storage.ts';
 
-interface Located {
-  readonly definition: Definition;
-  readonly object: ApiObject;
-}
-
-/**
- * The two controllers of the real control plane that delete what belongs to something deleted: the garbage collector
- * (owner references, foreground and orphan finalizers) and the namespace controller. Works after the commit, in its own
- * turn of the event loop.
- */
-export class GarbageCollector {
+/** Deletes what belongs to something deleted: owner references, and the finalizers of foreground and orphan deletion. */
+export class GarbageCollector implements ControlLoop {
   readonly #registry: Registry;
   readonly #clock: Clock;
   readonly #byOwner = new Map<string, Set<string>>();
   readonly #byUid = new Map<string, { table: string; key: string }>();
-  readonly #queue: Change[] = [];
-  #paused: boolean;
-  #scheduled = false;
-  #idle: (() => void)[] = [];
 
-  constructor(registry: Registry, { clock, paused }: { clock: Clock; paused: boolean }) {
+  constructor(registry: Registry, clock: Clock) {
     this.#registry = registry;
     this.#clock = clock;
-    this.#paused = paused;
-    registry.storage.subscribe((change) => this.#observe(change));
   }
 
-  /** Stops collecting, as a controller manager that is down; what it missed it does after `resume`. */
-  pause(): void {
-    this.#paused = true;
-  }
-
-  resume(): void {
-    this.#paused = false;
-    this.#schedule();
-  }
-
-  /** Resolves when nothing is left to collect; at once while paused. */
-  settled(): Promise<void> {
-    if (this.#paused || !this.#scheduled) return Promise.resolve();
-    return new Promise((resolve) => this.#idle.push(resolve));
-  }
-
-  #observe(change: Change): void {
+  observe(change: Change): void {
     const { uid } = change.object.metadata;
     if (uid === undefined) return;
     for (const owner of change.previous?.metadata.ownerReferences ?? []) this.#byOwner.get(owner.uid)?.delete(uid);
     if (change.type === 'DELETED') this.#byUid.delete(uid);
     else this.#index(uid, change);
-    this.#queue.push(change);
-    this.#schedule();
+  }
+
+  react({ type, object }: Change): void {
+    const { uid = '' } = object.metadata;
+    if (type === 'DELETED') {
+      for (const dependent of this.#dependentsOf(uid)) this.#collectDependent(dependent);
+      this.#reviewDeletingOwners(object);
+      return;
+    }
+    const current = this.#locate(uid);
+    if (current === undefined) return;
+    this.#collectDependent(current);
+    // Collecting may have changed or removed it.
+    const left = this.#locate(uid);
+    if (left !== undefined) this.#reviewDeletion(left);
   }
 
   #index(uid: string, { table, key, object }: Change): void {
@@ -69,36 +50,6 @@ export class GarbageCollector {
       const dependents = this.#byOwner.get(owner.uid) ?? new Set<string>();
       this.#byOwner.set(owner.uid, dependents.add(uid));
     }
-  }
-
-  #schedule(): void {
-    if (this.#paused || this.#scheduled || this.#queue.length === 0) return;
-    this.#scheduled = true;
-    setImmediate(() => this.#run());
-  }
-
-  #run(): void {
-    while (!this.#paused) {
-      const change = this.#queue.shift();
-      if (change === undefined) break;
-      this.#collect(change);
-    }
-    this.#scheduled = false;
-    for (const resolve of this.#idle.splice(0)) resolve();
-  }
-
-  #collect({ type, object }: Change): void {
-    const { uid = '' } = object.metadata;
-    if (type === 'DELETED') {
-      for (const dependent of this.#dependentsOf(uid)) this.#collectDependent(dependent);
-      this.#reviewDeletingOwners(object);
-      this.#reviewNamespace(object.metadata.namespace);
-      return;
-    }
-    const current = this.#locate(uid);
-    if (current === undefined) return;
-    this.#collectDependent(current);
-    this.#reviewDeletion(current);
   }
 
   #locate(uid: string): Located | undefined {
@@ -142,7 +93,6 @@ export class GarbageCollector {
   #reviewDeletion(owner: Located): void {
     const { metadata } = owner.object;
     if (metadata.deletionTimestamp === undefined) return;
-    if (isHeldNamespace(owner.definition, owner.object)) this.#reviewNamespace(metadata.name);
     if (metadata.finalizers?.includes(ORPHAN) === true) this.#orphan(owner);
     else if (metadata.finalizers?.includes(FOREGROUND) === true) this.#deleteForeground(owner);
   }
@@ -187,25 +137,6 @@ export class GarbageCollector {
     }
   }
 
-  /** Empties a namespace that is being deleted, then lets it go. */
-  #reviewNamespace(name: string | undefined): void {
-    const definition = this.#registry.definitions.ofResource({ group: '', plural: 'namespaces' });
-    const namespace = name === undefined ? undefined : this.#registry.storage.get(definition.table, name);
-    if (namespace?.metadata.deletionTimestamp === undefined) return;
-    const content = this.#registry.definitions
-      .all()
-      .flatMap((inner) =>
-        [...this.#registry.storage.table(inner.table).values()].map((object) => ({ definition: inner, object })),
-      )
-      .filter(({ object }) => object.metadata.namespace === name);
-    for (const item of content)
-      if (item.object.metadata.deletionTimestamp === undefined) this.#delete(item, 'Background');
-    if (content.length > 0) return;
-    const next = structuredClone(namespace);
-    setAt(next, ['spec', 'finalizers'], []);
-    this.#registry.overwrite(targetOf({ definition, object: namespace }), next);
-  }
-
   #delete(item: Located, propagationPolicy: DeleteOptions['propagationPolicy']): void {
     try {
       deleteObject(this.#registry, targetOf(item), { propagationPolicy, clock: this.#clock });
@@ -229,9 +160,4 @@ export class GarbageCollector {
     }
     this.#registry.overwrite(targetOf(item), next);
   }
-}
-
-function targetOf({ definition, object }: Located): Target {
-  const [version = ''] = definition.versions;
-  return { definition, version, namespace: object.metadata.namespace, name: object.metadata.name ?? '' };
 }

@@ -24,6 +24,17 @@ export interface Target {
   readonly subresource?: Subresource | undefined;
 }
 
+/** A stored object and where it belongs. */
+export interface Located {
+  readonly definition: Definition;
+  readonly object: ApiObject;
+}
+
+export function targetOf({ definition, object }: Located): Target {
+  const [version = ''] = definition.versions;
+  return { definition, version, namespace: object.metadata.namespace, name: object.metadata.name ?? '' };
+}
+
 export interface WriteOptions {
   /** Recorded in managedFields. */
   readonly manager: string;

@@ -8,6 +8,7 @@ import type { KubeObject, ObjectKey, Resource } from '../object.ts';
 import type { ApiObject } from './api-object.ts';
 import { asApiObject, asObjectOf, withoutType } from './api-object.ts';
 import { fixtureCertificate } from './certificate.ts';
+import { ControlLoops } from './control-loops.ts';
 import { Definitions, present } from './definitions.ts';
 import type { FakeResource } from './definitions.ts';
 import { Dispatcher } from './dispatcher.ts';
@@ -17,9 +18,11 @@ import { GarbageCollector } from './garbage-collector.ts';
 import { seededRandom } from './identity.ts';
 import { Journal } from './journal.ts';
 import type { RequestRecord } from './journal.ts';
+import { NamespaceController } from './namespace-controller.ts';
 import type { Target } from './registry.ts';
 import { Registry } from './registry.ts';
 import { Storage } from './storage.ts';
+import { VolumeProtection } from './volume-protection.ts';
 
 export interface FakeApiServerOptions {
   /** Custom resources; the built-in kinds this project meets are always served. */
@@ -42,7 +45,8 @@ export interface FakeApiServerOptions {
 export interface FakeApiServer extends AsyncDisposable {
   readonly url: string;
   readonly faults: Faults;
-  readonly garbageCollector: Pick<GarbageCollector, 'pause' | 'resume' | 'settled'>;
+  /** And the other controllers of the control plane that finish deletions: of namespaces, of volumes in use. */
+  readonly garbageCollector: Pick<ControlLoops, 'pause' | 'resume' | 'settled'>;
   /** Of a user; the name shows up in {@link writes}. Default `admin`. */
   credentials(user?: string): Credentials;
   /** A client that {@link stop} closes. */
@@ -75,7 +79,7 @@ export async function startFakeApiServer(options: FakeApiServerOptions = {}): Pr
 
 class InProcessApiServer implements FakeApiServer {
   readonly faults: Faults;
-  readonly garbageCollector: GarbageCollector;
+  readonly garbageCollector: ControlLoops;
   readonly #definitions: Definitions;
   readonly #storage = new Storage();
   readonly #registry: Registry;
@@ -94,7 +98,12 @@ class InProcessApiServer implements FakeApiServer {
       random,
       strictNamespaces,
     });
-    this.garbageCollector = new GarbageCollector(this.#registry, { clock, paused: options.garbageCollector === false });
+    this.garbageCollector = new ControlLoops(this.#storage, [
+      new GarbageCollector(this.#registry, clock),
+      new NamespaceController(this.#registry, clock),
+      new VolumeProtection(this.#registry),
+    ]);
+    if (options.garbageCollector === false) this.garbageCollector.pause();
     this.faults = new Faults({
       revision: () => this.#storage.revision,
       compact: () => this.#storage.compact(),

@@ -11,6 +11,7 @@ export function prepareCreate(definition: Definition, object: ApiObject, meta: O
   const prepared: ApiObject = { ...structuredClone(object), metadata: meta };
   if (definition.status) Reflect.deleteProperty(prepared, 'status');
   definition.defaults(prepared);
+  definition.admit(prepared);
   return prepared;
 }
 

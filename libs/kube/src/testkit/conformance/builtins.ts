@@ -121,6 +121,29 @@ export const builtinCases: readonly ConformanceCase[] = [
     },
   },
   {
+    name: 'keeps a deleted claim until no scheduled pod uses it',
+    run: async ({ client, namespace }) => {
+      const spec = {
+        accessModes: ['ReadWriteOnce'],
+        resources: { requests: { storage: '1Gi' } },
+        storageClassName: 'none',
+      };
+      const claim = { apiVersion: 'v1', kind: 'PersistentVolumeClaim', metadata: { namespace, name: 'a' }, spec };
+      const created = await client.create(persistentVolumeClaims, claim);
+      assert.deepEqual(created.metadata.finalizers, ['kubernetes.io/pvc-protection']);
+      const user = pod(namespace, 'user');
+      const volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'a' } }];
+      await client.create(pods, { ...user, spec: { ...user.spec, nodeName: 'nowhere', volumes } });
+      await client.delete(persistentVolumeClaims, { namespace, name: 'a' });
+      const held = await client.get(persistentVolumeClaims, { namespace, name: 'a' });
+      assert.notEqual(held.metadata.deletionTimestamp, undefined);
+      await client.delete(pods, { namespace, name: 'user' }, { gracePeriodSeconds: 0 });
+      await eventually(async () => {
+        assert.equal(await exists(client, persistentVolumeClaims, { namespace, name: 'a' }), false);
+      });
+    },
+  },
+  {
     name: 'moves a lease by guarded patch, once per resourceVersion',
     run: async ({ client, namespace }) => {
       const lease = {

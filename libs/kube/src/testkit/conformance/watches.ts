@@ -170,16 +170,6 @@ export const watchCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'sends a bookmark shortly before it ends a watch',
-    run: async ({ client, namespace }) => {
-      const { resourceVersion } = await client.list(widgets, { namespace });
-      await using watch = record(client, widgets, { namespace, resourceVersion, timeoutSeconds: 1 });
-      const seen = await watch.ended();
-      assert.deepEqual(new Set(typesOf(seen)), new Set(['BOOKMARK']));
-      assert.match(seen.at(-1)?.object.metadata.resourceVersion ?? '', /^\d+$/);
-    },
-  },
-  {
     name: 'watches all namespaces at once',
     run: async ({ client, namespace }) => {
       const { resourceVersion } = await client.list(pods, {});
