@@ -97,9 +97,9 @@ export class Transport {
     let mayRefresh = true;
     let sentBefore = false;
     for (let attempt = 0; ; attempt += 1) {
-      const outcome: Outcome<T> = await this.#attempt({ request, deadline, read, sentBefore });
+      const outcome = await this.#attempt({ request, deadline, read, sentBefore });
       if ('value' in outcome) return outcome;
-      const { error } = outcome;
+      const error: KubeError = outcome.error;
       sentBefore = error.sent;
       if (error.code === 'Unauthorized' && mayRefresh) {
         mayRefresh = false;
