@@ -1,3 +1,5 @@
+import { systemClock } from '@sandlot/std';
+import type { Clock } from '@sandlot/std';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import type { KubeClient } from '../client/types.ts';
 import { namespaces } from '../resources.ts';
@@ -8,6 +10,12 @@ import type { RawRequester } from './conformance/raw.ts';
 import { startFakeApiServer } from './server.ts';
 import type { FakeApiServer } from './server.ts';
 
+/** Seconds of a watch's timeout pass as hundredths. */
+const hastyClock: Clock = {
+  ...systemClock,
+  setTimeout: (fn, delayMs) => systemClock.setTimeout(fn, delayMs / 100),
+};
+
 describe('the fake API server', () => {
   let server: FakeApiServer;
   let client: KubeClient;
@@ -16,7 +24,7 @@ describe('the fake API server', () => {
 
   beforeAll(async () => {
     const resources = [{ resource: widgets, scale: widgetScale }, widgetsV1Alpha1];
-    server = await startFakeApiServer({ resources, strictNamespaces: true });
+    server = await startFakeApiServer({ resources, strictNamespaces: true, clock: hastyClock });
     client = server.client();
     raw = rawRequester(server.credentials());
   });

@@ -29,12 +29,6 @@ interface CountedRule {
   left: number;
 }
 
-interface WriteLimit {
-  readonly match: RequestMatch;
-  readonly answer: FaultAnswer;
-  left: number;
-}
-
 export interface FailOptions {
   /** Default: every request. */
   readonly match?: RequestMatch | undefined;
@@ -53,7 +47,7 @@ export function matches(match: RequestMatch, request: RequestInfo): boolean {
 export class Faults {
   #before: CountedRule[] = [];
   #afterCommit: CountedRule[] = [];
-  #writeLimits: WriteLimit[] = [];
+  #writeLimits: CountedRule[] = [];
   #staleLists: { match: RequestMatch; revision: number }[] = [];
   #stalls: RequestMatch[] = [];
   #dropped: CountedRule[] = [];

@@ -4,7 +4,6 @@ import type { KubeClient } from '../client/types.ts';
 import type { RetryableError, TerminalError } from '../controller/result.ts';
 import type { ReconcileResult } from '../controller/result.ts';
 import type { KubeObject, Resource } from '../object.ts';
-import { keyOf } from '../object.ts';
 import type { EventInput, EventRecorder } from '../recorder.ts';
 import type { Faults } from './faults.ts';
 import type { RequestRecord } from './journal.ts';
@@ -158,10 +157,6 @@ function compareEvents(wanted: readonly string[], seen: readonly EventInput[]): 
   for (const [index, line] of wanted.entries()) {
     const [head = '', message = ''] = line.split(/: (.*)/s);
     const got = lines[index] ?? '';
-    assert.ok(got.startsWith(`${head}: `) && got.includes(message), `${listing} (${keyListing(seen)})`);
+    assert.ok(got.startsWith(`${head}: `) && got.includes(message), listing);
   }
-}
-
-function keyListing(seen: readonly EventInput[]): string {
-  return seen.map(({ object }) => keyOf(object)).join(', ');
 }

@@ -81,7 +81,10 @@ class Simulation implements PodSimulation {
 
   /** One step per pod at a time; without a delay at once, so that no real time passes in tests. */
   #schedule(key: ObjectKey): void {
-    if (this.#delayMs === 0) { this.#step(key); return; }
+    if (this.#delayMs === 0) {
+      this.#step(key);
+      return;
+    }
     const name = formatKey(key);
     if (this.#timers.has(name)) return;
     const step = (): void => {
@@ -136,7 +139,10 @@ class Simulation implements PodSimulation {
   #bind(key: ObjectKey): void {
     const claim = this.#server.object(persistentVolumeClaims, key);
     if (claim === undefined) return;
-    if (claim.status?.phase === 'Bound') { this.#reviewUsersOf(key); return; }
+    if (claim.status?.phase === 'Bound') {
+      this.#reviewUsersOf(key);
+      return;
+    }
     this.#server.change(persistentVolumeClaims, key, (current) => {
       const storage = String(current.spec.resources?.requests?.['storage'] ?? '1Gi');
       current.spec.volumeName ??= `pvc-${current.metadata.uid ?? ''}`;
