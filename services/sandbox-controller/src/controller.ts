@@ -14,16 +14,14 @@ export interface SandboxControllerOptions {
   /** Absent: all namespaces. */
   readonly namespace: string | undefined;
   readonly settings: Settings;
-  /** Name of this replica, for Events. */
-  readonly instance: string;
 }
 
 /** Wires the sandbox-controller into a manager. */
 export function addSandboxController(
   parts: ControllerParts,
-  { concurrency, namespace, settings, instance }: SandboxControllerOptions,
+  { concurrency, namespace, settings }: SandboxControllerOptions,
 ): { close(): Promise<void> } {
-  const { client, manager, bus, clock, random, log, kubeMetrics } = parts;
+  const { client, manager, bus, clock, random, log, kubeMetrics, instance } = parts;
   const recent = new RecentWrites(clock);
   const informers = createInformers({ client, namespace, clock, random, log, metrics: kubeMetrics }, recent);
   const controller = 'sandlot.dev/sandbox-controller';

@@ -63,7 +63,7 @@ async function runController(api: FakeApiServer): Promise<() => Promise<void>> {
   const abort = new AbortController();
   const client = api.client({ user: 'sandbox-controller' });
   const manager = createManager({ client, log: silentLogger, drainMs: 0 });
-  const parts = { client, manager, bus: nullBus(), kubeMetrics: noMetrics, log: silentLogger };
+  const parts = { client, manager, bus: nullBus(), kubeMetrics: noMetrics, log: silentLogger, instance: 'test' };
   const { registry } = createMetrics({ processMetrics: false });
   const time = { clock: systemClock, random: systemRandom };
   const controller = addSandboxController(
@@ -72,7 +72,6 @@ async function runController(api: FakeApiServer): Promise<() => Promise<void>> {
       concurrency: 4,
       namespace: undefined,
       settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1' },
-      instance: 'test',
     },
   );
   const ended = manager.run(abort.signal);

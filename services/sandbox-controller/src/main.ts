@@ -11,7 +11,6 @@ await main(sandboxSettings, (settings) =>
       addSandboxController(parts, {
         concurrency: settings.CONCURRENCY,
         namespace: settings.WATCH_NAMESPACE,
-        instance: settings.POD_NAME ?? 'sandbox-controller',
         settings: { clusterDomain: settings.CLUSTER_DOMAIN, unsetService: settings.UNSET_SERVICE },
       }),
   }),
