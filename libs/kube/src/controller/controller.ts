@@ -14,7 +14,7 @@ export interface ReconcileContext {
   readonly signal: AbortSignal;
   /** Carries controller, key and reconcileId. */
   readonly log: Logger;
-  /** 0 on the first try; grows until a run succeeds. */
+  /** 0 on the first try; grows with every retry that the queue's backoff delays, until a run succeeds. */
   readonly attempt: number;
   readonly reconcileId: string;
 }
@@ -49,9 +49,6 @@ const DEADLINE_MS = 60_000;
 /** Beyond its deadline by this much, a run that ignores its signal is stuck for good. */
 const STUCK_MS = 60_000;
 
-/** With keys waiting and workers at work, a queue that hands out nothing for this long is stuck. */
-const STALLED_MS = 120_000;
-
 /** Why the signal of a reconcile aborted although nobody is shutting down. */
 class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
@@ -67,7 +64,6 @@ export class Controller {
   readonly #deps: ControllerDeps;
   readonly #deadlineMs: number;
   readonly #runs = new Set<AbortController>();
-  #working = false;
 
   constructor(options: ControllerOptions, deps: ControllerDeps) {
     this.queue = deps.queue;
@@ -86,17 +82,13 @@ export class Controller {
       for (const run of this.#runs) run.abort(signal.reason);
     };
     signal.addEventListener('abort', onAbort, { once: true });
-    this.#working = true;
     await Promise.all(Array.from({ length: this.#options.concurrency }, () => this.#work(signal)));
-    this.#working = false;
     signal.removeEventListener('abort', onAbort);
   }
 
-  /** False when a run has outlived its deadline by far, or when keys wait and none is handed out. */
+  /** False when a run has ignored its aborted signal for long: its worker and its key are stuck. */
   isMoving(): boolean {
-    const { depth, longestRunningMs, idleMs } = this.queue.stats();
-    if (longestRunningMs > this.#deadlineMs + STUCK_MS) return false;
-    return !this.#working || depth === 0 || idleMs < Math.max(STALLED_MS, this.#deadlineMs + STUCK_MS);
+    return this.queue.stats().longestRunningMs <= this.#deadlineMs + STUCK_MS;
   }
 
   async #work(signal: AbortSignal): Promise<void> {

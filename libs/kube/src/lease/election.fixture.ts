@@ -174,8 +174,14 @@ export class Candidate {
   }
 
   async #call(clock: Clock, { deadlineMs = 15_000, signal }: CallOptions, perform: () => Lease): Promise<Lease> {
-    const late = clock.sleep(deadlineMs, signal).then(() => Promise.reject(failure('Timeout')));
-    return Promise.race([this.#travel(perform), late]);
+    const answered = new AbortController();
+    const ended = AbortSignal.any([answered.signal, ...(signal === undefined ? [] : [signal])]);
+    const late = clock.sleep(deadlineMs, ended).then(() => Promise.reject(failure('Timeout')));
+    try {
+      return await Promise.race([this.#travel(perform), late]);
+    } finally {
+      answered.abort();
+    }
   }
 
   async #travel(perform: () => Lease): Promise<Lease> {

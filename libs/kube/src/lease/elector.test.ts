@@ -68,7 +68,7 @@ describe('a lease', () => {
   });
 
   it('is released on stop and goes to a standby the moment that hears of it', async () => {
-    const { clock, server, candidate } = setup();
+    const { clock, candidate } = setup();
     const a = candidate({ identity: 'a' });
     await clock.advance(0);
     const b = candidate({ identity: 'b' });

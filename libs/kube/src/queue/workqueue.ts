@@ -19,8 +19,6 @@ export interface QueueStats {
   readonly running: number;
   /** Age of the oldest run in progress. */
   readonly longestRunningMs: number;
-  /** Time since a key was last taken or done; since the creation of the queue when none was. */
-  readonly idleMs: number;
 }
 
 /**
@@ -91,7 +89,6 @@ class PriorityWorkQueue implements WorkQueue {
   readonly #retries = new Map<string, number>();
   readonly #delays: Delays;
   readonly #takers = new Set<() => void>();
-  #movedMs: number;
   #drained: PromiseWithResolvers<undefined> | undefined;
 
   constructor(options: WorkQueueOptions) {
@@ -104,7 +101,6 @@ class PriorityWorkQueue implements WorkQueue {
     this.#bucket = new TokenBucket(options.retryRate ?? { perSecond: 100, burst: 500 });
     this.#order = options.order ?? new PriorityOrder();
     this.#delays = new Delays(clock, (key, priority) => this.add(key, { priority }));
-    this.#movedMs = clock.monotonic();
     metrics.watchQueue(name, () => this.#sample());
   }
 
@@ -165,8 +161,7 @@ class PriorityWorkQueue implements WorkQueue {
     const run = this.#runs.get(key);
     if (run === undefined) return;
     this.#runs.delete(key);
-    this.#movedMs = this.#clock.monotonic();
-    this.#metrics.queueWorked(this.#name, (this.#movedMs - run.startedMs) / 1_000);
+    this.#metrics.queueWorked(this.#name, (this.#clock.monotonic() - run.startedMs) / 1_000);
     const again = this.#wanted.get(key);
     if (again !== undefined) this.#offer(key, again.priority);
     this.#settle();
@@ -180,7 +175,6 @@ class PriorityWorkQueue implements WorkQueue {
       depth: this.depth,
       running: this.#runs.size,
       longestRunningMs: nowMs - oldestMs,
-      idleMs: nowMs - this.#movedMs,
     };
   }
 
@@ -211,11 +205,11 @@ class PriorityWorkQueue implements WorkQueue {
   #take(): string | undefined {
     const key = this.#order.pop();
     if (key === undefined) return undefined;
-    const { priority, sinceMs } = this.#wanted.get(key) ?? { priority: 0, sinceMs: this.#clock.monotonic() };
+    const startedMs = this.#clock.monotonic();
+    const { priority, sinceMs } = this.#wanted.get(key) ?? { priority: 0, sinceMs: startedMs };
     this.#wanted.delete(key);
-    this.#movedMs = this.#clock.monotonic();
-    this.#runs.set(key, { priority, startedMs: this.#movedMs });
-    this.#metrics.queueWaited(this.#name, (this.#movedMs - sinceMs) / 1_000);
+    this.#runs.set(key, { priority, startedMs });
+    this.#metrics.queueWaited(this.#name, (startedMs - sinceMs) / 1_000);
     return key;
   }
 

@@ -1,0 +1,249 @@
+import { silentLogger } from '@sandlot/std';
+import { FakeClock } from '@sandlot/std/testing';
+import { describe, expect, it } from 'vitest';
+import { KubeError } from '../errors.ts';
+import type { KubeErrorCode } from '../errors.ts';
+import { noMetrics } from '../metrics.ts';
+import { createWorkQueue } from '../queue/workqueue.ts';
+import type { WorkQueue } from '../queue/workqueue.ts';
+import { Controller } from './controller.ts';
+import type { ControllerOptions, ReconcileContext } from './controller.ts';
+import { done, requeueAfter, RetryableError, TerminalError } from './result.ts';
+
+interface Run {
+  readonly key: string;
+  readonly atMs: number;
+  readonly attempt: number;
+}
+
+interface Setup {
+  readonly clock: FakeClock;
+  readonly queue: WorkQueue;
+  readonly controller: Controller;
+  readonly runs: Run[];
+  readonly outcomes: string[];
+  readonly term: AbortController;
+  readonly running: Promise<void>;
+}
+
+function start(reconcile: ControllerOptions['reconcile'], options: Partial<ControllerOptions> = {}): Setup {
+  const clock = new FakeClock();
+  const random = (): number => 0;
+  const runs: Run[] = [];
+  const outcomes: string[] = [];
+  const metrics = { ...noMetrics, reconciled: (_: string, outcome: string) => void outcomes.push(outcome) };
+  const queue = createWorkQueue({ name: 'test', clock, random });
+  const controller = new Controller(
+    {
+      name: 'test',
+      concurrency: 2,
+      sources: [],
+      reconcile: (key, context) => {
+        runs.push({ key, atMs: clock.monotonic(), attempt: context.attempt });
+        return reconcile(key, context);
+      },
+      ...options,
+    },
+    { clock, random, metrics, log: silentLogger, queue },
+  );
+  const term = new AbortController();
+  return { clock, queue, controller, runs, outcomes, term, running: controller.run(term.signal) };
+}
+
+const fails = (error: Error) => (): Promise<never> => Promise.reject(error);
+
+const kubeError = (code: KubeErrorCode, retryAfterMs?: number): KubeError =>
+  new KubeError({ verb: 'get', resource: 'pods', key: 'ns/a', message: 'scripted', code, retryAfterMs });
+
+/** Until the signal aborts. */
+const hang = (_: string, { signal }: ReconcileContext): Promise<never> =>
+  new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
+
+describe('the result of a reconcile', () => {
+  it.each<[string, ControllerOptions['reconcile'], string, [number, number][]]>([
+    ['done: waits for a change', async () => done, 'done', []],
+    [
+      'requeueAfter: runs again then',
+      async () => requeueAfter(500, 'expiry'),
+      'requeue',
+      [
+        [500, 0],
+        [1_000, 0],
+      ],
+    ],
+    ['a terminal error: waits for a change', fails(new TerminalError('bad name')), 'terminal', []],
+    [
+      'a retryable error: backs off',
+      fails(new RetryableError('later')),
+      'retry',
+      [
+        [5, 1],
+        [15, 2],
+        [35, 3],
+      ],
+    ],
+    [
+      'a retryable error with a time: waits that long',
+      fails(new RetryableError('later', { retryAfterMs: 400 })),
+      'retry',
+      [
+        [400, 0],
+        [800, 0],
+      ],
+    ],
+    ['an API error with Retry-After: waits that long', fails(kubeError('TooManyRequests', 600)), 'error', [[600, 0]]],
+    [
+      'a conflict: backs off',
+      fails(kubeError('Conflict')),
+      'conflict',
+      [
+        [5, 1],
+        [15, 2],
+      ],
+    ],
+    [
+      'any other error: backs off',
+      fails(new Error('bug')),
+      'error',
+      [
+        [5, 1],
+        [15, 2],
+      ],
+    ],
+    ['what is not even an Error: backs off', fails('text' as unknown as Error), 'error', [[5, 1]]],
+    [
+      'a throw before the promise: backs off',
+      () => {
+        throw new Error('sync');
+      },
+      'error',
+      [[5, 1]],
+    ],
+  ])('%s', async (...[, reconcile, outcome, retries]) => {
+    const { clock, queue, runs, outcomes } = start(reconcile);
+    queue.add('ns/a');
+    await clock.advance(1_000);
+    expect(runs[0]).toEqual({ key: 'ns/a', atMs: 0, attempt: 0 });
+    const later = runs.slice(1).map(({ atMs, attempt }) => [atMs, attempt]);
+    expect(later.slice(0, retries.length)).toEqual(retries);
+    expect(later.length === 0).toBe(retries.length === 0);
+    expect(new Set(outcomes)).toEqual(new Set([outcome]));
+  });
+
+  it('starts the backoff anew after a success', async () => {
+    const results = [fails(new Error('1')), fails(new Error('2')), async () => done, fails(new Error('3'))];
+    const { clock, queue, runs } = start(() => (results.shift() ?? (async () => done))());
+    queue.add('ns/a');
+    await clock.advance(100);
+    queue.add('ns/a');
+    await clock.advance(100);
+    expect(runs.map((run) => run.attempt)).toEqual([0, 1, 2, 0, 1]);
+  });
+});
+
+describe('a controller', () => {
+  it('works on as many keys at once as it may, and never twice on one', async () => {
+    let most = 0;
+    const working = new Set<string>();
+    const { clock, queue } = start(async (key) => {
+      expect(working).not.toContain(key);
+      working.add(key);
+      most = Math.max(most, working.size);
+      queue.add(key);
+      await clock.sleep(10);
+      working.delete(key);
+      return done;
+    });
+    for (const key of ['a', 'b', 'c', 'd']) queue.add(key);
+    await clock.advance(100);
+    expect(most).toBe(2);
+  });
+
+  it('names each run for the logs', async () => {
+    const ids: string[] = [];
+    const fields: object[] = [];
+    const log = { ...silentLogger, child: (more: object) => (fields.push(more), silentLogger) };
+    const clock = new FakeClock();
+    const queue = createWorkQueue({ name: 'test', clock });
+    const controller = new Controller(
+      {
+        name: 'pods',
+        concurrency: 1,
+        sources: [],
+        reconcile: async (_, context) => {
+          context.log.info({}, 'working');
+          context.log.info({}, 'still working');
+          ids.push(context.reconcileId);
+          return done;
+        },
+      },
+      { clock, random: () => 0.5, metrics: noMetrics, log, queue },
+    );
+    void controller.run(new AbortController().signal);
+    queue.add('ns/a');
+    await clock.advance(0);
+    expect(ids).toEqual(['800000000000']);
+    expect(fields).toEqual([{ controller: 'pods', key: 'ns/a', reconcileId: '800000000000' }]);
+  });
+
+  it('aborts a run that exceeds its deadline and retries it', async () => {
+    const { clock, queue, runs, outcomes } = start(hang, { deadlineMs: 1_000 });
+    queue.add('ns/a');
+    await clock.advance(1_004);
+    expect([runs.length, outcomes]).toEqual([1, ['error']]);
+    await clock.advance(1);
+    expect(runs.at(-1)).toEqual({ key: 'ns/a', atMs: 1_005, attempt: 1 });
+  });
+
+  it('aborts what is in progress when its term ends, waits for it, and keeps the keys for another term', async () => {
+    const { clock, queue, controller, outcomes, term, running } = start(hang);
+    queue.add('ns/a');
+    queue.add('ns/b');
+    queue.add('ns/c');
+    await clock.advance(0);
+    term.abort(new Error('lease lost'));
+    await running;
+    expect(outcomes).toEqual(['aborted', 'aborted']);
+    expect(queue.depth).toBe(3);
+    void controller.run(new AbortController().signal);
+    await clock.advance(0);
+    expect(queue.stats()).toMatchObject({ depth: 1, running: 2 });
+  });
+
+  it('ends when its queue is shut down and drained', async () => {
+    const { clock, queue, runs, running } = start(async () => done);
+    queue.add('ns/a');
+    queue.add('ns/b');
+    const drained = queue.shutdown();
+    await clock.advance(0);
+    await Promise.all([drained, running]);
+    expect(runs).toHaveLength(2);
+  });
+});
+
+describe('a controller is moving', () => {
+  it('while runs respect their deadline', async () => {
+    const { clock, queue, controller } = start(hang, { deadlineMs: 1_000 });
+    queue.add('ns/a');
+    await clock.advance(300_000);
+    expect(controller.isMoving()).toBe(true);
+  });
+
+  it('no longer when a run ignores its signal', async () => {
+    const { clock, queue, controller } = start(() => new Promise(() => undefined), { deadlineMs: 1_000 });
+    queue.add('ns/a');
+    await clock.advance(61_000);
+    expect(controller.isMoving()).toBe(true);
+    await clock.advance(1);
+    expect(controller.isMoving()).toBe(false);
+  });
+
+  it('while it waits for the lease, however much it holds', async () => {
+    const { clock, queue, controller, term, running } = start(async () => done);
+    term.abort();
+    await running;
+    queue.add('ns/a');
+    await clock.advance(1_000_000);
+    expect(controller.isMoving()).toBe(true);
+  });
+});

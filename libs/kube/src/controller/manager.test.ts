@@ -1,0 +1,283 @@
+import { silentLogger } from '@sandlot/std';
+import { FakeClock } from '@sandlot/std/testing';
+import { describe, expect, it } from 'vitest';
+import type { KubeClient } from '../client/types.ts';
+import { Collection, things } from '../informer/collection.fixture.ts';
+import type { Thing } from '../informer/collection.fixture.ts';
+import { createInformer } from '../informer/informer.ts';
+import type { Informer } from '../informer/informer.ts';
+import { Candidate, LeaseServer } from '../lease/election.fixture.ts';
+import { keyOf } from '../object.ts';
+import { leases } from '../resources.ts';
+import type { ControllerOptions } from './controller.ts';
+import { createManager } from './manager.ts';
+import type { Manager, ManagerOptions } from './manager.ts';
+import { done, requeueAfter } from './result.ts';
+import { channelSource, watchSource } from './source.ts';
+import type { ChannelSource } from './source.ts';
+
+interface Process {
+  readonly manager: Manager;
+  readonly informer: Informer<Thing>;
+  readonly hints: ChannelSource;
+  /** Keys in the order in which they were reconciled. */
+  readonly keys: string[];
+  readonly network: Candidate;
+  running: Promise<void>;
+  stop(): void;
+}
+
+interface Options extends Partial<ManagerOptions> {
+  readonly identity?: string;
+  readonly consistentFirstList?: boolean;
+  readonly reconcile?: ControllerOptions['reconcile'];
+}
+
+/** A cluster with a few things and a lease, and processes that run a controller for them. */
+class Cluster {
+  readonly clock = new FakeClock();
+  readonly things = new Collection();
+  readonly lease = new LeaseServer(this.clock);
+
+  start({ identity, consistentFirstList, reconcile = async () => done, ...options }: Options = {}): Process {
+    const { clock } = this;
+    const network = new Candidate(this.lease);
+    const client = this.#client(network);
+    const common = { clock, random: () => 0.5, client };
+    const informer = createInformer({ ...common, resource: things, consistentFirstList });
+    const hints = channelSource();
+    const lease = identity === undefined ? undefined : { name: 'lease', namespace: 'ns', identity };
+    const manager = createManager({ ...common, log: silentLogger, lease, ...options });
+    const keys: string[] = [];
+    manager.add({
+      name: 'things',
+      concurrency: 1,
+      sources: [watchSource(informer, (o) => [keyOf(o)]), hints],
+      reconcile: (key, context) => {
+        keys.push(key);
+        return reconcile(key, context);
+      },
+    });
+    const stopped = new AbortController();
+    const running = manager.run(stopped.signal);
+    return { manager, informer, hints, keys, network, running, stop: () => stopped.abort() };
+  }
+
+  #client(network: Candidate): KubeClient {
+    const [forThings, forLeases] = [this.things.client(), network.client()];
+    const surface: Pick<KubeClient, 'list' | 'watch' | 'get' | 'create' | 'mergePatch'> = {
+      list: (resource, options) => forThings.list(resource, options),
+      watch: (resource, options) =>
+        (resource.plural === leases.plural ? forLeases : forThings).watch(resource, options),
+      get: (...call) => forLeases.get(...call),
+      create: (...call) => forLeases.create(...call),
+      mergePatch: (...call) => forLeases.mergePatch(...call),
+    };
+    return surface as KubeClient;
+  }
+}
+
+/** Until the signal aborts, and then a little longer. */
+const untilAborted =
+  (clock: FakeClock, log: string[]): ControllerOptions['reconcile'] =>
+  async (key, { signal }) => {
+    await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+    log.push(`aborted ${key}`);
+    await clock.sleep(100);
+    log.push(`ended ${key}`);
+    throw signal.reason;
+  };
+
+describe('a manager', () => {
+  it('reconciles nothing before its caches are synced', async () => {
+    const cluster = new Cluster();
+    cluster.things.put('a', 1);
+    cluster.things.failNext.push('ServerError');
+    const process = cluster.start();
+    process.hints.push('ns/hint');
+    await cluster.clock.advance(300);
+    expect([process.keys, process.manager.ready(), process.manager.isLeader()]).toEqual([[], false, false]);
+    await cluster.clock.advance(1_000);
+    expect([process.manager.ready(), process.manager.isLeader()]).toEqual([true, true]);
+    expect(process.keys).toEqual(['ns/hint', 'ns/a']);
+  });
+
+  it('lets what happens now overtake what was there at the start', async () => {
+    const cluster = new Cluster();
+    const { clock } = cluster;
+    for (const name of ['a', 'b', 'c']) cluster.things.put(name, 1);
+    const process = cluster.start({ reconcile: async () => (await clock.sleep(10), done) });
+    await clock.advance(5);
+    cluster.things.put('live', 1);
+    cluster.things.put('c', 2);
+    await clock.advance(100);
+    expect(process.keys).toEqual(['ns/a', 'ns/c', 'ns/live', 'ns/b']);
+  });
+
+  it('waits for informers that are read without being a source', async () => {
+    const cluster = new Cluster();
+    const manager = createManager({ client: cluster.things.client(), log: silentLogger, clock: cluster.clock });
+    const informer = createInformer({ client: cluster.things.client(), resource: things, clock: cluster.clock });
+    manager.addInformer(informer);
+    void manager.run(new AbortController().signal);
+    expect(manager.ready()).toBe(false);
+    await cluster.clock.advance(0);
+    expect(manager.ready()).toBe(true);
+  });
+
+  it('refuses to be alive when the event loop was blocked', async () => {
+    const cluster = new Cluster();
+    let blockedMs = 0;
+    const clock = {
+      now: () => cluster.clock.now(),
+      monotonic: () => cluster.clock.monotonic() + blockedMs,
+      setTimeout: cluster.clock.setTimeout.bind(cluster.clock),
+      sleep: cluster.clock.sleep.bind(cluster.clock),
+    };
+    const { manager } = cluster.start({ clock });
+    await cluster.clock.advance(60_000);
+    expect(manager.live()).toBe(true);
+    blockedMs = 10_000;
+    expect(manager.live()).toBe(false);
+    await cluster.clock.advance(1_000);
+    expect(manager.live()).toBe(true);
+  });
+
+  it('refuses to be alive when a reconcile never ends', async () => {
+    const cluster = new Cluster();
+    const { manager, hints } = cluster.start({ reconcile: () => new Promise(() => undefined) });
+    await cluster.clock.advance(0);
+    hints.push('ns/stuck');
+    await cluster.clock.advance(130_000);
+    expect(manager.live()).toBe(false);
+  });
+});
+
+describe('a shutdown', () => {
+  it('takes no more keys, finishes those it has, releases the lease, then lets the informers go', async () => {
+    const cluster = new Cluster();
+    const { clock, things: collection } = cluster;
+    const log: string[] = [];
+    const process = cluster.start({
+      identity: 'pod-1',
+      reconcile: async (key) => {
+        await clock.sleep(1_000);
+        const value = process.informer.store.get(key)?.value;
+        log.push(`${key}=${value} held by ${cluster.lease.lease?.spec?.holderIdentity}`);
+        return requeueAfter(1, 'never again');
+      },
+    });
+    await clock.advance(100);
+    collection.put('a', 1);
+    collection.put('b', 1);
+    await clock.advance(10);
+    process.stop();
+    collection.put('late', 1);
+    collection.put('b', 2);
+    void process.running.then(() => log.push(`stopped, held by "${cluster.lease.lease?.spec?.holderIdentity}"`));
+    await clock.advance(5_000);
+    expect(log).toEqual(['ns/a=1 held by pod-1', 'ns/b=2 held by pod-1', 'stopped, held by ""']);
+    expect(clock.nextTimerMs()).toBeUndefined();
+  });
+
+  it('aborts what does not end in time and waits for that', async () => {
+    const cluster = new Cluster();
+    const log: string[] = [];
+    const process = cluster.start({ identity: 'pod-1', drainMs: 2_000, reconcile: untilAborted(cluster.clock, log) });
+    process.hints.push('ns/a');
+    process.hints.push('ns/b');
+    await cluster.clock.advance(100);
+    process.stop();
+    await cluster.clock.advance(1_999);
+    expect(log).toEqual([]);
+    await cluster.clock.advance(200);
+    await process.running;
+    expect(log).toEqual(['aborted ns/a', 'ended ns/a']);
+    expect(cluster.lease.lease?.spec?.holderIdentity).toBe('');
+  });
+
+  it('is quick for a standby', async () => {
+    const cluster = new Cluster();
+    cluster.things.put('a', 1);
+    cluster.start({ identity: 'pod-1' });
+    await cluster.clock.advance(100);
+    const standby = cluster.start({ identity: 'pod-2' });
+    await cluster.clock.advance(100);
+    standby.stop();
+    await cluster.clock.advance(0);
+    await standby.running;
+    expect(cluster.lease.lease?.spec?.holderIdentity).toBe('pod-1');
+  });
+
+  it('works before the first list has come', async () => {
+    const cluster = new Cluster();
+    cluster.things.stallLists = true;
+    const process = cluster.start();
+    await cluster.clock.advance(100);
+    process.stop();
+    await cluster.clock.advance(0);
+    await process.running;
+    expect(process.keys).toEqual([]);
+  });
+});
+
+describe('a standby', () => {
+  it('is ready but does not reconcile, and goes on where the leader stopped', async () => {
+    const cluster = new Cluster();
+    cluster.things.put('a', 1);
+    const leader = cluster.start({ identity: 'pod-1' });
+    await cluster.clock.advance(100);
+    const standby = cluster.start({ identity: 'pod-2' });
+    await cluster.clock.advance(60_000);
+    expect([standby.manager.ready(), standby.manager.live(), standby.manager.isLeader()]).toEqual([true, true, false]);
+    expect(standby.keys).toEqual([]);
+    leader.stop();
+    await cluster.clock.advance(1);
+    expect(standby.manager.isLeader()).toBe(true);
+    expect(standby.keys).toEqual(['ns/a']);
+  });
+
+  it('reads consistently after it has taken over, before it reconciles, where asked to', async () => {
+    const cluster = new Cluster();
+    const leader = cluster.start({ identity: 'pod-1', consistentFirstList: true });
+    await cluster.clock.advance(100);
+    expect(cluster.things.calls).toEqual(['stream']);
+    const callsSeen: string[][] = [];
+    const standby = cluster.start({
+      identity: 'pod-2',
+      consistentFirstList: true,
+      reconcile: async () => {
+        callsSeen.push([...cluster.things.calls]);
+        return done;
+      },
+    });
+    await cluster.clock.advance(60_000);
+    cluster.things.calls.length = 0;
+    standby.hints.push('ns/hint');
+    leader.stop();
+    await cluster.clock.advance(1);
+    expect(callsSeen).toEqual([['stream']]);
+    expect(standby.keys).toEqual(['ns/hint']);
+  });
+});
+
+describe('a lost lease', () => {
+  it('aborts the reconciles of the term, waits for them, and leads again when the lease is back', async () => {
+    const cluster = new Cluster();
+    const log: string[] = [];
+    const process = cluster.start({ identity: 'pod-1', reconcile: untilAborted(cluster.clock, log) });
+    process.hints.push('ns/a');
+    await cluster.clock.advance(100);
+    process.network.weather = () => ({ delayMs: 0, fault: 'refused' });
+    await cluster.clock.advance(9_999);
+    expect(log).toEqual(['aborted ns/a']);
+    expect(process.manager.isLeader()).toBe(true);
+    await cluster.clock.advance(200);
+    expect(log).toEqual(['aborted ns/a', 'ended ns/a']);
+    expect(process.manager.isLeader()).toBe(false);
+    process.network.weather = () => ({ delayMs: 0 });
+    await cluster.clock.advance(10_000);
+    expect(process.manager.isLeader()).toBe(true);
+    expect(process.keys).toEqual(['ns/a', 'ns/a']);
+  });
+});

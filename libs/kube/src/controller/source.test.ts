@@ -1,0 +1,79 @@
+import { describe, expect, it } from 'vitest';
+import type { Change, ChangeHandler, Informer } from '../informer/informer.ts';
+import { channelSource, watchSource } from './source.ts';
+
+interface Owned {
+  readonly owner: string;
+}
+
+/** An informer of which only the changes matter here. */
+function informerOf(): { informer: Informer<Owned>; emit: ChangeHandler<Owned> } {
+  const handlers: ChangeHandler<Owned>[] = [];
+  const surface = { onChange: (handler: ChangeHandler<Owned>) => void handlers.push(handler) };
+  return { informer: surface as Informer<Owned>, emit: (change) => handlers.forEach((handler) => handler(change)) };
+}
+
+function recordingQueue() {
+  const adds: [string, number | undefined][] = [];
+  const delayed: [string, number, number | undefined][] = [];
+  return {
+    adds,
+    delayed,
+    add: (key: string, options?: { priority?: number | undefined }) => void adds.push([key, options?.priority]),
+    addAfter: (...[key, ms, options]: [string, number, { priority?: number | undefined }?]) =>
+      void delayed.push([key, ms, options?.priority]),
+  };
+}
+
+const change = (old: Owned | undefined, next: Owned | undefined, initial = false): Change<Owned> => ({
+  key: 'ns/x',
+  old,
+  next,
+  initial,
+});
+
+describe('a watch source', () => {
+  it.each<[string, Change<Owned>, [string, number | undefined][]]>([
+    ['an addition concerns its owner', change(undefined, { owner: 'a' }), [['a', 3]]],
+    ['a removal concerns its owner', change({ owner: 'a' }, undefined), [['a', 3]]],
+    [
+      'a move concerns both owners',
+      change({ owner: 'a' }, { owner: 'b' }),
+      [
+        ['a', 3],
+        ['b', 3],
+      ],
+    ],
+    ['what was there before waits behind', change(undefined, { owner: 'a' }, true), [['a', -100]]],
+  ])('%s', (...[, event, adds]) => {
+    const { informer, emit } = informerOf();
+    const queue = recordingQueue();
+    const source = watchSource(informer, (o) => [o.owner], { priority: 3 });
+    source.connect(queue);
+    emit(event);
+    expect(queue.adds).toEqual(adds);
+    expect(source.informers).toEqual([informer]);
+  });
+});
+
+describe('a channel source', () => {
+  it('feeds its queue, now or later', () => {
+    const source = channelSource();
+    const queue = recordingQueue();
+    source.connect(queue);
+    source.push('a');
+    source.push('b', { priority: 4, delayMs: 50 });
+    expect(queue.delayed).toEqual([
+      ['a', 0, undefined],
+      ['b', 50, 4],
+    ]);
+  });
+
+  it('keeps what is pushed before it is connected', () => {
+    const source = channelSource();
+    const queue = recordingQueue();
+    source.push('a', { priority: 1 });
+    source.connect(queue);
+    expect(queue.delayed).toEqual([['a', 0, 1]]);
+  });
+});
