@@ -1,0 +1,193 @@
+import { FakeClock } from '@sandlot/std/testing';
+import { describe, expect, it } from 'vitest';
+import type { KubeClient } from './client/types.ts';
+import { KubeError } from './errors.ts';
+import { noMetrics } from './metrics.ts';
+import type { JsonObject, KubeObject, ObjectKey } from './object.ts';
+import { createEventRecorder } from './recorder.ts';
+import type { EventInput, EventRecorder } from './recorder.ts';
+import type { Event } from './resources.ts';
+
+interface Setup {
+  readonly clock: FakeClock;
+  readonly recorder: EventRecorder;
+  /** Events as the server has them. */
+  readonly written: Map<string, Event>;
+  readonly writes: string[];
+  readonly dropped: string[];
+  /** Refuses writes. */
+  refuse: boolean;
+}
+
+function setup(): Setup {
+  const clock = new FakeClock();
+  const result = {
+    clock,
+    written: new Map<string, Event>(),
+    writes: [] as string[],
+    dropped: [] as string[],
+    refuse: false,
+  };
+  const answer = (verb: string, event: Event): Promise<Event> => {
+    if (result.refuse) {
+      const error = { verb: 'create', resource: 'events', key: '', message: 'no', code: 'Forbidden' } as const;
+      return Promise.reject(new KubeError(error));
+    }
+    result.writes.push(verb);
+    result.written.set(event.metadata.name ?? '', event);
+    return Promise.resolve(event);
+  };
+  const surface = {
+    create: (_: unknown, event: Event) => answer('create', event),
+    mergePatch: (...[, { name }, patch]: [unknown, ObjectKey, JsonObject]) =>
+      answer('patch', { ...result.written.get(name)!, ...(patch as Partial<Event>) }),
+  };
+  const metrics = { ...noMetrics, eventDropped: (reason: string) => void result.dropped.push(reason) };
+  const client = surface as unknown as KubeClient;
+  let serial = 0;
+  const random = (): number => (serial += 1) / 2 ** 48;
+  const recorder = createEventRecorder({ client, controller: 'test', instance: 'pod-1', clock, random, metrics });
+  return Object.assign(result, { recorder });
+}
+
+const claim = (name = 'c', uid = 'uid'): KubeObject => ({
+  apiVersion: 'example.com/v1',
+  kind: 'Claim',
+  metadata: { namespace: 'ns', name, uid, resourceVersion: '7' },
+});
+
+const bound = (more: Partial<EventInput> = {}): EventInput => ({
+  object: claim(),
+  type: 'Normal',
+  reason: 'Bound',
+  message: 'got s-1',
+  ...more,
+});
+
+const counts = ({ written }: Setup): (number | undefined)[] =>
+  [...written.values()].map((event) => event.series?.count);
+
+describe('event recorder', () => {
+  it('writes an event with everything the API asks for', async () => {
+    const t = setup();
+    t.recorder.event(bound({ related: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'ns' } } }));
+    await t.clock.advance(0);
+    expect([...t.written.values()]).toEqual([
+      {
+        metadata: { namespace: 'ns', name: 'c.000000000001' },
+        eventTime: '2030-01-01T00:00:00.000000Z',
+        type: 'Normal',
+        reason: 'Bound',
+        action: 'Bound',
+        note: 'got s-1',
+        regarding: {
+          apiVersion: 'example.com/v1',
+          kind: 'Claim',
+          namespace: 'ns',
+          name: 'c',
+          uid: 'uid',
+          resourceVersion: '7',
+        },
+        related: { apiVersion: 'v1', kind: 'Pod', namespace: 'ns', name: 'p' },
+        reportingController: 'test',
+        reportingInstance: 'pod-1',
+      },
+    ]);
+  });
+
+  it.each<[string, EventInput, Partial<Event>]>([
+    ['cuts a long message', bound({ message: 'x'.repeat(2_000) }), { note: 'x'.repeat(1_024) }],
+    ['takes the action it is given', bound({ action: 'Adopting' }), { action: 'Adopting' }],
+    [
+      'puts events of cluster-scoped objects into the default namespace',
+      bound({ object: { metadata: { name: 'n' } } }),
+      { metadata: { namespace: 'default', name: 'n.000000000001' } },
+    ],
+  ])('%s', async (...[, input, expected]) => {
+    const t = setup();
+    t.recorder.event(input);
+    await t.clock.advance(0);
+    expect([...t.written.values()]).toMatchObject([expected]);
+  });
+
+  it('makes repetitions one series, written at most every ten seconds', async () => {
+    const t = setup();
+    t.recorder.event(bound());
+    await t.clock.advance(100);
+    for (let n = 0; n < 5; n++) t.recorder.event(bound());
+    await t.clock.advance(9_999);
+    expect(t.writes).toEqual(['create']);
+    await t.clock.advance(1);
+    expect([t.writes, counts(t)]).toEqual([['create', 'patch'], [6]]);
+    t.recorder.event(bound());
+    await t.clock.advance(10_000);
+    expect([t.writes, counts(t)]).toEqual([['create', 'patch', 'patch'], [7]]);
+    expect([...t.written.values()][0]?.series?.lastObservedTime).toBe('2030-01-01T00:00:10.100000Z');
+  });
+
+  it.each<[string, Partial<EventInput>]>([
+    ['another object', { object: claim('d') }],
+    ['another object of the same name', { object: claim('c', 'other') }],
+    ['another reason', { reason: 'Expired' }],
+    ['another message', { message: 'got s-2' }],
+    ['another type', { type: 'Warning' }],
+  ])('keeps %s apart', async (_, more) => {
+    const t = setup();
+    t.recorder.event(bound());
+    t.recorder.event(bound(more));
+    await t.clock.advance(20_000);
+    expect(counts(t)).toEqual([undefined, undefined]);
+  });
+
+  it('begins a new event when a series has been silent for six minutes', async () => {
+    const t = setup();
+    t.recorder.event(bound());
+    await t.clock.advance(360_000);
+    t.recorder.event(bound());
+    await t.clock.advance(0);
+    expect(counts(t)).toEqual([undefined, undefined]);
+  });
+
+  it('spreads a flood', async () => {
+    const t = setup();
+    for (let n = 0; n < 100; n++) t.recorder.event(bound({ object: claim(`c${n}`) }));
+    await t.clock.advance(0);
+    expect(t.writes).toHaveLength(50);
+    await t.clock.advance(1_000);
+    expect(t.writes).toHaveLength(60);
+    await t.clock.advance(4_000);
+    expect(t.writes).toHaveLength(100);
+  });
+
+  it('drops what goes beyond its memory, and counts that', async () => {
+    const t = setup();
+    for (let n = 0; n < 2_003; n++) t.recorder.event(bound({ object: claim(`c${n}`) }));
+    expect(t.dropped).toEqual(['overflow', 'overflow', 'overflow']);
+    await t.clock.advance(360_000);
+    t.recorder.event(bound({ object: claim('later') }));
+    expect(t.dropped).toHaveLength(3);
+  });
+
+  it('drops what the server refuses, counts that, and tries again with the next one', async () => {
+    const t = setup();
+    t.refuse = true;
+    t.recorder.event(bound());
+    await t.clock.advance(0);
+    expect(t.dropped).toEqual(['Forbidden']);
+    t.refuse = false;
+    t.recorder.event(bound());
+    await t.clock.advance(0);
+    expect(counts(t)).toEqual([undefined]);
+  });
+
+  it('writes what is waiting when flushed', async () => {
+    const t = setup();
+    t.recorder.event(bound());
+    await t.clock.advance(0);
+    t.recorder.event(bound());
+    for (let n = 0; n < 80; n++) t.recorder.event(bound({ object: claim(`c${n}`) }));
+    await t.recorder.flush();
+    expect(t.written.size).toBe(81);
+    expect(counts(t)[0]).toBe(2);
+  });
+});
