@@ -29,7 +29,8 @@ const recipes = {
   kwok: { package: 'sigs.k8s.io/kwok/cmd/kwok' },
   /** Prints the stages kwok plays. */
   'kwok-stages': { package: './kwok-stages' },
-  'local-path-provisioner': { package: 'github.com/rancher/local-path-provisioner' },
+  /** Makes PersistentVolumes out of folders. */
+  volumes: { package: './volumes' },
   'nats-server': { package: 'github.com/nats-io/nats-server/v2' },
   /** Pushes images to the registry. */
   crane: { package: 'github.com/google/go-containerregistry/cmd/crane' },

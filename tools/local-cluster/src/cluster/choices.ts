@@ -5,6 +5,7 @@ import { LocalClusterError } from '../errors.ts';
 import { exec } from '../process/exec.ts';
 import { freePort, isFree } from '../process/ports.ts';
 import { isRunning } from '../process/identity.ts';
+import { waitFor } from '../process/wait.ts';
 import { readRecords } from './component.ts';
 import type { ClusterPaths } from './paths.ts';
 
@@ -119,11 +120,16 @@ async function keepOrReplace(candidate: {
   taken: readonly number[];
 }): Promise<number> {
   const { port, inUseByUs, taken } = candidate;
-  if (port !== undefined && (inUseByUs || (await isFree(port)))) return port;
+  if (port !== undefined && (inUseByUs || (await becomesFree(port)))) return port;
   for (;;) {
     const other = await freePort();
     if (!taken.includes(other)) return other;
   }
+}
+
+/** A component that was just killed holds its port until its last thread is gone. */
+async function becomesFree(port: number): Promise<boolean> {
+  return waitFor(() => isFree(port), { what: `port ${port}`, timeoutMs: 1_000 }).catch(() => false);
 }
 
 async function runningNames(paths: ClusterPaths): Promise<Set<string>> {

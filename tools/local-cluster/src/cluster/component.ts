@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdir, open, readFile, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
+import { mkdir, open, readFile, readdir, rename, stat, truncate, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ComponentError, LocalClusterError } from '../errors.ts';
 import type { ProcessIdentity } from '../process/identity.ts';
@@ -51,14 +51,6 @@ export async function ensureComponent(paths: ClusterPaths, component: Component)
   }
   await start(paths, component);
   return 'started';
-}
-
-/** Stops a component if it runs: SIGTERM, then SIGKILL. */
-export async function stopComponent(paths: ClusterPaths, name: string): Promise<void> {
-  const file = join(paths.run, `${name}.json`);
-  const record = await readRecord(file);
-  if (record !== undefined) await stopProcess(record);
-  await rm(file, { force: true });
 }
 
 /** Every component ever started and not yet removed, in the order of their start. */

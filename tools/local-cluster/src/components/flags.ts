@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 
 /** Range of ClusterIPs; the API server itself is its first address. */
-export const serviceCidr = '10.96.0.0/16';
+const serviceCidr = '10.96.0.0/16';
 
 /** ClusterIP of the API server. */
 export const apiServiceIp = '10.96.0.1';

@@ -47,7 +47,7 @@ async function killLeftovers(paths: ClusterPaths): Promise<void> {
 
 function isOurProgram([program = '', component = '']: readonly string[]): boolean {
   const name = program.split('/').at(-1) ?? '';
-  const programs = ['containerd', 'coredns', 'local-path-provisioner', 'registry', 'kwok'];
+  const programs = ['containerd', 'coredns', 'volumes', 'registry', 'kwok'];
   if (programs.includes(name) || name.startsWith('containerd-shim')) return true;
   return name === 'kube' && component !== 'kubectl';
 }

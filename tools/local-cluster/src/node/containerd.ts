@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
 import { machinePaths } from '../cluster/paths.ts';
-import { pauseImage } from './base-images.ts';
+import { pauseImage } from './pause-image.ts';
 import { mayLowerOomScore } from './machine.ts';
 
 /** containerd with everything of its own: socket, state, images, CNI configuration. The system's is never touched. */

@@ -4,7 +4,6 @@ import { exec, execOrThrow } from '../process/exec.ts';
 
 /** Debian packages of the node. */
 export const nodePackages = [
-  'busybox-static',
   'conntrack',
   'containerd',
   'containernetworking-plugins',

@@ -14,7 +14,7 @@ import { withLock } from '../process/lock.ts';
 import { waitFor } from '../process/wait.ts';
 import type { Progress } from '../progress.ts';
 import { silentProgress, withStep } from '../progress.ts';
-import { ensureBaseImages } from './base-images.ts';
+import { ensurePauseImage } from './pause-image.ts';
 import { removeMachineState } from './cleanup.ts';
 import { containerdComponent } from './containerd.ts';
 import { dnsComponent, dnsManifests } from './dns.ts';
@@ -26,16 +26,7 @@ import { proxyComponent } from './proxy.ts';
 import { registryComponent } from './registry.ts';
 import { storageComponent, storageManifests } from './storage.ts';
 
-const binaries: readonly BinaryName[] = [
-  'kube',
-  'pki',
-  'pause',
-  'registry',
-  'coredns',
-  'local-path-provisioner',
-  'crane',
-  'helm',
-];
+const binaries: readonly BinaryName[] = ['kube', 'pki', 'pause', 'registry', 'coredns', 'volumes', 'crane', 'helm'];
 const lockTimeoutMs = 30 * 60_000;
 
 /** Which checkout, and where progress goes. */
@@ -77,7 +68,7 @@ async function raise(context: ClusterContext, progress: Progress): Promise<void>
     await prepareMachine();
     await ensureNetwork(choices.podNetwork);
     await ensureComponent(paths, registryComponent(context));
-    await ensureBaseImages({ host: `127.0.0.1:${choices.ports.registry}`, bin });
+    await ensurePauseImage({ host: `127.0.0.1:${choices.ports.registry}`, bin });
   });
   await withStep(progress, 'Control plane', async () =>
     ensureControlPlane(context, {

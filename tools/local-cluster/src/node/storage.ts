@@ -1,38 +1,22 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { mkdir } from 'node:fs/promises';
 import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
 import { componentKubeconfig } from '../cluster/control-plane.ts';
-import { volumeHelperImage } from './base-images.ts';
 
-const provisioner = 'rancher.io/local-path';
-const configMap = 'local-path-config';
+const provisioner = 'sandlot.dev/volumes';
 
-/** local-path-provisioner as a process of the machine: every PersistentVolume is a folder under `.sandlot`. */
+/** The provisioner, as a process of the machine: every PersistentVolume is a folder under `.sandlot`. */
 export async function storageComponent({ paths, bin }: ClusterContext): Promise<Component> {
   await mkdir(paths.volumes, { recursive: true });
-  const configuration = JSON.stringify({
-    nodePathMap: [{ node: 'DEFAULT_PATH_FOR_NON_LISTED_NODES', paths: [paths.volumes] }],
-  });
-  const file = join(paths.state, 'local-path.json');
-  await writeFile(file, configuration);
   return {
-    name: 'local-path-provisioner',
+    name: 'volumes',
     cwd: '/',
-    argv: [
-      bin('local-path-provisioner'),
-      'start',
-      ...['--config', file, '--kubeconfig', componentKubeconfig(paths, 'storage')],
-      ...['--provisioner-name', provisioner, '--namespace', 'kube-system', '--configmap-name', configMap],
-      ...['--helper-image', volumeHelperImage, '--service-account-name', 'default'],
-      ...['--worker-threads', '16', '--provisioning-retry-count', '30'],
-    ],
-    configuration,
+    argv: [bin('volumes'), componentKubeconfig(paths, 'storage'), provisioner, paths.volumes],
     probe: { kind: 'alive' },
   };
 }
 
-/** The default StorageClass, the provisioner's helper pod and scripts, and what it may do. */
+/** The default StorageClass and what its provisioner may do. */
 export function storageManifests(): object[] {
   const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1' };
   return [
@@ -45,29 +29,18 @@ export function storageManifests(): object[] {
       volumeBindingMode: 'WaitForFirstConsumer',
     },
     {
-      apiVersion: 'v1',
-      kind: 'ConfigMap',
-      metadata: { name: configMap, namespace: 'kube-system' },
-      data: {
-        setup: '#!/bin/sh\nset -eu\nmkdir -m 0777 -p "$VOL_DIR"\n',
-        teardown: '#!/bin/sh\nset -eu\nrm -rf "$VOL_DIR"\n',
-        'helperPod.yaml': JSON.stringify(helperPod()),
-      },
-    },
-    {
       ...rbac,
       kind: 'ClusterRole',
       metadata: { name: 'sandlot:storage' },
       rules: [
-        { apiGroups: [''], resources: ['nodes', 'configmaps'], verbs: ['get', 'list', 'watch'] },
+        { apiGroups: [''], resources: ['nodes'], verbs: ['get', 'list', 'watch'] },
         {
           apiGroups: [''],
-          resources: ['persistentvolumeclaims'],
-          verbs: ['get', 'list', 'watch', 'update', 'patch'],
+          resources: ['persistentvolumes'],
+          verbs: ['get', 'list', 'watch', 'create', 'delete', 'update', 'patch'],
         },
-        { apiGroups: [''], resources: ['persistentvolumes'], verbs: ['*'] },
-        { apiGroups: [''], resources: ['pods', 'pods/log', 'events', 'endpoints'], verbs: ['*'] },
-        { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['*'] },
+        { apiGroups: [''], resources: ['persistentvolumeclaims'], verbs: ['get', 'list', 'watch', 'update', 'patch'] },
+        { apiGroups: [''], resources: ['events'], verbs: ['create', 'update', 'patch', 'list', 'watch'] },
         { apiGroups: ['storage.k8s.io'], resources: ['storageclasses'], verbs: ['get', 'list', 'watch'] },
       ],
     },
@@ -79,18 +52,4 @@ export function storageManifests(): object[] {
       subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: 'sandlot:storage' }],
     },
   ];
-}
-
-function helperPod(): object {
-  return {
-    apiVersion: 'v1',
-    kind: 'Pod',
-    metadata: { name: 'helper-pod' },
-    spec: {
-      priorityClassName: 'system-node-critical',
-      tolerations: [{ operator: 'Exists' }],
-      terminationGracePeriodSeconds: 0,
-      containers: [{ name: 'helper-pod', image: volumeHelperImage, imagePullPolicy: 'IfNotPresent' }],
-    },
-  };
 }

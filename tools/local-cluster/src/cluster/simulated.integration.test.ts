@@ -1,0 +1,69 @@
+import { access, mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { identify } from '../process/identity.ts';
+import { destroyCluster } from './destroy.ts';
+import type { ClusterHandle } from './handle.ts';
+import { openCluster } from './open.ts';
+import { createSimulatedCluster } from './simulated.ts';
+import { clusterStatus } from './status.ts';
+
+describe('a simulated cluster', () => {
+  let root: string;
+  let cluster: ClusterHandle;
+  beforeAll(async () => {
+    root = await mkdtemp(join(tmpdir(), 'sandlot-checkout-'));
+    cluster = await createSimulatedCluster({ root, nodes: 2 });
+  });
+  afterAll(async () => {
+    await destroyCluster({ root });
+    await rm(root, { recursive: true, force: true });
+  });
+
+  it('runs pods on simulated nodes', async () => {
+    await cluster.kubectl(['create', 'deployment', 'web', '--image=web', '--replicas=2']);
+    const rollout = await cluster.kubectl(['rollout', 'status', 'deployment/web', '--timeout=60s']);
+    expect(rollout).toMatchObject({ code: 0, stderr: '' });
+  });
+
+  it('reports every component as healthy', async () => {
+    const status = await clusterStatus({ root });
+    const names = status.map((component) => component.name);
+    expect(names).toEqual(expect.arrayContaining(['etcd', 'kube-apiserver', 'kwok', 'nats-server']));
+    for (const component of status) expect(component).toMatchObject({ healthy: true });
+  });
+
+  it('keeps what is healthy when asked for again', async () => {
+    const before = await pids(root);
+    await createSimulatedCluster({ root, nodes: 2 });
+    expect(await pids(root)).toEqual(before);
+  });
+
+  it('can be opened without starting anything', async () => {
+    expect((await openCluster({ root }))?.server).toBe(cluster.server);
+    expect(await openCluster({ root: join(root, 'elsewhere') })).toBeUndefined();
+  });
+
+  it('recovers with its objects after everything was killed', async () => {
+    const before = await pids(root);
+    for (const pid of before.values()) if (pid !== undefined) process.kill(pid, 'SIGKILL');
+    const again = await createSimulatedCluster({ root, nodes: 2 });
+    expect(again.server).toBe(cluster.server);
+    expect((await again.kubectl(['get', 'deployment', 'web', '--output=name'])).stdout).toBe('deployment.apps/web\n');
+    for (const component of await clusterStatus({ root })) expect(component.healthy).toBe(true);
+  });
+
+  it('leaves neither a process nor a file behind, however often it is destroyed', async () => {
+    const before = await pids(root);
+    await destroyCluster({ root });
+    for (const pid of before.values()) expect(await identify(pid ?? 0)).toBeUndefined();
+    await expect(access(join(root, '.sandlot'))).rejects.toThrow('ENOENT');
+    await destroyCluster({ root });
+    expect(await clusterStatus({ root })).toEqual([]);
+  });
+});
+
+async function pids(root: string): Promise<Map<string, number | undefined>> {
+  return new Map((await clusterStatus({ root })).map((component) => [component.name, component.pid]));
+}

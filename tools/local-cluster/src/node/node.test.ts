@@ -1,0 +1,80 @@
+import { describe, expect, it } from 'vitest';
+import { pickPodNetwork } from '../cluster/choices.ts';
+import { withoutPortmap } from './firewall.ts';
+import { podResolvConf } from './kubelet.ts';
+import { parseMounts } from './mounts.ts';
+import { nodeAddress, podCidr } from './network.ts';
+import { localReference } from './registry.ts';
+
+describe('the local name of an image', () => {
+  it.each([
+    ['busybox', 'HOST/library/busybox:latest'],
+    ['busybox:1.36', 'HOST/library/busybox:1.36'],
+    ['docker.io/library/busybox', 'HOST/library/busybox:latest'],
+    ['sandlot/claim-controller:0.1.0', 'HOST/sandlot/claim-controller:0.1.0'],
+    ['ghcr.io/sandlot/claim-controller', 'HOST/sandlot/claim-controller:latest'],
+    ['localhost:5000/a:1', 'HOST/library/a:1'],
+    ['localhost/a/b', 'HOST/a/b:latest'],
+    ['a/b@sha256:12', 'HOST/a/b@sha256:12'],
+  ])('of %s is %s', (name, expected) => {
+    expect(localReference('HOST', name)).toBe(expected);
+  });
+});
+
+describe('the pod network', () => {
+  it('is the usual one where nothing lies in it', () => {
+    expect(pickPodNetwork(['192.168.1.4', 'default', '::1'])).toBe('10.244.0.0');
+  });
+
+  it('avoids every network the machine is in or routes to', () => {
+    expect(pickPodNetwork(['10.244.7.9', '10.243.0.0'])).toBe('10.242.0.0');
+  });
+
+  it('has the node at its first address', () => {
+    expect(nodeAddress('10.244.0.0')).toBe('10.244.0.1');
+    expect(podCidr('10.244.0.0')).toBe('10.244.0.0/22');
+  });
+});
+
+describe("the pods' resolv.conf", () => {
+  it('leaves out resolvers only the machine itself can reach, and its search domains', () => {
+    const machines =
+      'search corp.example\nnameserver 127.0.0.53\nnameserver 192.0.2.1\nnameserver ::1\noptions edns0\n';
+    expect(podResolvConf(machines)).toBe('nameserver 192.0.2.1\n');
+  });
+});
+
+describe('mounts to remove', () => {
+  const mountinfo = [
+    '1 0 8:1 / / rw - ext4 /dev/a rw',
+    '2 1 0:5 / /run/sandlot rw - tmpfs t rw',
+    '3 2 0:6 / /run/sandlot/a\\040b rw - tmpfs t rw',
+    '4 1 0:7 / /run/sandlot-other rw - tmpfs t rw',
+    '',
+  ].join('\n');
+
+  it('are those at or under a folder, innermost first', () => {
+    expect(parseMounts(mountinfo, ['/run/sandlot'])).toEqual(['/run/sandlot/a b', '/run/sandlot']);
+  });
+});
+
+describe('host port rules to remove', () => {
+  it("are the portmap plugin's chains and every rule that names them", () => {
+    const saved = [
+      '*nat',
+      ':POSTROUTING ACCEPT [0:0]',
+      ':CNI-HOSTPORT-DNAT - [0:0]',
+      ':CNI-DN-0123 - [0:0]',
+      '-A PREROUTING -m addrtype --dst-type LOCAL -j CNI-HOSTPORT-DNAT',
+      '-A CNI-HOSTPORT-DNAT -p tcp -j CNI-DN-0123',
+      '-A POSTROUTING -s 172.17.0.0/16 -j MASQUERADE',
+      'COMMIT',
+    ].join('\n');
+    expect(withoutPortmap(saved).split('\n')).toEqual([
+      '*nat',
+      ':POSTROUTING ACCEPT [0:0]',
+      '-A POSTROUTING -s 172.17.0.0/16 -j MASQUERADE',
+      'COMMIT',
+    ]);
+  });
+});
