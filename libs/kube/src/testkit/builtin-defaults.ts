@@ -80,3 +80,12 @@ export function defaultNetworkPolicy(policy: ApiObject): void {
   const spec = part(policy, 'spec');
   fill(spec, { policyTypes: Array.isArray(spec['egress']) ? ['Ingress', 'Egress'] : ['Ingress'] });
 }
+
+/** Keeps a claim while pods use it. */
+export const CLAIM_PROTECTION = 'kubernetes.io/pvc-protection';
+
+/** Admission: every new claim is protected. */
+export function protectClaim(claim: ApiObject): void {
+  const { finalizers = [] } = claim.metadata;
+  if (!finalizers.includes(CLAIM_PROTECTION)) claim.metadata.finalizers = [...finalizers, CLAIM_PROTECTION];
+}

@@ -19,8 +19,8 @@ import {
   defaultNetworkPolicy,
   defaultPod,
   defaultService,
+  protectClaim,
 } from './builtin-defaults.ts';
-import { protectClaim } from './volume-protection.ts';
 import { validateClaim, validateEvent, validatePod, validateService } from './builtin-rules.ts';
 
 /** Kinds every API server has, as far as this project meets them. */

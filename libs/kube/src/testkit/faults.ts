@@ -37,7 +37,7 @@ export interface FailOptions {
   readonly times?: number | undefined;
 }
 
-export function matches(match: RequestMatch, request: RequestInfo): boolean {
+function matches(match: RequestMatch, request: RequestInfo): boolean {
   if (typeof match === 'function') return match(request);
   const fields = Object.keys(match) as (keyof RequestInfo)[];
   return fields.every((field) => match[field] === undefined || match[field] === request[field]);

@@ -17,6 +17,9 @@ export interface Responder {
 
 export type Answerer = (request: RawRequest, respond: Responder) => void;
 
+/** Streams per connection, as the real server allows by default. */
+const MAX_STREAMS = 100;
+
 /** TLS with HTTP/2 and, for clients without it, HTTP/1.1, behind a relay that faults can freeze. */
 export class Front {
   readonly #server: Http2SecureServer;
@@ -28,6 +31,7 @@ export class Front {
       key: fixtureKey,
       allowHTTP1: protocols.includes('http/1.1'),
       ALPNProtocols: [...protocols],
+      settings: { maxConcurrentStreams: MAX_STREAMS },
     });
     this.#server.on('request', (request, response) => void serve(request, response, answer));
     this.#server.on('sessionError', () => undefined);

@@ -13,7 +13,7 @@ const ORDER = new RegExp(String.raw`^(${OPERAND})\s*([<>])\s*(-?\d+)$`);
 const EXISTENCE = new RegExp(String.raw`^(!?)\s*(${OPERAND})$`);
 
 /** Equality, set and existence requirements, all of which must hold; an empty selector matches everything. */
-export function labelSelector(text: string): Selector {
+function labelSelector(text: string): Selector {
   const tests = splitRequirements(text).map(labelRequirement);
   return ({ metadata }) => tests.every(([key, test]) => test(metadata.labels?.[key]));
 }
@@ -51,7 +51,7 @@ function orderTest(greater: boolean, bound: number): LabelTest {
 const COMMON_FIELDS = ['metadata.name', 'metadata.namespace'];
 
 /** `=`, `==` and `!=` over the common fields and those the resource offers; an absent field is the empty string. */
-export function fieldSelector(text: string, fields: readonly string[]): Selector {
+function fieldSelector(text: string, fields: readonly string[]): Selector {
   const tests = splitRequirements(text).map((requirement) => {
     const [, field = '', operator, wanted = ''] = /^([^=!]+)(==|=|!=)(.*)$/.exec(requirement) ?? [];
     if (field === '') throw badRequest(`invalid selector: '${text}'; can't understand '${requirement}'`);

@@ -1,17 +1,10 @@
 import type { ApiObject } from './api-object.ts';
 import { isRecord, valueAt } from './api-object.ts';
+import { CLAIM_PROTECTION } from './builtin-defaults.ts';
 import type { ControlLoop } from './control-loops.ts';
 import { targetOf } from './registry.ts';
 import type { Registry } from './registry.ts';
 import type { Change } from './storage.ts';
-
-const FINALIZER = 'kubernetes.io/pvc-protection';
-
-/** Admission: every new claim is protected from going while a pod uses it. */
-export function protectClaim(claim: ApiObject): void {
-  const { finalizers = [] } = claim.metadata;
-  if (!finalizers.includes(FINALIZER)) claim.metadata.finalizers = [...finalizers, FINALIZER];
-}
 
 /** Lets a deleted claim go once no scheduled pod names it. */
 export class VolumeProtection implements ControlLoop {
@@ -36,7 +29,7 @@ export class VolumeProtection implements ControlLoop {
 }
 
 function isWaiting({ metadata }: ApiObject): boolean {
-  return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(FINALIZER) === true;
+  return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(CLAIM_PROTECTION) === true;
 }
 
 function uses(pod: ApiObject, claim: ApiObject): boolean {
@@ -57,7 +50,7 @@ export function claimNamesOf(pod: unknown): string[] {
 
 function released(claim: ApiObject): ApiObject {
   const next = structuredClone(claim);
-  const finalizers = (next.metadata.finalizers ?? []).filter((finalizer) => finalizer !== FINALIZER);
+  const finalizers = (next.metadata.finalizers ?? []).filter((finalizer) => finalizer !== CLAIM_PROTECTION);
   if (finalizers.length > 0) next.metadata.finalizers = finalizers;
   else Reflect.deleteProperty(next.metadata, 'finalizers');
   return next;
