@@ -32,7 +32,9 @@ function readText(body: Readable): Promise<string> {
   body.on('data', (chunk: Buffer) => chunks.push(chunk));
   body.once('end', () => resolve(chunks.length === 1 ? String(chunks[0]) : Buffer.concat(chunks).toString()));
   body.once('error', reject);
-  body.once('close', () => reject(new Error('connection closed in the middle of the answer')));
+  body.once('close', () => {
+    if (!body.readableEnded) reject(new Error('connection closed in the middle of the answer'));
+  });
   return promise;
 }
 

@@ -80,12 +80,14 @@ export class Http2Connection implements Connection {
     };
     signal.addEventListener('abort', onAbort, { once: true });
     let failure: Error | undefined;
+    let answered = false;
     stream.on('error', (error: Error) => (failure = error));
     stream.once('close', () => {
       signal.removeEventListener('abort', onAbort);
-      reject(closeReason(stream, failure));
+      if (!answered) reject(closeReason(stream, failure));
     });
     stream.once('response', (answer) => {
+      answered = true;
       resolve({ status: answer[':status'] ?? 0, retryAfter: answer['retry-after'], body: stream });
     });
     if (body !== undefined) stream.end(body);
