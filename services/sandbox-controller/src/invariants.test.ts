@@ -1,0 +1,160 @@
+import { findCondition, rfc3339 } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Step } from './steps.ts';
+import { World } from './world.ts';
+
+type Spec = Sandbox['spec'];
+type Event = (world: World, check: (step: Step) => void) => void;
+
+const modes: readonly Partial<Spec>[] = [
+  { operatingMode: 'Running' },
+  { operatingMode: 'Suspended' },
+  { replicas: 0 },
+  { replicas: 1 },
+  {},
+];
+const retention = fc.constantFrom(undefined, 'Retain' as const, 'Delete' as const);
+
+/** What may happen to a Sandbox, each with equal chance. */
+const event: fc.Arbitrary<Event> = fc.oneof(
+  fc.integer({ min: 0, max: 6 }).map(
+    (steps): Event =>
+      (world, check) =>
+        world.pass(steps, check),
+  ),
+  fc.constant<Event>((world, check) => world.pass(Infinity, check)),
+  fc.constantFrom(...modes).map((mode): Event => (world) => {
+    world.edit((spec) => ({ ...spec, operatingMode: undefined, replicas: undefined, ...mode }));
+  }),
+  fc.constantFrom(true, false, undefined).map(
+    (service): Event =>
+      (world) =>
+        world.edit((spec) => ({ ...spec, service })),
+  ),
+  fc.tuple(retention, retention).map(([whenDeleted, whenExpired]): Event => (world) => {
+    const persistentVolumeClaimRetentionPolicy = { whenDeleted, whenExpired };
+    world.edit((spec) => ({ ...spec, persistentVolumeClaimRetentionPolicy }));
+  }),
+  fc.option(fc.integer({ min: -5, max: 60 }), { nil: undefined }).map((seconds): Event => (world) => {
+    const shutdownTime = seconds === undefined ? undefined : rfc3339(world.nowMs + seconds * 1_000);
+    world.edit((spec) => ({ ...spec, shutdownTime }));
+  }),
+  fc.constantFrom('Delete' as const, 'Retain' as const).map((shutdownPolicy): Event => (world) => {
+    world.edit((spec) => ({ ...spec, shutdownPolicy }));
+  }),
+  fc.constantFrom('a', 'b').map((team): Event => (world) => {
+    world.edit((spec) => ({ ...spec, podTemplate: { ...spec.podTemplate, metadata: { labels: { team } } } }));
+  }),
+  fc.constant<Event>((world) => world.report('Running', true)),
+  fc.constant<Event>((world) => world.report('Running', false)),
+  fc.constantFrom('Failed' as const, 'Succeeded' as const).map(
+    (phase): Event =>
+      (world) =>
+        world.report(phase, false),
+  ),
+  fc.boolean().map(
+    (force): Event =>
+      (world) =>
+        world.deletePods(force),
+  ),
+  fc.constant<Event>((world) => world.finishTermination()),
+  fc.integer({ min: 1, max: 90_000 }).map(
+    (ms): Event =>
+      (world) =>
+        void (world.nowMs += ms),
+  ),
+);
+
+const isReady = (sandbox: Sandbox | undefined): boolean =>
+  findCondition(sandbox?.status?.conditions, 'Ready')?.status === 'True';
+
+/** What must hold after every single step of the controller. */
+function checkStep(world: World, step: Step): void {
+  expect(world.pods.length).toBeLessThanOrEqual(1);
+  const types = world.sandbox?.status?.conditions?.map((condition) => condition.type) ?? [];
+  expect(types).toEqual([...types].sort());
+  expect(['Finished', 'PodScheduled', 'Ready', 'Suspended']).toEqual(expect.arrayContaining(types));
+  if (step.kind === 'createPod') expect(isReady(world.sandbox)).toBe(false);
+  if (step.kind === 'deleteClaim') checkDiskMayGo(world.sandbox, world.nowMs);
+  if (step.kind === 'deleteSandbox') checkDisksMayFollow(world);
+  if (step.kind === 'patchStatus' && isReady(world.sandbox)) checkReady(world);
+}
+
+function checkReady({ sandbox, pods: [pod] }: World): void {
+  expect(pod?.status?.phase).toBe('Running');
+  expect(findCondition(pod?.status?.conditions, 'Ready')?.status).toBe('True');
+  expect(pod?.metadata.deletionTimestamp).toBeUndefined();
+  expect(sandbox?.metadata.annotations?.['agents.x-k8s.io/pod-name']).toBe(pod?.metadata.name);
+}
+
+/** A disk is deleted only by an expiry that has come, under a policy that says so. */
+function checkDiskMayGo(sandbox: Sandbox | undefined, nowMs: number): void {
+  expect(sandbox?.spec.persistentVolumeClaimRetentionPolicy?.whenExpired).toBe('Delete');
+  expect(Date.parse(sandbox?.spec.shutdownTime ?? '')).toBeLessThanOrEqual(nowMs);
+}
+
+let lastSpec: Spec | undefined;
+/** Garbage collection takes what has an owner: with a policy to retain, nothing may have one. */
+function checkDisksMayFollow({ claims }: World): void {
+  const policy = lastSpec?.persistentVolumeClaimRetentionPolicy;
+  const keeps = (policy?.whenExpired ?? policy?.whenDeleted) === 'Retain';
+  if (keeps) expect(claims.flatMap((claim) => claim.metadata.ownerReferences ?? [])).toEqual([]);
+}
+
+function play(world: World, history: readonly Event[]): void {
+  const check = (step: Step): void => checkStep(world, step);
+  for (const happens of history) {
+    lastSpec = world.sandbox?.spec;
+    happens(world, check);
+  }
+}
+
+describe('whatever happens to a Sandbox', () => {
+  it('it has at most one Pod, keeps its disks, and is never Ready without a ready Pod', () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 40 }), (history) => {
+        play(new World(), history);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('it settles once nothing more happens, and then nothing is written', () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 30 }), (history) => {
+        const world = new World();
+        play(world, history);
+        lastSpec = world.sandbox?.spec;
+        const check = (step: Step): void => checkStep(world, step);
+        for (let round = 0; round < 6; round += 1) {
+          world.nowMs += 120_000;
+          world.finishTermination();
+          world.pass(100, check);
+        }
+        expect(world.pass(0, check)).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  it('it is Ready again when its owner wants it to run and its Pod does', () => {
+    fc.assert(
+      fc.property(fc.array(event, { maxLength: 30 }), (history) => {
+        const world = new World();
+        play(world, history);
+        if (world.sandbox === undefined) return;
+        world.deletePods(true);
+        world.edit(({ podTemplate, volumeClaimTemplates }) => ({ podTemplate, volumeClaimTemplates }));
+        lastSpec = world.sandbox.spec;
+        const check = (step: Step): void => checkStep(world, step);
+        world.pass(100, check);
+        world.report('Running', true);
+        world.pass(100, check);
+        expect(isReady(world.sandbox)).toBe(true);
+      }),
+      { numRuns: 300 },
+    );
+  });
+});

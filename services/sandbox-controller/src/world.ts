@@ -1,0 +1,159 @@
+import { rfc3339 } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
+import type { JsonObject, JsonValue, KubeObject, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
+import { decide } from './decide.ts';
+import { ownershipOf } from './ownership.ts';
+import type { Snapshot } from './snapshot.ts';
+import type { Step } from './steps.ts';
+import { EARLIER, NOW_MS, WORK, notebook } from './testing.ts';
+
+type Spec = Sandbox['spec'];
+
+/**
+ * One Sandbox, its children, a kubelet and the time, all in memory. Steps are carried out as the API server would, so that
+ * random histories of edits, Pod events, passes and crashes can be played against the decisions alone.
+ */
+export class World {
+  sandbox: Sandbox | undefined = notebook({ spec: { volumeClaimTemplates: [WORK], shutdownPolicy: 'Retain' } });
+  pods: Pod[] = [];
+  service: Service | undefined;
+  claims: PersistentVolumeClaim[] = [];
+  nowMs = NOW_MS;
+  #uids = 0;
+
+  snapshot(sandbox: Sandbox): Snapshot {
+    const owned = this.pods.filter((pod) => ownershipOf(pod, sandbox) === 'ours');
+    return {
+      nowMs: this.nowMs,
+      settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1' },
+      sandbox,
+      ownedPods: owned,
+      foreignPod: owned.length > 0 ? undefined : this.pods[0],
+      service: this.service,
+      claims: new Map(this.claims.map((claim) => [claim.metadata.name ?? '', claim])),
+      failures: [],
+      gone: false,
+    };
+  }
+
+  /** One pass; the controller dies after `steps` steps. Calls `check` after each. True: nothing was left to do. */
+  pass(steps: number, check: (step: Step) => void): boolean {
+    for (let left = steps; ;) {
+      if (this.sandbox === undefined) return true;
+      const plan = decide(this.snapshot(this.sandbox));
+      if (plan.length === 0) return true;
+      for (const step of plan) {
+        if (left === 0) return false;
+        left -= 1;
+        this.#carryOut(step);
+        check(step);
+      }
+      if (plan.some((step) => step.kind === 'lookAgain')) return false;
+    }
+  }
+
+  edit(change: (spec: Spec) => Spec): void {
+    if (this.sandbox === undefined) return;
+    const { metadata, spec } = this.sandbox;
+    const generation = (metadata.generation ?? 0) + 1;
+    this.sandbox = { ...this.sandbox, metadata: { ...metadata, generation }, spec: change(spec) };
+  }
+
+  /** The kubelet reports on every Pod that is not terminating. */
+  report(phase: 'Running' | 'Failed' | 'Succeeded', ready: boolean): void {
+    const conditions = [{ type: 'Ready', status: ready ? ('True' as const) : ('False' as const) }];
+    const status = { phase, conditions, podIPs: ready ? [{ ip: '10.0.0.7' }] : [] };
+    this.pods = this.pods.map((pod) => (pod.metadata.deletionTimestamp === undefined ? { ...pod, status } : pod));
+  }
+
+  /** Somebody deletes the Pods; with `force` they are gone at once. */
+  deletePods(force: boolean): void {
+    this.pods = force ? [] : this.pods.map((pod) => this.#terminating(pod));
+  }
+
+  /** The kubelet has stopped what was terminating. */
+  finishTermination(): void {
+    this.pods = this.pods.filter((pod) => pod.metadata.deletionTimestamp === undefined);
+  }
+
+  #carryOut(step: Step): void {
+    switch (step.kind) {
+      case 'createClaim':
+        this.claims = [...this.claims, this.#born(step.claim)];
+        return;
+      case 'patchClaim':
+        this.claims = this.claims.map((claim) => (same(claim, step.claim) ? patched(claim, step.patch) : claim));
+        return;
+      case 'deleteClaim':
+        this.claims = this.claims.filter((claim) => !same(claim, step.claim));
+        return;
+      case 'createPod':
+        this.pods = [...this.pods, { ...this.#born(step.pod), status: { phase: 'Pending' } }];
+        return;
+      case 'patchPod':
+        this.pods = this.pods.map((pod) => (same(pod, step.pod) ? patched(pod, step.patch) : pod));
+        return;
+      case 'deletePod':
+        this.pods = this.pods.map((pod) => (same(pod, step.pod) ? this.#terminating(pod) : pod));
+        return;
+      default:
+        this.#carryOutElsewhere(step);
+    }
+  }
+
+  #carryOutElsewhere(step: Step): void {
+    switch (step.kind) {
+      case 'createService':
+        this.service = this.#born(step.service);
+        return;
+      case 'patchService':
+        this.service = patched(step.service, step.patch);
+        return;
+      case 'deleteService':
+        this.service = undefined;
+        return;
+      case 'patchSandbox':
+      case 'patchStatus':
+        if (this.sandbox !== undefined) this.sandbox = patched(this.sandbox, step.patch);
+        return;
+      case 'deleteSandbox':
+        this.sandbox = undefined;
+        return;
+      default:
+    }
+  }
+
+  #born<T extends KubeObject>(object: T): T {
+    this.#uids += 1;
+    const identity = { uid: `uid-${this.#uids}`, resourceVersion: '1', creationTimestamp: rfc3339(this.nowMs) };
+    return { ...object, metadata: { ...object.metadata, ...identity } };
+  }
+
+  #terminating(pod: Pod): Pod {
+    return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: pod.metadata.deletionTimestamp ?? EARLIER } };
+  }
+}
+
+function same(a: KubeObject, b: KubeObject): boolean {
+  return a.metadata.uid === b.metadata.uid;
+}
+
+/** RFC 7396 on an object; the type stays what the caller knows it to be. */
+function patched<T extends KubeObject>(object: T, patch: JsonObject): T {
+  return merge(structuredClone(object) as unknown as JsonObject, patch) as unknown as T;
+}
+
+function merge(target: JsonValue | undefined, patch: JsonValue | undefined): JsonValue | undefined {
+  if (!isObject(patch)) return patch;
+  const merged: Record<string, JsonValue | undefined> = isObject(target) ? { ...target } : {};
+  for (const [name, value] of Object.entries(patch)) {
+    if (value === undefined) continue;
+    if (value === null) Reflect.deleteProperty(merged, name);
+    else merged[name] = merge(merged[name], value);
+  }
+  return merged;
+}
+
+function isObject(value: JsonValue | undefined): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
