@@ -1,5 +1,4 @@
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createSecureServer } from 'node:http2';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
@@ -7,10 +6,9 @@ import { request as requestHttps } from 'node:https';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Credentials } from '../src/index.ts';
+import { fixtureCertificate, fixtureKey } from '../src/testkit/certificate.ts';
 
-const pem = (name: string): string =>
-  readFileSync(new URL(`../src/transport/fixtures/${name}.pem`, import.meta.url), 'utf8');
-const tls = { cert: pem('cert'), key: pem('key') };
+const tls = { cert: fixtureCertificate, key: fixtureKey };
 
 export const FAULTS = ['410', '429', '500', 'stalled watch', 'half-open connection'] as const;
 export type Fault = (typeof FAULTS)[number];

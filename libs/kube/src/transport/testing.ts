@@ -1,6 +1,5 @@
 // For the tests of this package: small real servers over TLS (HTTP/2, or HTTP/1.1 alone), and a network that can stall.
 import { once } from 'node:events';
-import { readFileSync } from 'node:fs';
 import { createSecureServer, createServer as createHttp2Server } from 'node:http2';
 import type { Http2ServerRequest, Http2ServerResponse, Http2Session } from 'node:http2';
 import { createServer as createHttpsServer } from 'node:https';
@@ -15,9 +14,9 @@ import type { Credentials } from '../credentials.ts';
 import { noMetrics } from '../metrics.ts';
 import type { TransportSample } from '../metrics.ts';
 import { pods } from '../resources.ts';
+import { fixtureCertificate, fixtureKey } from '../testkit/certificate.ts';
 
-const pem = (name: string): string => readFileSync(new URL(`fixtures/${name}.pem`, import.meta.url), 'utf8');
-const tls = { cert: pem('cert'), key: pem('key') };
+const tls = { cert: fixtureCertificate, key: fixtureKey };
 
 /** One request as the server saw it. */
 export interface Seen {
