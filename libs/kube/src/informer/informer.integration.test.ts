@@ -1,0 +1,151 @@
+import { startControlPlane } from '@sandlot/local-cluster';
+import type { ControlPlane } from '@sandlot/local-cluster';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { createKubeClient } from '../client/client.ts';
+import type { KubeClient } from '../client/types.ts';
+import { loadCredentials } from '../credentials.ts';
+import { KubeError } from '../errors.ts';
+import { noMetrics } from '../metrics.ts';
+import { defineResource, keyOf } from '../object.ts';
+import type { KubeObject } from '../object.ts';
+import { namespaces } from '../resources.ts';
+import { createInformer } from './informer.ts';
+import type { Informer, InformerOptions } from './informer.ts';
+
+interface ConfigMap extends KubeObject {
+  data?: Record<string, string>;
+}
+
+const configMaps = defineResource<ConfigMap>({
+  group: '',
+  version: 'v1',
+  plural: 'configmaps',
+  kind: 'ConfigMap',
+  namespaced: true,
+});
+
+let plane: ControlPlane;
+let client: KubeClient;
+let serial = 0;
+
+beforeAll(async () => {
+  plane = await startControlPlane();
+  client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: plane.kubeconfigPath }) });
+});
+
+afterAll(async () => {
+  await client.close();
+  await plane.stop();
+});
+
+async function newNamespace(): Promise<string> {
+  const name = `informer-${++serial}`;
+  await client.create(namespaces, { metadata: { name } });
+  return name;
+}
+
+function put(namespace: string, name: string, value: string): Promise<ConfigMap> {
+  const apply = { fieldManager: 'test', force: true };
+  return client.apply(configMaps, { metadata: { namespace, name }, data: { value } }, apply);
+}
+
+function follow(namespace: string, options: Partial<InformerOptions<ConfigMap>> = {}): Informer<ConfigMap> {
+  const informer = createInformer({ client, resource: configMaps, namespace, ...options });
+  const stopped = new AbortController();
+  const running = informer.run(stopped.signal);
+  onTestFinished(async () => {
+    stopped.abort();
+    await running;
+  });
+  return informer;
+}
+
+const contents = (informer: Informer<ConfigMap>): string[] =>
+  [...informer.store.values()].map((o) => `${o.metadata.name}=${o.data?.['value']}`).sort();
+
+const eventually = (read: () => unknown) => expect.poll(read, { timeout: 60_000, interval: 20 });
+
+describe('an informer of a real API server', () => {
+  it('sees what is there, and what is created, changed and deleted', async () => {
+    const namespace = await newNamespace();
+    await put(namespace, 'a', '1');
+    const informer = follow(namespace, { indexers: { byValue: (o) => [o.data?.['value'] ?? ''] } });
+    const changes: string[] = [];
+    informer.onChange(({ old, next, initial }) => {
+      changes.push(`${old?.data?.['value']}->${next?.data?.['value']}${initial ? ' initial' : ''}`);
+    });
+    await informer.synced();
+    expect(contents(informer)).toEqual(['a=1']);
+    await put(namespace, 'b', '1');
+    await put(namespace, 'a', '2');
+    await client.delete(configMaps, { namespace, name: 'b' });
+    await eventually(() => changes).toEqual(['undefined->1 initial', 'undefined->1', '1->2', '1->undefined']);
+    expect(informer.store.get(`${namespace}/a`)?.metadata.managedFields).toBeUndefined();
+    expect([...informer.store.byIndex('byValue', '2')].map(keyOf)).toEqual([`${namespace}/a`]);
+    expect(informer.store.countIndex('byValue', '1')).toBe(0);
+  });
+
+  it('sees only what it selects, and a removal when an object no longer matches', async () => {
+    const namespace = await newNamespace();
+    const informer = follow(namespace, { labelSelector: 'team=red' });
+    await informer.synced();
+    await put(namespace, 'other', '1');
+    await client.create(configMaps, {
+      metadata: { namespace, name: 'a', labels: { team: 'red' } },
+      data: { value: '1' },
+    });
+    await eventually(() => contents(informer)).toEqual(['a=1']);
+    await client.mergePatch(configMaps, { namespace, name: 'a' }, { metadata: { labels: { team: 'blue' } } });
+    await eventually(() => contents(informer)).toEqual([]);
+  });
+
+  it('reads its own writes after a fresh list', async () => {
+    const namespace = await newNamespace();
+    const informer = follow(namespace, { consistentFirstList: true });
+    await informer.synced();
+    for (let n = 0; n < 5; n++) {
+      await put(namespace, `own-${n}`, '1');
+      await informer.fresh();
+      expect(informer.store.get(`${namespace}/own-${n}`)).toBeDefined();
+    }
+  });
+
+  it('lists in pages where streaming lists are refused', async () => {
+    const namespace = await newNamespace();
+    const names = Array.from({ length: 1_100 }, (_, n) => `many-${n}`);
+    await Promise.all(names.map((name) => client.create(configMaps, { metadata: { namespace, name } })));
+    let pages = 0;
+    const refusing: Pick<KubeClient, 'list' | 'watch'> = {
+      list: (...call) => {
+        pages += 1;
+        return client.list(...call);
+      },
+      watch: (resource, options) => {
+        if (options?.sendInitialEvents !== true) return client.watch(resource, options);
+        throw new KubeError({ verb: 'watch', resource: 'configmaps', key: '', message: 'old server', code: 'Invalid' });
+      },
+    };
+    const informer = follow(namespace, { client: refusing as KubeClient });
+    await informer.synced();
+    // kube-root-ca.crt is there only where a controller manager runs.
+    expect([informer.store.size, pages]).toEqual([1_100, 3]);
+    await put(namespace, 'after', '1');
+    await eventually(() => informer.store.get(`${namespace}/after`)).toBeDefined();
+  });
+
+  it('survives the death of the API server', async () => {
+    const namespace = await newNamespace();
+    await put(namespace, 'a', '1');
+    await put(namespace, 'b', '1');
+    const reasons: string[] = [];
+    const metrics = { ...noMetrics, relisted: (_: string, reason: string) => void reasons.push(reason) };
+    const informer = follow(namespace, { metrics });
+    await informer.synced();
+    await plane.restart();
+    await put(namespace, 'b', '2');
+    await put(namespace, 'c', '1');
+    await client.delete(configMaps, { namespace, name: 'a' });
+    await eventually(() => contents(informer)).toEqual(['b=2', 'c=1']);
+    expect(reasons[0]).toBe('start');
+  });
+});
