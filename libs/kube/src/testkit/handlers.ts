@@ -10,7 +10,7 @@ import {
   unsupportedMediaType,
 } from './api-error.ts';
 import type { ApiObject } from './api-object.ts';
-import { isRecord } from './api-object.ts';
+import { isRecord, omit } from './api-object.ts';
 import { serverSideApply } from './apply.ts';
 import { invalidValue, required } from './builtin-rules.ts';
 import type { DeleteOptions } from './deletion.ts';
@@ -39,10 +39,10 @@ type Handler = (context: HandlerContext, request: ApiRequest, target: Target) =>
 /** Carries out anything but a watch; refusals are thrown as {@link ApiError}. */
 export function handle(context: HandlerContext, request: ApiRequest, target: Target): Answer {
   const { verb, subresource } = request.info;
-  const handlers = SUBRESOURCES[subresource] ?? NO_HANDLERS;
+  const handlers = SUBRESOURCES[subresource];
+  if (handlers === undefined) throw notFound(target.definition, target.name);
   const handler = handlers[verb];
-  if (handler === undefined)
-    throw handlers === NO_HANDLERS ? notFound(target.definition, target.name) : methodNotAllowed();
+  if (handler === undefined) throw methodNotAllowed();
   return handler(context, request, target);
 }
 
@@ -109,10 +109,10 @@ const apply: Handler = ({ registry }, request, target) => {
 
 /** Only what the endpoint may change is applied and owned. */
 function ownConfig(config: ApiObject, { definition, subresource }: Target): ApiObject {
-  const { status, ...rest } = config;
+  const { metadata, status } = config;
   if (subresource === 'status')
-    return { metadata: { name: config.metadata.name }, ...(status === undefined ? {} : { status }) };
-  return definition.status || status === undefined ? { ...rest, metadata: rest.metadata } : config;
+    return { metadata: { name: metadata.name }, ...(status === undefined ? {} : { status }) };
+  return definition.status ? { ...omit(config, ['status']), metadata } : config;
 }
 
 const remove: Handler = ({ registry, clock }, request, target) => {
@@ -160,8 +160,6 @@ const changeScale: Handler = ({ registry }, request, target) => {
 };
 
 type Handlers = Partial<Record<RequestVerb, Handler>>;
-
-const NO_HANDLERS: Handlers = {};
 
 const SUBRESOURCES: Readonly<Record<string, Handlers>> = {
   '': { get, list, create, update, patch, delete: remove, deletecollection: removeAll },

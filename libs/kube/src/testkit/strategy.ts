@@ -52,7 +52,7 @@ function copyMember(target: ApiObject, source: ApiObject, member: string): void 
   else target[member] = structuredClone(source[member]);
 }
 
-/** What clients try to set or change without effect; the deletion fields are refused by validation instead. */
+/** What clients try to change without effect; setting the deletion fields of a live object is refused by validation. */
 function keepServerMeta(meta: ObjectMeta, current: ObjectMeta): ObjectMeta {
   const kept: ObjectMeta = { ...meta };
   kept.uid = meta.uid === undefined || meta.uid === '' ? current.uid : meta.uid;
@@ -60,6 +60,10 @@ function keepServerMeta(meta: ObjectMeta, current: ObjectMeta): ObjectMeta {
   for (const field of ['creationTimestamp', 'generation', 'managedFields'] as const) {
     Reflect.deleteProperty(kept, field);
     if (current[field] !== undefined) Object.assign(kept, { [field]: current[field] });
+  }
+  if (current.deletionTimestamp !== undefined) kept.deletionTimestamp = current.deletionTimestamp;
+  if (current.deletionGracePeriodSeconds !== undefined) {
+    kept.deletionGracePeriodSeconds ??= current.deletionGracePeriodSeconds;
   }
   return kept;
 }

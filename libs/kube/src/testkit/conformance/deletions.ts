@@ -130,6 +130,19 @@ export const deletionCases: readonly ConformanceCase[] = [
     },
   },
   {
+    name: 'never takes a deletion back',
+    run: async ({ client, namespace }) => {
+      await client.create(widgets, widget(namespace, 'a', { metadata: { finalizers } }));
+      await client.delete(widgets, key(namespace));
+      const { metadata } = await client.get(widgets, key(namespace));
+      const undo = { deletionTimestamp: null, deletionGracePeriodSeconds: null, labels: { x: 'y' } };
+      const after = await client.mergePatch(widgets, key(namespace), { metadata: undo });
+      assert.equal(after.metadata.deletionTimestamp, metadata.deletionTimestamp);
+      assert.equal(after.metadata.deletionGracePeriodSeconds, 0);
+      assert.deepEqual(after.metadata.labels, { x: 'y' });
+    },
+  },
+  {
     name: 'lets spec and status of an object change while it is being deleted',
     run: async ({ client, namespace }) => {
       await client.create(widgets, widget(namespace, 'a', { metadata: { finalizers } }));
