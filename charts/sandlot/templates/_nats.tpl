@@ -19,8 +19,6 @@ server_name: $POD_NAME
 port: 4222
 http_port: 8222
 max_payload: 1MB
-lame_duck_duration: 10s
-lame_duck_grace_period: 2s
 jetstream {
   store_dir: /data
   max_memory_store: 16MB

@@ -1,0 +1,141 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { ensureBinaries } from '@sandlot/local-cluster';
+import { parseAllDocuments } from 'yaml';
+
+/** The chart's folder. */
+export const chartFolder = join(import.meta.dirname, '..');
+
+/** The name and namespace of the release that tests render. */
+export const release = { name: 'sandlot', namespace: 'sandlot-system' };
+
+const KUBE_VERSION = '1.36.3';
+
+export interface Rule {
+  readonly apiGroups: readonly string[];
+  readonly resources: readonly string[];
+  readonly resourceNames?: readonly string[];
+  readonly verbs: readonly string[];
+}
+
+export interface ContainerSpec {
+  readonly name: string;
+  readonly image: string;
+  readonly env?: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: object }[];
+  readonly resources?: { readonly requests?: object; readonly limits?: object };
+  readonly securityContext?: Readonly<Record<string, unknown>>;
+  readonly startupProbe?: object;
+  readonly readinessProbe?: object;
+  readonly livenessProbe?: object;
+}
+
+export interface PodTemplate {
+  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
+  readonly spec: {
+    readonly automountServiceAccountToken?: boolean;
+    readonly securityContext?: Readonly<Record<string, unknown>>;
+    readonly containers: readonly ContainerSpec[];
+    readonly topologySpreadConstraints?: readonly object[];
+    readonly [field: string]: unknown;
+  };
+}
+
+/** A rendered object, with the parts that tests look at. */
+export interface Rendered {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly metadata: {
+    readonly name: string;
+    readonly namespace?: string;
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
+  readonly rules?: readonly Rule[];
+  readonly data?: Readonly<Record<string, string>>;
+  readonly spec?: { readonly template?: PodTemplate; readonly replicas?: number };
+}
+
+export interface HelmResult {
+  readonly code: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs helm; a failure is a result. */
+export async function helm(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<HelmResult> {
+  const bin = await ensureBinaries(['helm']);
+  const options = { env: { ...process.env, ...env }, maxBuffer: 64 * 2 ** 20, timeout: 100_000 };
+  return new Promise((resolve) => {
+    execFile(bin('helm'), [...args], options, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : 1, stdout, stderr });
+    });
+  });
+}
+
+function valueFlags(values: object): readonly string[] {
+  return Object.entries(values).flatMap(([key, value]) => ['--set-json', `${key}=${JSON.stringify(value)}`]);
+}
+
+/** `helm template` with these top-level values over the defaults; a refusal is a result. */
+export function template(values: object = {}): Promise<HelmResult> {
+  const flags = ['-n', release.namespace, '--kube-version', KUBE_VERSION, ...valueFlags(values)];
+  return helm(['template', release.name, chartFolder, ...flags]);
+}
+
+/** Every object the chart renders. */
+export async function render(values: object = {}): Promise<readonly Rendered[]> {
+  const { code, stdout, stderr } = await template(values);
+  if (code !== 0) throw new Error(stderr);
+  return parseAllDocuments(stdout)
+    .map((document) => document.toJS() as Rendered | null)
+    .filter((object) => object !== null);
+}
+
+/** `helm lint --strict` with these values. */
+export function lint(values: object = {}): Promise<HelmResult> {
+  return helm(['lint', chartFolder, '--strict', '--kube-version', KUBE_VERSION, ...valueFlags(values)]);
+}
+
+/** The one object of that kind and name. Throws when there is none. */
+export function find(objects: readonly Rendered[], kind: string, name: string): Rendered {
+  const found = objects.find((object) => object.kind === kind && object.metadata.name === name);
+  if (found === undefined) throw new Error(`no ${kind} ${name} among ${objects.map((o) => `${o.kind}/${o.metadata.name}`).join(', ')}`);
+  return found;
+}
+
+/** The pod templates of the release, by the name of their workload. */
+export function podTemplates(objects: readonly Rendered[]): readonly (readonly [string, PodTemplate])[] {
+  return objects.flatMap(({ metadata, spec }) =>
+    spec?.template === undefined ? [] : [[metadata.name, spec.template] as const],
+  );
+}
+
+/** Sets of values that differ in shape, not only in numbers. */
+export const valueSets: Readonly<Record<string, object>> = {
+  default: {},
+  external: {
+    nats: {
+      enabled: false,
+      external: { url: 'tls://nats.example.com:4222', caSecret: 'nats-ca' },
+      streamReplicas: 3,
+      auth: { existingSecret: 'nats-users' },
+    },
+    redis: { enabled: false, external: { url: 'rediss://redis.example.com:6380' }, auth: { existingSecret: 'redis-user' } },
+    tracing: { endpoint: 'http://collector.observability:4318', sampleRatio: 0.1 },
+    image: { registry: 'registry.example.com', repository: 'team/sandlot', pullSecrets: [{ name: 'registry' }] },
+  },
+  'high-availability': {
+    sandboxController: { replicas: 2 },
+    warmpoolController: { replicas: 2 },
+    claimController: { replicas: 3, image: { digest: `sha256:${'a'.repeat(64)}` } },
+    controller: {
+      priorityClassName: 'system-cluster-critical',
+      nodeSelector: { 'kubernetes.io/os': 'linux' },
+      tolerations: [{ key: 'dedicated', operator: 'Equal', value: 'control', effect: 'NoSchedule' }],
+      podAnnotations: { 'example.com/team': 'platform' },
+      extraEnv: [{ name: 'NODE_OPTIONS', value: '--max-old-space-size=384' }],
+    },
+    networkPolicy: { scrapers: [{ namespaceSelector: { matchLabels: { team: 'observability' } } }] },
+  },
+  namespaced: { watchNamespace: 'team-a', rbac: { aggregate: false }, crds: { enabled: false } },
+};

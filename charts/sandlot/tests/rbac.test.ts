@@ -1,0 +1,113 @@
+import { describe, expect, it } from 'vitest';
+import type { Rendered, Rule } from './chart.ts';
+import { find, render } from './chart.ts';
+
+const READ_WRITE = 'create delete get list patch watch';
+
+/** What each controller may do: the whole of it. */
+const expected = {
+  'sandlot-sandbox-controller': {
+    'agents.x-k8s.io/sandboxes': 'delete get list patch watch',
+    'agents.x-k8s.io/sandboxes/status': 'patch',
+    'agents.x-k8s.io/sandboxes/finalizers': 'update',
+    '/pods': READ_WRITE,
+    '/services': READ_WRITE,
+    '/persistentvolumeclaims': READ_WRITE,
+    '/events': 'create patch',
+    'events.k8s.io/events': 'create patch',
+  },
+  'sandlot-warmpool-controller': {
+    'extensions.agents.x-k8s.io/sandboxwarmpools': 'get list watch',
+    'extensions.agents.x-k8s.io/sandboxtemplates': 'get list watch',
+    'extensions.agents.x-k8s.io/sandboxwarmpools/status': 'patch',
+    'extensions.agents.x-k8s.io/sandboxwarmpools/finalizers': 'update',
+    'agents.x-k8s.io/sandboxes': READ_WRITE,
+    '/events': 'create patch',
+    'events.k8s.io/events': 'create patch',
+  },
+  'sandlot-claim-controller': {
+    'extensions.agents.x-k8s.io/sandboxclaims': 'delete get list patch watch',
+    'extensions.agents.x-k8s.io/sandboxclaims/status': 'patch',
+    'extensions.agents.x-k8s.io/sandboxclaims/finalizers': 'update',
+    'extensions.agents.x-k8s.io/sandboxtemplates': 'get list watch',
+    'extensions.agents.x-k8s.io/sandboxwarmpools': 'get list watch',
+    'agents.x-k8s.io/sandboxes': READ_WRITE,
+    '/events': 'create patch',
+    'events.k8s.io/events': 'create patch',
+  },
+};
+
+const controllers = Object.keys(expected) as (keyof typeof expected)[];
+
+/** `group/resource` -> sorted verbs. */
+function permissions(rules: readonly Rule[]): Readonly<Record<string, string>> {
+  const granted = new Map<string, Set<string>>();
+  for (const { apiGroups, resources, verbs } of rules) {
+    for (const target of apiGroups.flatMap((group) => resources.map((resource) => `${group}/${resource}`))) {
+      granted.set(target, new Set([...(granted.get(target) ?? []), ...verbs]));
+    }
+  }
+  return Object.fromEntries([...granted].map(([target, verbs]) => [target, [...verbs].sort().join(' ')]));
+}
+
+function roles(objects: readonly Rendered[]): readonly Rendered[] {
+  return objects.filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole');
+}
+
+describe('roles of the controllers', () => {
+  it.each(controllers)('%s may do exactly this', async (name) => {
+    const { rules = [] } = find(await render(), 'ClusterRole', name);
+    expect(permissions(rules)).toEqual(expected[name]);
+  });
+
+  it.each(controllers)('%s may touch only its own lease', async (name) => {
+    const { rules = [], metadata } = find(await render(), 'Role', `${name}-leader`);
+    expect(metadata.namespace).toBe('sandlot-system');
+    expect(rules).toEqual([
+      { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
+      { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: [name], verbs: ['get', 'patch', 'update'] },
+    ]);
+  });
+
+  it('contain no wildcard, no secrets, and no way to raise their own rights', async () => {
+    const rules = roles(await render()).flatMap((role) => role.rules ?? []);
+    const words = rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs]);
+    expect(words.filter((word) => ['*', 'secrets', 'escalate', 'bind', 'impersonate', 'clusterroles', 'roles'].includes(word))).toEqual([]);
+  });
+
+  it('become Roles of one namespace when the release serves one namespace', async () => {
+    const objects = await render({ watchNamespace: 'team-a', rbac: { aggregate: false } });
+    expect(roles(objects).filter(({ kind }) => kind === 'ClusterRole')).toEqual([]);
+    for (const name of controllers) {
+      const role = find(objects, 'Role', name);
+      expect(role.metadata.namespace).toBe('team-a');
+      expect(permissions(role.rules ?? [])).toEqual(expected[name]);
+    }
+  });
+
+  it('are not there when somebody else manages them', async () => {
+    expect(roles(await render({ rbac: { create: false, aggregate: false } }))).toEqual([]);
+  });
+});
+
+describe('roles for people', () => {
+  const kinds = ['sandboxclaims', 'sandboxtemplates', 'sandboxwarmpools'];
+  const cases = [
+    ['view', 'get list watch', 'get'],
+    ['edit', 'create delete get list patch update watch', 'get patch update'],
+    ['admin', 'create delete deletecollection get list patch update watch', 'get patch update'],
+  ] as const;
+
+  it.each(cases)('%s may %s the four kinds and %s their scale', async (role, verbs, scale) => {
+    const { rules = [], metadata } = find(await render(), 'ClusterRole', `sandlot-${role}`);
+    expect(metadata.labels).toMatchObject({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' });
+    expect(permissions(rules)).toEqual({
+      'agents.x-k8s.io/sandboxes': verbs,
+      'agents.x-k8s.io/sandboxes/status': 'get',
+      'agents.x-k8s.io/sandboxes/scale': scale,
+      'extensions.agents.x-k8s.io/sandboxwarmpools/scale': scale,
+      ...Object.fromEntries(kinds.map((kind) => [`extensions.agents.x-k8s.io/${kind}`, verbs])),
+      ...Object.fromEntries(kinds.map((kind) => [`extensions.agents.x-k8s.io/${kind}/status`, 'get'])),
+    });
+  });
+});

@@ -1,0 +1,75 @@
+import { ensureBinaries } from '@sandlot/local-cluster';
+import { execFileSync } from 'node:child_process';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { chartFolder, find, lint, podTemplates, render, template, valueSets } from './chart.ts';
+
+describe('the chart', () => {
+  it.each(Object.entries(valueSets))('passes helm lint --strict with %s values', async (_, values) => {
+    const { code, stdout } = await lint(values);
+    expect(code, stdout).toBe(0);
+  });
+
+  it.each(Object.entries(valueSets))('renders %s values as recorded', async (name, values) => {
+    const { code, stdout, stderr } = await template({ ...values, crds: { enabled: false } });
+    expect(code, stderr).toBe(0);
+    await expect(withoutSecrets(stdout)).toMatchFileSnapshot(`golden/${name}.yaml`);
+  });
+
+  it('runs the NATS server that the integration tests run', async () => {
+    const module = await readFile(join(chartFolder, '../../tools/local-cluster/go/go.mod'), 'utf8');
+    const version = /nats-server\/v2 v(\S+)/.exec(module)?.[1];
+    const values = parse(await readFile(join(chartFolder, 'values.yaml'), 'utf8')) as { nats: { image: { tag: string } } };
+    expect(values.nats.image.tag).toMatch(new RegExp(`^${version ?? 'none'}(-|$)`));
+  });
+
+  it('writes a NATS configuration that the server accepts', async () => {
+    const config = find(await render(), 'ConfigMap', 'sandlot-nats').data?.['nats.conf'] ?? '';
+    const folder = await mkdtemp(join(tmpdir(), 'sandlot-nats-'));
+    const bin = await ensureBinaries(['nats-server']);
+    const users = ['SANDBOX_CONTROLLER', 'WARMPOOL_CONTROLLER', 'CLAIM_CONTROLLER', 'ADMIN'];
+    const passwords = Object.fromEntries(users.map((user) => [`${user}_PASSWORD`, `p${user.toLowerCase()}`]));
+    try {
+      await writeFile(join(folder, 'nats.conf'), config);
+      const check = (): unknown =>
+        execFileSync(bin('nats-server'), ['-t', '-c', join(folder, 'nats.conf')], {
+          env: { ...process.env, ...passwords, POD_NAME: 'sandlot-nats-0' },
+          stdio: 'pipe',
+        });
+      expect(check).not.toThrow();
+    } finally {
+      await rm(folder, { recursive: true, force: true });
+    }
+  });
+
+  it('keeps CRDs on uninstall unless told otherwise, and leaves them out when told', async () => {
+    const crdsWith = async (crds: object): Promise<readonly (string | undefined)[]> =>
+      (await render({ crds }))
+        .filter(({ kind }) => kind === 'CustomResourceDefinition')
+        .map(({ metadata }) => metadata.annotations?.['helm.sh/resource-policy']);
+    expect(await crdsWith({ enabled: true, keep: true })).toEqual(['keep', 'keep', 'keep', 'keep']);
+    expect(await crdsWith({ enabled: true, keep: false })).toEqual([undefined, undefined, undefined, undefined]);
+    expect(await crdsWith({ enabled: false })).toEqual([]);
+  });
+
+  it('restarts the pods that use a password when it changes, and no others', async () => {
+    const checksums = async (): Promise<Readonly<Record<string, string | undefined>>> =>
+      Object.fromEntries(
+        podTemplates(await render()).map(([name, { metadata }]) => [name, JSON.stringify(metadata.annotations)]),
+      );
+    const [first, second] = [await checksums(), await checksums()];
+    expect(Object.keys(first).filter((name) => first[name] === second[name])).toEqual([]);
+    const external = async (): Promise<string> => JSON.stringify(podTemplates(await render(valueSets['external'])));
+    expect(await external()).toBe(await external());
+  });
+});
+
+/** Passwords are made up anew for every rendering that has no cluster to look them up in. */
+function withoutSecrets(text: string): string {
+  return text
+    .replaceAll(/^( {2}(?:[a-z]+-controller|admin|password)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
+    .replaceAll(/(checksum\/(?:passwords?|nats-password)): [0-9a-f]{16}/g, '$1: OF-MADE-UP');
+}

@@ -1,0 +1,41 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { chartFolder, template } from './chart.ts';
+
+const refused: readonly (readonly [string, object, RegExp])[] = [
+  ['an unknown key at the top', { natz: {} }, /additional properties 'natz' not allowed/],
+  ['an unknown key inside', { nats: { replicas: 3 } }, /'\/nats': additional properties 'replicas' not allowed/],
+  ['text for a number', { claimController: { replicas: 'two' } }, /'\/claimController\/replicas': got string, want integer/],
+  ['a number out of range', { claimController: { concurrency: 0 } }, /'\/claimController\/concurrency': minimum/],
+  ['a wrong word', { log: { level: 'loud' } }, /'\/log\/level': value must be one of 'debug', 'info', 'warn', 'error'/],
+  ['a volume size without a unit', { nats: { persistence: { size: '2' } } }, /'\/nats\/persistence\/size'/],
+  ['a made-up resource', { redis: { resources: { limits: { gpu: '1' } } } }, /additional properties 'gpu' not allowed/],
+  ['a URL of another protocol', { nats: { enabled: false, external: { url: 'http://x' } } }, /'\/nats\/external\/url'/],
+  [
+    'an external server without its Secret',
+    { nats: { enabled: false, external: { url: 'nats://nats.example.com:4222' } } },
+    /'\/nats\/auth\/existingSecret'/,
+  ],
+];
+
+describe('values.schema.json', () => {
+  it.each(refused)('refuses %s and says where', async (_, values, message) => {
+    const { code, stderr } = await template(values);
+    expect(code).toBe(1);
+    expect(stderr).toMatch(message);
+  });
+
+  it('is closed: every object with named properties forbids others', async () => {
+    const schema: unknown = JSON.parse(await readFile(join(chartFolder, 'values.schema.json'), 'utf8'));
+    expect(openObjects(schema, '')).toEqual([]);
+  });
+});
+
+/** Paths of schemas that name properties and still accept others. Conditions only add to what is declared elsewhere. */
+function openObjects(schema: unknown, path: string): readonly string[] {
+  if (typeof schema !== 'object' || schema === null) return [];
+  const open = 'properties' in schema && !('additionalProperties' in schema && schema.additionalProperties === false);
+  const inner = Object.entries(schema).filter(([key]) => key !== 'allOf');
+  return [...(open ? [path] : []), ...inner.flatMap(([key, value]) => openObjects(value, `${path}/${key}`))];
+}

@@ -1,0 +1,120 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import type { Rendered } from './chart.ts';
+import { chartFolder, find, podTemplates, render, valueSets } from './chart.ts';
+
+const workloads = ['sandlot-claim-controller', 'sandlot-nats', 'sandlot-redis', 'sandlot-sandbox-controller', 'sandlot-warmpool-controller'];
+
+describe('pods of the release', () => {
+  it('are these five', async () => {
+    expect(podTemplates(await render()).map(([name]) => name).sort()).toEqual(workloads);
+  });
+
+  it.each(workloads)('%s meets the restricted Pod Security Standard, and more', async (name) => {
+    const { spec } = podTemplate(await render(), name);
+    expect(spec.securityContext).toMatchObject({
+      runAsNonRoot: true,
+      runAsUser: 65532,
+      seccompProfile: { type: 'RuntimeDefault' },
+    });
+    expect(['hostNetwork', 'hostPID', 'hostIPC'].filter((field) => field in spec)).toEqual([]);
+    for (const container of spec.containers) {
+      expect(container.securityContext).toEqual({
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+      });
+    }
+  });
+
+  it.each(workloads)('%s has requests, a memory limit and three probes', async (name) => {
+    for (const container of podTemplate(await render(), name).spec.containers) {
+      expect(container.resources).toMatchObject({
+        requests: { cpu: expect.any(String) as string, memory: expect.any(String) as string },
+        limits: { memory: expect.any(String) as string },
+      });
+      expect(container).toHaveProperty('startupProbe');
+      expect(container).toHaveProperty('readinessProbe');
+      expect(container).toHaveProperty('livenessProbe');
+    }
+  });
+
+  it('see the API token only where they talk to the API', async () => {
+    const tokens = podTemplates(await render()).map(([name, { spec }]) => [name, spec.automountServiceAccountToken]);
+    expect(Object.fromEntries(tokens)).toEqual({
+      'sandlot-claim-controller': true,
+      'sandlot-sandbox-controller': true,
+      'sandlot-warmpool-controller': true,
+      'sandlot-nats': false,
+      'sandlot-redis': false,
+    });
+  });
+
+  it('are spread and protected from disruption once there are two', async () => {
+    const objects = await render(valueSets['high-availability']);
+    const budgets = objects.filter(({ kind }) => kind === 'PodDisruptionBudget').map(({ metadata }) => metadata.name);
+    expect(budgets.sort()).toEqual(workloads.filter((name) => name.endsWith('-controller')));
+    for (const name of budgets) expect(podTemplate(objects, name).spec.topologySpreadConstraints).toHaveLength(2);
+    expect((await render()).filter(({ kind }) => kind === 'PodDisruptionBudget')).toEqual([]);
+  });
+
+  it('are cut off from everything but what a policy names', async () => {
+    const policies = (await render()).filter(({ kind }) => kind === 'NetworkPolicy').map(({ metadata }) => metadata.name);
+    expect(policies.sort()).toEqual(['sandlot-controllers', 'sandlot-default-deny', 'sandlot-nats', 'sandlot-redis']);
+  });
+});
+
+describe('passwords', () => {
+  it('have no default', async () => {
+    const values: unknown = parse(await readFile(join(chartFolder, 'values.yaml'), 'utf8'));
+    expect(passwordKeys(values)).toEqual([]);
+  });
+
+  it('are made up: long, different per user, different per installation', async () => {
+    const first = secretsOf(await render());
+    const second = secretsOf(await render());
+    const all = [...first, ...second];
+    expect(first).toHaveLength(5);
+    expect(new Set(all).size).toBe(all.length);
+    for (const password of all) expect(password).toMatch(/^[a-z][A-Za-z0-9]{31}$/);
+  });
+
+  it('reach containers by reference only', async () => {
+    const objects = await render();
+    const passwords = secretsOf(objects);
+    const visible = JSON.stringify(objects.filter(({ kind }) => kind !== 'Secret'));
+    const env = podTemplates(objects).flatMap(([, { spec }]) => spec.containers.flatMap((container) => container.env ?? []));
+    const literal = env.filter(({ name, value }) => name.endsWith('PASSWORD') && value !== undefined);
+    expect(passwords.filter((password) => visible.includes(password))).toEqual([]);
+    expect(literal).toEqual([]);
+  });
+
+  it('are not made when a Secret is named', async () => {
+    const objects = await render({ nats: { auth: { existingSecret: 'mine' } }, redis: { auth: { existingSecret: 'mine-too' } } });
+    expect(objects.filter(({ kind }) => kind === 'Secret')).toEqual([]);
+  });
+});
+
+function podTemplate(objects: readonly Rendered[], name: string): ReturnType<typeof podTemplates>[number][1] {
+  const kind = name.endsWith('-controller') ? 'Deployment' : 'StatefulSet';
+  const template = find(objects, kind, name).spec?.template;
+  if (template === undefined) throw new Error(`${name} has no pod template`);
+  return template;
+}
+
+function secretsOf(objects: readonly Rendered[]): readonly string[] {
+  return objects
+    .filter(({ kind }) => kind === 'Secret')
+    .flatMap(({ data }) => Object.values(data ?? {}))
+    .map((value) => Buffer.from(value, 'base64').toString());
+}
+
+/** Keys whose name speaks of a password and whose value is one. */
+function passwordKeys(values: unknown): readonly string[] {
+  if (typeof values !== 'object' || values === null) return [];
+  return Object.entries(values).flatMap(([key, value]) =>
+    /password|token/i.test(key) && value !== '' ? [key] : passwordKeys(value),
+  );
+}

@@ -1,0 +1,94 @@
+import type { ControlPlane } from '@sandlot/local-cluster';
+import { startControlPlane } from '@sandlot/local-cluster';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { chartFolder, helm, release, template, valueSets } from './chart.ts';
+
+let plane: ControlPlane;
+
+beforeAll(async () => {
+  plane = await startControlPlane({ controllerManager: true });
+  for (const namespace of [release.namespace, 'team-a', 'dry-run']) await kubectl(['create', 'namespace', namespace]);
+});
+
+afterAll(() => plane.stop());
+
+async function kubectl(args: readonly string[], input?: string): Promise<string> {
+  const { stdout, stderr, code } = await plane.kubectl(args, input);
+  if (code !== 0) throw new Error(`kubectl ${args.join(' ')}: ${stderr}`);
+  return stdout;
+}
+
+async function install(...flags: readonly string[]): Promise<void> {
+  const args = ['upgrade', '--install', release.name, chartFolder, '-n', release.namespace, ...flags];
+  const { code, stderr } = await helm(args, { KUBECONFIG: plane.kubeconfigPath });
+  if (code !== 0) throw new Error(stderr);
+}
+
+async function passwords(): Promise<Readonly<Record<string, unknown>>> {
+  const read = async (secret: string): Promise<unknown> => {
+    const text = await kubectl(['-n', release.namespace, 'get', 'secret', secret, '-o', 'json']);
+    return (JSON.parse(text) as { data: unknown }).data;
+  };
+  return { nats: await read('sandlot-nats-auth'), redis: await read('sandlot-redis-auth') };
+}
+
+async function templates(): Promise<string> {
+  const path = '{range .items[*]}{.metadata.name} {.spec.template.metadata.annotations}{"\\n"}{end}';
+  return kubectl(['-n', release.namespace, 'get', 'deployments,statefulsets', '-o', `jsonpath=${path}`]);
+}
+
+describe('against a real API server', () => {
+  it.each(Object.entries(valueSets))('accepts every object of %s values', async (_, values) => {
+    const { stdout } = await template(values);
+    const applied = await kubectl(['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'], stdout);
+    expect(applied).toContain('deployment.apps/sandlot-claim-controller serverside-applied');
+  });
+
+  it('warns of nothing in a namespace that enforces the restricted Pod Security Standard', async () => {
+    const label = 'pod-security.kubernetes.io/warn=restricted';
+    await kubectl(['label', 'namespace', release.namespace, label, '--overwrite']);
+    const { stdout } = await template({ crds: { enabled: false } });
+    const { stderr } = await plane.kubectl(['apply', '--server-side', '--dry-run=server', '-f', '-'], stdout);
+    expect(stderr).toBe('');
+  });
+
+  it('keeps passwords and pods over upgrades, and makes passwords again when they were deleted', async () => {
+    await install();
+    const [before, podsBefore] = [await passwords(), await templates()];
+    await install('--set', 'log.level=debug');
+    expect(await passwords()).toEqual(before);
+    expect(await templates()).toBe(podsBefore);
+
+    await kubectl(['-n', release.namespace, 'delete', 'secret', 'sandlot-nats-auth']);
+    await install();
+    const after = await passwords();
+    expect(after['nats']).not.toEqual(before['nats']);
+    expect(after['redis']).toEqual(before['redis']);
+    expect(await templates()).not.toBe(podsBefore);
+  });
+
+  it('serves the four kinds in both versions after the installation', async () => {
+    await install();
+    const names = ['sandboxes.agents', 'sandboxclaims.extensions.agents', 'sandboxtemplates.extensions.agents', 'sandboxwarmpools.extensions.agents'];
+    const crds = names.map((name) => `crd/${name}.x-k8s.io`);
+    await kubectl(['wait', '--for=condition=Established', '--timeout=60s', ...crds]);
+    const served = await kubectl(['get', ...crds, '-o', 'jsonpath={range .items[*]}{.spec.versions[*].name}{"\\n"}{end}']);
+    expect(served.trim().split('\n')).toEqual(names.map(() => 'v1beta1 v1alpha1'));
+  });
+
+  it('fits its release into half of what a Secret holds', async () => {
+    await install();
+    const selector = `owner=helm,name=${release.name}`;
+    const text = await kubectl(['-n', release.namespace, 'get', 'secrets', '-l', selector, '-o', 'json']);
+    const { items } = JSON.parse(text) as { items: { data: { release: string } }[] };
+    for (const { data } of items) expect(Buffer.from(data.release, 'base64').length).toBeLessThan(512 * 1024);
+  });
+
+  it('leaves the CRDs behind when it is uninstalled', async () => {
+    await install();
+    await helm(['uninstall', release.name, '-n', release.namespace], { KUBECONFIG: plane.kubeconfigPath });
+    const left = await kubectl(['get', 'crd', '-o', 'name']);
+    expect(left.trim().split('\n')).toHaveLength(4);
+    expect(await kubectl(['-n', release.namespace, 'get', 'deployments', '-o', 'name'])).toBe('');
+  });
+});

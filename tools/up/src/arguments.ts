@@ -1,0 +1,72 @@
+import { parseArgs } from 'node:util';
+
+/** What the command line asks for. */
+export type Invocation =
+  | { readonly command: 'up'; readonly options: UpOptions }
+  | { readonly command: 'down' | 'status' | 'help' }
+  | { readonly command: 'wrong'; readonly problem: string };
+
+export interface UpOptions {
+  /** Without root: a control plane with simulated nodes, controllers as processes. */
+  readonly simulated: boolean;
+  /** A cluster of the user's. */
+  readonly kubeconfig: string | undefined;
+  /** `HOST/PATH` of a registry that cluster pulls from. */
+  readonly registry: string | undefined;
+  readonly demo: boolean;
+}
+
+export const help = `npm run up                       raise or repair the cluster, install Sandlot, show the main job
+npm run up -- --simulated        without root: control plane and simulated nodes; claims bind, nothing executes
+npm run up -- --kubeconfig FILE [--registry HOST/PATH]
+                                 install into a cluster you have; push our images to a registry it pulls from
+npm run up -- --no-demo          leave the demonstration out
+npm run status                   components, their health and log files
+npm run down                     remove everything that up made
+`;
+
+/** Reads the arguments after the program's name; pure. */
+export function parseInvocation(args: readonly string[]): Invocation {
+  const [command = 'help', ...rest] = args;
+  if (rest.includes('--help') || rest.includes('-h') || ['help', '--help', '-h'].includes(command)) {
+    return { command: 'help' };
+  }
+  if (command === 'up') return parseUp(rest);
+  if (command !== 'down' && command !== 'status') return { command: 'wrong', problem: `unknown command: ${command}` };
+  return rest.length === 0
+    ? { command }
+    : { command: 'wrong', problem: `${command} takes no options: ${rest.join(' ')}` };
+}
+
+function parseUp(args: readonly string[]): Invocation {
+  try {
+    const { values } = parseArgs({
+      args: [...args],
+      strict: true,
+      allowNegative: true,
+      options: {
+        simulated: { type: 'boolean', default: false },
+        kubeconfig: { type: 'string' },
+        registry: { type: 'string' },
+        demo: { type: 'boolean', default: true },
+      },
+    });
+    const { simulated, kubeconfig, registry, demo } = values;
+    const problem = contradiction(simulated, kubeconfig, registry);
+    return problem === undefined
+      ? { command: 'up', options: { simulated, kubeconfig, registry, demo } }
+      : { command: 'wrong', problem };
+  } catch (error) {
+    return { command: 'wrong', problem: error instanceof Error ? error.message : String(error) };
+  }
+}
+
+function contradiction(
+  simulated: boolean,
+  kubeconfig: string | undefined,
+  registry: string | undefined,
+): string | undefined {
+  if (simulated && kubeconfig !== undefined) return '--simulated makes a cluster, --kubeconfig names one: choose';
+  if (registry !== undefined && kubeconfig === undefined) return '--registry goes with --kubeconfig';
+  return undefined;
+}

@@ -1,0 +1,164 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { sandboxWarmPools } from '@sandlot/api-types';
+import type { SandboxClaim } from '@sandlot/api-types';
+import { createKubeClient, isNotFound, loadCredentials, pods } from '@sandlot/kube';
+import type { KubeClient, Pod } from '@sandlot/kube';
+import type { Progress } from '@sandlot/local-cluster';
+import { parse } from 'yaml';
+import { commandFailed } from '../command.ts';
+import { UpError } from '../errors.ts';
+import { checkoutRoot } from '../paths.ts';
+import type { Target } from '../target.ts';
+import { claimAndTime } from './claim.ts';
+import type { Say } from './narrate.ts';
+import { timelineLines } from './narrate.ts';
+
+const POOL_LIMIT_MS = 180_000;
+const POD_LIMIT_MS = 120_000;
+const POLL_MS = 100;
+const NOTE = '/work/note';
+
+export interface DemoOptions {
+  readonly target: Target;
+  /** Image of the sandbox; `busybox` unless a registry of the user's holds ours. */
+  readonly image: string;
+  readonly progress: Progress;
+  readonly say: Say;
+}
+
+/** The sandbox the demonstration leaves behind. */
+export interface DemoResult {
+  readonly sandbox: string;
+  readonly namespace: string;
+}
+
+/**
+ * The main job in front of the user: a template with a disk, a warm pool, a claim with its timeline, and on real nodes
+ * data that outlives its pod. Safe to repeat: the claim of an earlier run is deleted first. Throws UpError.
+ */
+export async function runDemo(options: DemoOptions): Promise<DemoResult> {
+  const { target, say } = options;
+  const credentials = await loadCredentials({ kubeconfig: target.kubeconfigPath });
+  await using client = disposable(createKubeClient({ credentials, userAgent: 'sandlot-up' }));
+  const namespace = target.demoNamespace;
+  await prepare(options, client);
+  const claim = { ...(parse(await readManifest('claim.yaml')) as SandboxClaim) };
+  claim.metadata = { ...claim.metadata, namespace };
+  say.command(`kubectl apply -f ${manifestPath('claim.yaml')}`);
+  const timeline = await claimAndTime(client, claim);
+  say.lines(timelineLines(timeline));
+  if (target.kind !== 'simulated') await showDisk(options, client, timeline.sandbox);
+  return { sandbox: timeline.sandbox, namespace };
+}
+
+function disposable(client: KubeClient): KubeClient & AsyncDisposable {
+  return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
+}
+
+async function prepare({ target, image, progress, say }: DemoOptions, client: KubeClient): Promise<void> {
+  const namespace = target.demoNamespace;
+  if (namespace !== 'default') {
+    const made = await target.kubectl(['create', 'namespace', namespace]);
+    if (made.code !== 0 && !made.stderr.includes('AlreadyExists'))
+      throw commandFailed('Demonstration', 'kubectl create namespace', made);
+  }
+  await kubectlOrFail(target, ['delete', 'sandboxclaim', 'demo-1', '--ignore-not-found', '--timeout=60s']);
+  say.command(`kubectl apply -f ${manifestPath('template.yaml')} -f ${manifestPath('pool.yaml')}`);
+  const template = (await readManifest('template.yaml')).replace('image: busybox', `image: ${image}`);
+  const pool = await readManifest('pool.yaml');
+  await kubectlOrFail(target, ['apply', '-f', '-'], `${template}---\n${pool}`);
+  const step = progress.step('Filling the warm pool');
+  try {
+    const members = await awaitPool(client, namespace, (text) => step.update(text));
+    step.done(`${members} sandboxes, each with a disk of its own`);
+  } catch (error) {
+    step.fail();
+    throw error;
+  }
+}
+
+/** Waits until the pool is full; the number of its members. */
+async function awaitPool(client: KubeClient, namespace: string, report: (text: string) => void): Promise<number> {
+  const deadlineMs = performance.now() + POOL_LIMIT_MS;
+  for (;;) {
+    const pool = await client.get(sandboxWarmPools, { namespace, name: 'demo-pool' });
+    const [ready, desired] = [pool.status?.readyReplicas ?? 0, pool.spec.replicas ?? 0];
+    if (ready >= desired) return ready;
+    report(`${ready} of ${desired} ready`);
+    if (performance.now() > deadlineMs) {
+      throw new UpError({
+        step: 'Filling the warm pool',
+        problem: `only ${ready} of ${desired} sandboxes are ready after ${POOL_LIMIT_MS / 1000} s`,
+        details: (pool.status?.conditions ?? [])
+          .map(({ type, status, message }) => `${type}=${status} ${message ?? ''}`)
+          .join('\n'),
+        advice: 'See what holds them up: kubectl describe sandboxwarmpool demo-pool; kubectl get sandboxes,pods,pvc',
+      });
+    }
+    await sleep(POLL_MS);
+  }
+}
+
+async function showDisk({ target, say }: DemoOptions, client: KubeClient, sandbox: string): Promise<void> {
+  const namespace = target.demoNamespace;
+  const text = `written in the first pod of ${sandbox}`;
+  say.command(`kubectl exec ${sandbox} -- sh -c 'echo "${text}" > ${NOTE}'`);
+  await kubectlOrFail(target, ['exec', sandbox, '--', 'sh', '-c', `echo "${text}" > ${NOTE} && sync`]);
+  const before = await client.get(pods, { namespace, name: sandbox });
+  say.command(`kubectl delete pod ${sandbox}`);
+  const startedMs = performance.now();
+  await kubectlOrFail(target, ['delete', 'pod', sandbox, '--wait=false']);
+  const after = await awaitReturn(client, { namespace, before });
+  const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
+  say.lines([`back after ${seconds} s: same name, new pod, same disk (${volumeOf(after) ?? 'none'})`]);
+  say.command(`kubectl exec ${sandbox} -- cat ${NOTE}`);
+  const read = (await kubectlOrFail(target, ['exec', sandbox, '--', 'cat', NOTE])).trim();
+  if (read !== text || volumeOf(after) !== volumeOf(before)) {
+    throw new UpError({ step: 'Reading the data back', problem: `expected "${text}", got "${read}"` });
+  }
+  say.lines([read]);
+}
+
+/** Waits until a Ready pod of the same name that is not the deleted one exists. */
+async function awaitReturn(client: KubeClient, gone: { namespace: string; before: Pod }): Promise<Pod> {
+  const { namespace, before } = gone;
+  const name = before.metadata.name ?? '';
+  const deadlineMs = performance.now() + POD_LIMIT_MS;
+  while (performance.now() < deadlineMs) {
+    const pod = await client.get(pods, { namespace, name }).catch((error: unknown) => {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    });
+    if (pod !== undefined && pod.metadata.uid !== before.metadata.uid && isReady(pod)) return pod;
+    await sleep(POLL_MS);
+  }
+  throw new UpError({
+    step: 'Waiting for the pod to return',
+    problem: `pod ${name} is not back and Ready after ${POD_LIMIT_MS / 1000} s`,
+    advice: `See why: kubectl describe pod ${name}; kubectl describe sandbox ${name}`,
+  });
+}
+
+function isReady(pod: Pod): boolean {
+  return (pod.status?.conditions ?? []).some(({ type, status }) => type === 'Ready' && status === 'True');
+}
+
+function volumeOf(pod: Pod): string | undefined {
+  return pod.spec?.volumes?.find(({ name }) => name === 'work')?.persistentVolumeClaim?.claimName;
+}
+
+async function kubectlOrFail(target: Target, args: readonly string[], input?: string): Promise<string> {
+  const result = await target.kubectl(['-n', target.demoNamespace, ...args], input);
+  if (result.code !== 0) throw commandFailed('Demonstration', `kubectl ${args.join(' ')}`, result);
+  return result.stdout;
+}
+
+function manifestPath(file: string): string {
+  return `tools/up/demo/${file}`;
+}
+
+function readManifest(file: string): Promise<string> {
+  return readFile(join(checkoutRoot, manifestPath(file)), 'utf8');
+}

@@ -1,0 +1,29 @@
+import type { ClaimTimeline } from './timeline.ts';
+
+/** How the demonstration talks: what it types, and what came of it. */
+export interface Say {
+  command(text: string): void;
+  lines(texts: readonly string[]): void;
+}
+
+/** Writes to a stream: commands after a `$`, results indented below. */
+export function narrator(stream: NodeJS.WriteStream = process.stdout): Say {
+  return {
+    command: (text) => void stream.write(`  $ ${text}\n`),
+    lines: (texts) => void stream.write(texts.map((text) => `      ${text}\n`).join('')),
+  };
+}
+
+/** The timeline as three aligned lines. */
+export function timelineLines({ submittedMs, boundMs, readyMs, sandbox, origin }: ClaimTimeline): readonly string[] {
+  const how = origin === 'Warm' ? ', taken from the warm pool' : origin === 'Cold' ? ', made for this claim' : '';
+  return [
+    `${milliseconds(submittedMs)}  submitted`,
+    `${milliseconds(boundMs)}  bound to ${sandbox}${how}`,
+    `${milliseconds(readyMs)}  ready`,
+  ];
+}
+
+function milliseconds(ms: number): string {
+  return `${Math.round(ms).toString().padStart(6)} ms`;
+}

@@ -1,0 +1,30 @@
+import { consoleProgress, destroyCluster, openCluster } from '@sandlot/local-cluster';
+import { narrator } from './demo/narrate.ts';
+import { checkoutRoot } from './paths.ts';
+import { up } from './up.ts';
+
+/** A cluster with the chart of this checkout on it. */
+export interface UpCluster {
+  /** Cluster-admin. */
+  readonly kubeconfigPath: string;
+  /** Whether it was not up before: whoever raised it may tear it down. */
+  readonly raised: boolean;
+}
+
+/**
+ * The checkout's real node with the checkout's own controllers on it: raised when it is not up, upgraded when it runs
+ * other images. Throws UpError or LocalClusterError.
+ */
+export async function ensureUp(options: { demo: boolean }): Promise<UpCluster> {
+  const before = await openCluster({ root: checkoutRoot });
+  const { target } = await up(
+    { simulated: false, kubeconfig: undefined, registry: undefined, demo: options.demo },
+    { progress: consoleProgress(), say: narrator() },
+  );
+  return { kubeconfigPath: target.kubeconfigPath, raised: before === undefined };
+}
+
+/** Removes the checkout's cluster and everything `up` made. */
+export async function tearDown(): Promise<void> {
+  await destroyCluster({ root: checkoutRoot, progress: consoleProgress() });
+}

@@ -1,0 +1,49 @@
+import type { BuiltImage } from '../images/build.ts';
+import type { Registry } from '../images/publish.ts';
+import type { ImageName } from '../images/recipes.ts';
+
+/** What the release is called and where it lives. */
+export const release = { name: 'sandlot', namespace: 'sandlot-system' } as const;
+
+interface ForeignImage {
+  readonly registry: string;
+  readonly repository: string;
+  readonly tag: string;
+}
+
+/** The values that differ from the chart's defaults. */
+export interface ChartValues {
+  readonly image: { readonly registry: string; readonly repository: string };
+  readonly sandboxController: { readonly image: { readonly tag: string } };
+  readonly warmpoolController: { readonly image: { readonly tag: string } };
+  readonly claimController: { readonly image: { readonly tag: string } };
+  readonly nats: { readonly image: ForeignImage };
+  readonly redis: { readonly image: ForeignImage };
+  readonly networkPolicy?: { readonly apiServer: { readonly ports: readonly number[] } };
+}
+
+/** Values that make the chart run the images just built, NATS and Redis included, from this registry. */
+export function chartValues(
+  images: readonly BuiltImage[],
+  { registry, apiServer }: { registry: Registry; apiServer?: string | undefined },
+): ChartValues {
+  const tagOf = (name: ImageName): string => images.find((image) => image.name === name)?.tag ?? 'missing';
+  const controller = (name: ImageName): { image: { tag: string } } => ({ image: { tag: tagOf(name) } });
+  const foreign = (name: ImageName): { image: ForeignImage } => ({
+    image: {
+      registry: registry.host,
+      repository: [registry.path, name].filter((part) => part !== '').join('/'),
+      tag: tagOf(name),
+    },
+  });
+  const port = apiServer === undefined ? '' : new URL(apiServer).port;
+  return {
+    image: { registry: registry.host, repository: registry.path },
+    sandboxController: controller('sandbox-controller'),
+    warmpoolController: controller('warmpool-controller'),
+    claimController: controller('claim-controller'),
+    nats: foreign('nats'),
+    redis: foreign('redis'),
+    ...(port === '' ? {} : { networkPolicy: { apiServer: { ports: [443, 6443, Number(port)] } } }),
+  };
+}

@@ -1,0 +1,111 @@
+import type { Target } from '../target.ts';
+
+/** A Deployment or StatefulSet of the release, as far as its progress matters. */
+export interface Workload {
+  readonly name: string;
+  readonly desired: number;
+  readonly updated: number;
+  readonly ready: number;
+  /** The controller manager has seen the newest spec. */
+  readonly observed: boolean;
+}
+
+/** A pod of the release that does not work yet, and why. */
+export interface PodTrouble {
+  readonly pod: string;
+  /** `ImagePullBackOff`, `CrashLoopBackOff`, `Unschedulable`, ... */
+  readonly reason: string;
+  readonly message: string;
+  /** Waiting will not help. */
+  readonly hopeless: boolean;
+}
+
+interface WorkloadJson {
+  readonly metadata: { readonly name: string; readonly generation?: number };
+  readonly spec: { readonly replicas?: number };
+  readonly status?: {
+    readonly observedGeneration?: number;
+    readonly updatedReplicas?: number;
+    readonly readyReplicas?: number;
+  };
+}
+
+interface ContainerStatusJson {
+  readonly name: string;
+  readonly restartCount: number;
+  readonly state?: { readonly waiting?: { readonly reason?: string; readonly message?: string } };
+  readonly lastState?: { readonly terminated?: { readonly exitCode?: number; readonly reason?: string } };
+}
+
+interface PodJson {
+  readonly metadata: { readonly name: string; readonly deletionTimestamp?: string };
+  readonly status?: {
+    readonly conditions?: readonly { type: string; status: string; reason?: string; message?: string }[];
+    readonly containerStatuses?: readonly ContainerStatusJson[];
+  };
+}
+
+/** Restarts after which a crash is no longer taken for a late dependency. */
+const HOPELESS_RESTARTS = 3;
+
+/** Reads the objects of one kind that belong to a release. */
+async function listOf<T>(
+  target: Target,
+  kind: string,
+  release: { name: string; namespace: string },
+): Promise<readonly T[]> {
+  const selector = `app.kubernetes.io/instance=${release.name}`;
+  const { stdout, code } = await target.kubectl(['-n', release.namespace, 'get', kind, '-l', selector, '-o', 'json']);
+  return code === 0 ? (JSON.parse(stdout) as { items: readonly T[] }).items : [];
+}
+
+/** The release's workloads as they are now. */
+export async function readWorkloads(
+  target: Target,
+  release: { name: string; namespace: string },
+): Promise<readonly Workload[]> {
+  const items = await listOf<WorkloadJson>(target, 'deployments,statefulsets', release);
+  return items.map(({ metadata, spec, status }) => ({
+    name: metadata.name,
+    desired: spec.replicas ?? 1,
+    updated: status?.updatedReplicas ?? 0,
+    ready: status?.readyReplicas ?? 0,
+    observed: (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0),
+  }));
+}
+
+/** Whether every replica runs the newest spec and is ready. */
+export function isRolledOut({ desired, updated, ready, observed }: Workload): boolean {
+  return observed && updated >= desired && ready >= desired;
+}
+
+/** What keeps the release's pods from working. */
+export async function readTroubles(
+  target: Target,
+  release: { name: string; namespace: string },
+): Promise<readonly PodTrouble[]> {
+  const pods = await listOf<PodJson>(target, 'pods', release);
+  return pods.filter((pod) => pod.metadata.deletionTimestamp === undefined).flatMap(troublesOf);
+}
+
+/** Pure: the troubles of one pod. */
+export function troublesOf(pod: PodJson): readonly PodTrouble[] {
+  const name = pod.metadata.name;
+  const unscheduled = pod.status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
+  if (unscheduled !== undefined) {
+    const { reason = 'Unschedulable', message = '' } = unscheduled;
+    return [{ pod: name, reason, message, hopeless: false }];
+  }
+  return (pod.status?.containerStatuses ?? []).flatMap((container) => {
+    const waiting = container.state?.waiting;
+    if (waiting?.reason === undefined || waiting.reason === 'ContainerCreating') return [];
+    const exit = container.lastState?.terminated;
+    const because = exit === undefined ? '' : ` (last exit: ${exit.reason ?? 'code'} ${exit.exitCode ?? ''})`;
+    const hopeless = isImageTrouble(waiting.reason) || container.restartCount >= HOPELESS_RESTARTS;
+    return [{ pod: name, reason: waiting.reason, message: `${waiting.message ?? ''}${because}`, hopeless }];
+  });
+}
+
+function isImageTrouble(reason: string): boolean {
+  return ['ImagePullBackOff', 'InvalidImageName', 'CreateContainerConfigError'].includes(reason);
+}

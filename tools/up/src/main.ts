@@ -1,0 +1,52 @@
+// `npm run up`, `down` and `status`: one command to a real Kubernetes with Sandlot on it.
+import { consoleProgress, destroyCluster } from '@sandlot/local-cluster';
+import { help, parseInvocation } from './arguments.ts';
+import type { UpOptions } from './arguments.ts';
+import { narrator } from './demo/narrate.ts';
+import { describeFailure } from './errors.ts';
+import { checkoutRoot } from './paths.ts';
+import { controllerStartTimes } from './start-times.ts';
+import { statusReport } from './status.ts';
+import { imageLines, nextSteps } from './summary.ts';
+import { up } from './up.ts';
+
+async function runUp(options: UpOptions): Promise<void> {
+  const startedMs = performance.now();
+  const { target, images, demo, kube } = await up(options, { progress: consoleProgress(), say: narrator() });
+  const lines = imageLines(images, await controllerStartTimes(target));
+  const seconds = Math.round((performance.now() - startedMs) / 1000);
+  process.stdout.write(`\nSandlot is up, after ${seconds} s.\n`);
+  if (target.kind === 'simulated') process.stdout.write('The nodes are simulated: claims bind, nothing executes.\n');
+  if (lines.length > 0) process.stdout.write(`\nImages\n${lines.join('\n')}\n`);
+  process.stdout.write(`\nTry next\n${(await nextSteps(target, demo, kube)).join('\n')}\n`);
+}
+
+async function main(): Promise<number> {
+  const invocation = parseInvocation(process.argv.slice(2));
+  switch (invocation.command) {
+    case 'help':
+      process.stdout.write(help);
+      return 0;
+    case 'wrong':
+      process.stderr.write(`${invocation.problem}\n\n${help}`);
+      return 2;
+    case 'up':
+      await runUp(invocation.options);
+      return 0;
+    case 'down':
+      await destroyCluster({ root: checkoutRoot, progress: consoleProgress() });
+      return 0;
+    case 'status': {
+      const { text, healthy } = await statusReport();
+      process.stdout.write(text);
+      return healthy ? 0 : 1;
+    }
+  }
+}
+
+try {
+  process.exitCode = await main();
+} catch (error) {
+  process.stderr.write(`\n${describeFailure(error)}\n`);
+  process.exitCode = 1;
+}

@@ -1,0 +1,114 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createSimulatedCluster } from '@sandlot/local-cluster';
+import { clusterPaths } from '../../../local-cluster/src/cluster/paths.ts';
+import { ensureComponent } from '../../../local-cluster/src/cluster/component.ts';
+import type { Component } from '../../../local-cluster/src/cluster/component.ts';
+import type { ClusterHandle, Progress } from '@sandlot/local-cluster';
+import { commandFailed } from '../command.ts';
+import { UpError } from '../errors.ts';
+import { bundleControllers } from '../images/build.ts';
+import { contentKey } from '../images/content-key.ts';
+import type { ControllerName } from '../images/recipes.ts';
+import { controllerNames } from '../images/recipes.ts';
+import { checkoutRoot } from '../paths.ts';
+import type { Target } from '../target.ts';
+import { localTarget } from '../target.ts';
+
+const node = join(checkoutRoot, 'node_modules/node/bin/node');
+
+/** The port numbers of one controller. */
+interface ControllerPorts {
+  readonly probe: number;
+  readonly metrics: number;
+}
+
+/**
+ * A control plane with simulated nodes, and the controllers as processes of this machine, components of the cluster like
+ * etcd: `status` shows them and `down` ends them. Needs no root.
+ */
+export async function raiseSimulated(progress: Progress): Promise<{ target: Target; kube: string }> {
+  const cluster = await createSimulatedCluster({ root: checkoutRoot, progress });
+  if (cluster.mode !== 'simulated') {
+    throw new UpError({
+      step: 'Raising the simulated cluster',
+      problem: 'this checkout has a cluster with a real node',
+      advice: 'Use it (npm run up), or remove it first: npm run down',
+    });
+  }
+  await installCrds(cluster);
+  const step = progress.step('Starting the controllers');
+  try {
+    await bundleControllers();
+    const ports = await choosePorts(cluster);
+    for (const name of controllerNames) {
+      step.update(name);
+      await ensureComponent(clusterPaths(checkoutRoot), await controllerComponent(cluster, name, ports[name]));
+    }
+  } catch (error) {
+    step.fail();
+    throw error;
+  }
+  step.done('as processes of this machine');
+  return { target: localTarget(cluster), kube: await cluster.bin('kube') };
+}
+
+async function installCrds(cluster: ClusterHandle): Promise<void> {
+  const folder = join(checkoutRoot, 'charts/sandlot/files/crds');
+  const applied = await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', folder]);
+  if (applied.code !== 0) throw commandFailed('Installing the CRDs', 'kubectl apply', applied);
+  const waited = await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=60s', '-f', folder]);
+  if (waited.code !== 0) throw commandFailed('Installing the CRDs', 'kubectl wait', waited);
+}
+
+async function controllerComponent(
+  cluster: ClusterHandle,
+  name: ControllerName,
+  { probe, metrics }: ControllerPorts,
+): Promise<Component> {
+  const program = join(checkoutRoot, 'services', name, 'dist/main.js');
+  return {
+    name,
+    cwd: cluster.stateDir,
+    argv: [node, '--enable-source-maps', program],
+    env: {
+      KUBECONFIG: cluster.kubeconfigPath,
+      PROBE_PORT: String(probe),
+      METRICS_PORT: String(metrics),
+      ...(cluster.nats === undefined ? {} : { NATS_URL: cluster.nats.url }),
+    },
+    configuration: await contentKey([], [{ target: 'main.js', source: program }]),
+    probe: { kind: 'http', url: `http://127.0.0.1:${probe}/readyz` },
+  };
+}
+
+/** Ports are chosen once per cluster, so that a controller that runs is found unchanged. */
+async function choosePorts(cluster: ClusterHandle): Promise<Readonly<Record<ControllerName, ControllerPorts>>> {
+  const file = join(cluster.stateDir, 'controller-ports.json');
+  const remembered = await readFile(file, 'utf8').catch(() => undefined);
+  if (remembered !== undefined) return JSON.parse(remembered) as Record<ControllerName, ControllerPorts>;
+  const ports = {
+    'sandbox-controller': await freePorts(),
+    'warmpool-controller': await freePorts(),
+    'claim-controller': await freePorts(),
+  };
+  await writeFile(file, JSON.stringify(ports, undefined, 2));
+  return ports;
+}
+
+async function freePorts(): Promise<ControllerPorts> {
+  return { probe: await freePort(), metrics: await freePort() };
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => resolve(port));
+    });
+  });
+}

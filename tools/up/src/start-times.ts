@@ -1,0 +1,66 @@
+import { readFile, readdir } from 'node:fs/promises';
+import { controllerNames } from './images/recipes.ts';
+import type { ControllerName } from './images/recipes.ts';
+import { release } from './install/values.ts';
+import type { Target } from './target.ts';
+
+interface PodListJson {
+  readonly items: readonly {
+    readonly metadata: { readonly name: string };
+    readonly status?: { readonly containerStatuses?: readonly { readonly containerID?: string }[] };
+  }[];
+}
+
+/** Clock ticks per second in /proc, the same on every Linux this runs on. */
+const TICKS_PER_SECOND = 100;
+
+/**
+ * Milliseconds from the start of each controller's process to its first reconciling, by the log line that says so.
+ * Kubernetes' own times have whole seconds, so the process's start is read from /proc: only on the local node.
+ */
+export async function controllerStartTimes(target: Target): Promise<ReadonlyMap<ControllerName, number>> {
+  const times = new Map<ControllerName, number>();
+  if (target.kind !== 'node') return times;
+  for (const name of controllerNames) {
+    const ms = await startTimeOf(target, name).catch(() => undefined);
+    if (ms !== undefined) times.set(name, ms);
+  }
+  return times;
+}
+
+async function startTimeOf(target: Target, name: ControllerName): Promise<number | undefined> {
+  const selector = `app.kubernetes.io/instance=${release.name},app.kubernetes.io/component=${name}`;
+  const where = ['-n', release.namespace];
+  const listed = await target.kubectl([...where, 'get', 'pods', '-l', selector, '-o', 'json']);
+  const pod = (JSON.parse(listed.stdout) as PodListJson).items[0];
+  const container = pod?.status?.containerStatuses?.[0]?.containerID?.split('//')[1];
+  if (pod === undefined || container === undefined) return undefined;
+  const startedMs = await processStartMs(container);
+  const log = await target.kubectl([...where, 'logs', pod.metadata.name]);
+  const readyMs = firstReconcilingMs(log.stdout);
+  return startedMs === undefined || readyMs === undefined ? undefined : readyMs - startedMs;
+}
+
+/** Epoch milliseconds of the first log line with the message `reconciling`; pure. */
+export function firstReconcilingMs(log: string): number | undefined {
+  const line = log.split('\n').find((text) => text.includes('"msg":"reconciling"'));
+  if (line === undefined) return undefined;
+  const { time } = JSON.parse(line) as { time?: number | string };
+  const ms = typeof time === 'string' ? Date.parse(time) : (time ?? Number.NaN);
+  return Number.isFinite(ms) ? ms : undefined;
+}
+
+/** Epoch milliseconds at which the first process of a container started. */
+async function processStartMs(container: string): Promise<number | undefined> {
+  const uptimeSeconds = Number((await readFile('/proc/uptime', 'utf8')).split(' ')[0]);
+  // btime is rounded to a second; the uptime gives the moment of the boot to 10 ms.
+  const bootedMs = Date.now() - uptimeSeconds * 1000;
+  for (const pid of (await readdir('/proc')).filter((entry) => /^\d+$/.test(entry))) {
+    const cgroups = await readFile(`/proc/${pid}/cgroup`, 'utf8').catch(() => '');
+    if (!cgroups.includes(container)) continue;
+    const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
+    const ticks = Number(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]);
+    if (Number.isFinite(ticks)) return bootedMs + (ticks / TICKS_PER_SECOND) * 1000;
+  }
+  return undefined;
+}

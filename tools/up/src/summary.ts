@@ -1,0 +1,65 @@
+import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { join, relative } from 'node:path';
+import type { DemoResult } from './demo/demo.ts';
+import { megabytes } from './images/build.ts';
+import type { BuiltImage } from './images/build.ts';
+import type { ControllerName } from './images/recipes.ts';
+import { controllerNames } from './images/recipes.ts';
+import { checkoutRoot } from './paths.ts';
+import type { Target } from './target.ts';
+import { findProgram } from './target.ts';
+
+/** One line per image of ours: its size and how long the service takes from process start to its first reconciling. */
+export function imageLines(
+  images: readonly BuiltImage[],
+  startTimes: ReadonlyMap<ControllerName, number>,
+): readonly string[] {
+  const width = Math.max(...images.map(({ name }) => name.length));
+  return images.map(({ name, sizeBytes }) => {
+    const start = controllerNames.find((controller) => controller === name);
+    const ms = start === undefined ? undefined : startTimes.get(start);
+    const started = ms === undefined ? '' : `  reconciling ${Math.round(ms)} ms after its start`;
+    return `  ${name.padEnd(width)}  ${megabytes(sizeBytes).padStart(7)}${started}`;
+  });
+}
+
+/**
+ * Shell lines that work as pasted in the checkout's folder. A machine without kubectl gets ours, in .sandlot/bin.
+ */
+export async function nextSteps(
+  target: Target,
+  demo: DemoResult | undefined,
+  kube: string | undefined,
+): Promise<readonly string[]> {
+  const path = relative(checkoutRoot, target.kubeconfigPath);
+  const kubeconfig = path.startsWith('..') ? target.kubeconfigPath : path;
+  const missing = kube !== undefined && (await findProgram('kubectl')) === undefined;
+  if (missing) await writeKubectl(kube);
+  const namespace = demo === undefined || demo.namespace === 'default' ? '' : ` -n ${demo.namespace}`;
+  return [
+    `  export KUBECONFIG=${kubeconfig}`,
+    ...(missing ? ['  export PATH="$PWD/.sandlot/bin:$PATH"'] : []),
+    `  kubectl get sandboxwarmpools,sandboxclaims,sandboxes,pods,pvc${namespace}`,
+    ...(demo === undefined ? [] : demoSteps(target, demo, namespace)),
+    '  kubectl -n sandlot-system get pods',
+    '  kubectl explain sandboxclaim.spec',
+  ].filter((line) => target.kind !== 'simulated' || !line.includes('-n sandlot-system'));
+}
+
+function demoSteps(target: Target, { sandbox }: DemoResult, namespace: string): readonly string[] {
+  const claim = `kubectl delete${namespace} sandboxclaim demo-1 && kubectl create${namespace} -f tools/up/demo/claim.yaml`;
+  if (target.kind === 'simulated') return [`  ${claim}`];
+  return [
+    `  kubectl exec${namespace} -it ${sandbox} -- sh`,
+    `  ${claim}`,
+    `  kubectl wait${namespace} --for=condition=Ready sandboxclaim/demo-1`,
+  ];
+}
+
+async function writeKubectl(kube: string): Promise<void> {
+  const folder = join(checkoutRoot, '.sandlot/bin');
+  await mkdir(folder, { recursive: true });
+  const file = join(folder, 'kubectl');
+  await writeFile(file, `#!/bin/sh\nexec '${kube}' kubectl "$@"\n`);
+  await chmod(file, 0o755);
+}

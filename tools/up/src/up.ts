@@ -1,0 +1,147 @@
+import { stat } from 'node:fs/promises';
+import { resolve } from 'node:path';
+import { createCluster, ensureBinaries, ensurePackages } from '@sandlot/local-cluster';
+import type { ClusterHandle, Progress } from '@sandlot/local-cluster';
+import type { UpOptions } from './arguments.ts';
+import type { DemoResult } from './demo/demo.ts';
+import { runDemo } from './demo/demo.ts';
+import type { Say } from './demo/narrate.ts';
+import { UpError } from './errors.ts';
+import { buildImages, bundleControllers } from './images/build.ts';
+import type { BuiltImage } from './images/build.ts';
+import type { Buildah } from './images/buildah.ts';
+import { openBuildah } from './images/buildah.ts';
+import { imageIn, parseRegistry, publishImages, publishStandIns } from './images/publish.ts';
+import type { Registry } from './images/publish.ts';
+import { imageRecipes } from './images/recipes.ts';
+import { installChart } from './install/install.ts';
+import { chartValues } from './install/values.ts';
+import { checkoutRoot } from './paths.ts';
+import { requireRealNode } from './preflight.ts';
+import { raiseSimulated } from './simulated/simulated.ts';
+import { externalTarget, findProgram, localTarget } from './target.ts';
+import type { Target } from './target.ts';
+
+/** What came of `up`. */
+export interface UpResult {
+  readonly target: Target;
+  /** Empty where nothing was built. */
+  readonly images: readonly BuiltImage[];
+  readonly demo: DemoResult | undefined;
+  /** The multi-call binary, where it was built: it holds kubectl. */
+  readonly kube: string | undefined;
+}
+
+export interface UpContext {
+  readonly progress: Progress;
+  readonly say: Say;
+}
+
+/** Raises or repairs what the options ask for, from any state, and shows the main job. Throws UpError or LocalClusterError. */
+export async function up(options: UpOptions, context: UpContext): Promise<UpResult> {
+  if (options.simulated) return upSimulated(options, context);
+  if (options.kubeconfig !== undefined) return upExternal(options.kubeconfig, options, context);
+  return upNode(options, context);
+}
+
+async function upNode(options: UpOptions, context: UpContext): Promise<UpResult> {
+  const { progress } = context;
+  await requireRealNode();
+  const cluster = await createCluster({ root: checkoutRoot, progress });
+  if (cluster.registry === undefined) throw simulatedExists();
+  const buildah = await prepareBuilds(progress);
+  const images = await buildAll(buildah, progress);
+  // Any registry name does: the node asks the local registry for every one of them.
+  const registry = { host: cluster.registry.host, path: 'sandlot' };
+  await publishLocally(images, { cluster, buildah, registry, progress });
+  const target = localTarget(cluster);
+  const values = chartValues(images, { registry: { host: 'ghcr.io', path: 'sandlot' }, apiServer: cluster.server });
+  await installChart(target, values, progress);
+  const demo = options.demo ? await runDemo({ ...context, target, image: 'busybox' }) : undefined;
+  return { target, images, demo, kube: await cluster.bin('kube') };
+}
+
+function simulatedExists(): UpError {
+  return new UpError({
+    step: 'Raising the cluster',
+    problem: 'this checkout has a simulated cluster',
+    advice: 'Remove it first: npm run down',
+  });
+}
+
+async function publishLocally(
+  images: readonly BuiltImage[],
+  o: { cluster: ClusterHandle; buildah: Buildah; registry: Registry; progress: Progress },
+): Promise<void> {
+  const { cluster, buildah, registry, progress } = o;
+  const has = async (repository: string, tag: string): Promise<boolean> =>
+    (await cluster.imageDigest(`${repository}:${tag}`)) !== undefined;
+  await publishImages(images, { buildah, registry, progress, has });
+  const crane = await cluster.bin('crane');
+  await publishStandIns(images, { registry, crane, digestOf: (name) => cluster.imageDigest(name) });
+}
+
+async function upExternal(file: string, options: UpOptions, context: UpContext): Promise<UpResult> {
+  const { progress } = context;
+  const kubeconfig = resolve(file);
+  await stat(kubeconfig).catch(() => {
+    throw new UpError({ step: 'Reading the kubeconfig', problem: `there is no file ${kubeconfig}` });
+  });
+  const target = await externalTarget(kubeconfig, progress);
+  await requireReachable(target);
+  const pushed = options.registry === undefined ? undefined : await pushTo(parseRegistry(options.registry), progress);
+  await installChart(target, pushed?.values, progress);
+  const image = pushed?.sandboxImage ?? 'busybox';
+  const demo = options.demo ? await runDemo({ ...context, target, image }) : undefined;
+  return { target, images: pushed?.images ?? [], demo, kube: (await ensureBinaries(['kube']))('kube') };
+}
+
+async function requireReachable(target: Target): Promise<void> {
+  const { code, stderr } = await target.kubectl(['version', '--request-timeout=15s']);
+  if (code === 0) return;
+  throw new UpError({
+    step: 'Reaching the cluster',
+    problem: `${target.kubeconfigPath} leads nowhere`,
+    details: stderr,
+  });
+}
+
+async function pushTo(
+  registry: Registry,
+  progress: Progress,
+): Promise<{ images: readonly BuiltImage[]; values: ReturnType<typeof chartValues>; sandboxImage: string }> {
+  if (process.getuid?.() !== 0) {
+    throw new UpError({
+      step: 'Building images',
+      problem: 'building images needs root',
+      advice: 'Run it as root, or leave --registry out to use published images.',
+    });
+  }
+  const buildah = await prepareBuilds(progress);
+  const images = await buildAll(buildah, progress);
+  await publishImages(images, { buildah, registry, progress });
+  const tag = images.find(({ name }) => name === 'busybox')?.tag ?? 'latest';
+  return {
+    images,
+    values: chartValues(images, { registry }),
+    sandboxImage: imageIn(registry, { name: 'busybox', tag }),
+  };
+}
+
+async function prepareBuilds(progress: Progress): Promise<Buildah> {
+  await ensurePackages(['buildah', 'mmdebstrap', 'busybox-static'], { progress });
+  return openBuildah();
+}
+
+async function buildAll(buildah: Buildah, progress: Progress): Promise<readonly BuiltImage[]> {
+  await bundleControllers();
+  const bin = await ensureBinaries(['nats-server'], { progress });
+  const busybox = (await findProgram('busybox')) ?? '/bin/busybox';
+  return buildImages(imageRecipes({ natsServer: bin('nats-server'), busybox }), { buildah, progress });
+}
+
+async function upSimulated(options: UpOptions, context: UpContext): Promise<UpResult> {
+  const { target, kube } = await raiseSimulated(context.progress);
+  const demo = options.demo ? await runDemo({ ...context, target, image: 'busybox' }) : undefined;
+  return { target, images: [], demo, kube };
+}
