@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdir, open, readFile, readdir, rename, stat, truncate, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { ComponentError, LocalClusterError } from '../errors.ts';
+import { childEnvironment } from '../process/environment.ts';
 import type { ProcessIdentity } from '../process/identity.ts';
 import { identify, isRunning } from '../process/identity.ts';
 import { logTail } from '../process/log-tail.ts';
@@ -108,7 +109,7 @@ async function launch(component: Component, logFile: string): Promise<ProcessIde
     const [program = '', ...args] = component.argv;
     const child = spawn(program, args, {
       cwd: component.cwd,
-      env: { ...process.env, ...component.env },
+      env: childEnvironment(component.env),
       stdio: ['ignore', log.fd, log.fd],
       detached: true,
     });

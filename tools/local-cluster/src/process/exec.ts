@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { LocalClusterError } from '../errors.ts';
+import { childEnvironment } from './environment.ts';
 
 /** A finished command. */
 export interface CommandResult {
@@ -27,7 +28,7 @@ export async function exec(argv: readonly string[], options: ExecOptions = {}): 
   const [program = '', ...args] = argv;
   const child = spawn(program, args, {
     cwd: options.cwd,
-    env: { ...process.env, ...options.env },
+    env: childEnvironment(options.env),
   });
   const timeout = setTimeout(() => child.kill('SIGKILL'), options.timeoutMs ?? defaultTimeoutMs);
   const stdout: Buffer[] = [];

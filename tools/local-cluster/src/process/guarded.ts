@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open } from 'node:fs/promises';
 import { ComponentError } from '../errors.ts';
+import { childEnvironment } from './environment.ts';
 import { logTail } from './log-tail.ts';
 
 /** A program and where it runs. */
@@ -31,7 +32,7 @@ export async function startGuarded(options: GuardedOptions): Promise<GuardedProc
   try {
     const child = spawn(options.guard, [String(process.pid), ...options.argv], {
       cwd: options.cwd,
-      env: { ...process.env, ...options.env },
+      env: childEnvironment(options.env),
       stdio: ['ignore', log.fd, log.fd],
       // Its own group: Ctrl+C reaches the tests, which then stop their servers in order.
       detached: true,
