@@ -19,8 +19,14 @@ describe('a guarded process', () => {
   afterAll(async () => rm(folder, { recursive: true, force: true }));
 
   it('dies with its parent even when the parent is killed without warning', async () => {
-    const fixture = join(import.meta.dirname, 'fixtures/guarded-parent.ts');
-    const parent = spawn(process.execPath, [fixture, guard, folder], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const script = `
+      const { startGuarded } = await import(${JSON.stringify(new URL('./guarded.ts', import.meta.url).href)});
+      const [guard, cwd] = process.argv.slice(1);
+      const options = { guard, cwd, name: 'sleeper', argv: ['sleep', '600'], logFile: cwd + '/sleeper.log' };
+      process.stdout.write(String((await startGuarded(options)).pid));
+      setInterval(() => undefined, 60_000);`;
+    const argv = ['--input-type=module', '--eval', script, guard, folder];
+    const parent = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
     const said: unknown[] = await once(parent.stdout, 'data');
     const child = Number(String(said[0]));
     expect(await identify(child)).toBeDefined();

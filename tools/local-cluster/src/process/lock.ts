@@ -34,7 +34,8 @@ export async function withLock<T>(path: string, options: LockOptions, work: () =
 async function acquire(path: string, options: LockOptions): Promise<ChildProcess> {
   await mkdir(dirname(path), { recursive: true });
   const seconds = String(Math.ceil(options.timeoutMs / 1000));
-  const child = spawn('flock', ['--exclusive', '--wait', seconds, path, 'sh', '-c', 'echo locked; exec cat'], {
+  const [program, ...args] = holderCommand(path, seconds);
+  const child = spawn(program, args, {
     stdio: ['pipe', 'pipe', 'ignore'],
     // Its own group: Ctrl+C must not release the lock before this process is done.
     detached: true,
@@ -53,6 +54,11 @@ async function acquire(path: string, options: LockOptions): Promise<ChildProcess
   } finally {
     clearTimeout(notice);
   }
+}
+
+/** Says when it holds the lock, and holds it until its input ends. */
+function holderCommand(path: string, seconds: string): [string, ...string[]] {
+  return ['flock', '--exclusive', '--wait', seconds, path, 'sh', '-c', 'echo locked; exec cat'];
 }
 
 async function isLocked(path: string, holder: ChildProcess): Promise<boolean> {
