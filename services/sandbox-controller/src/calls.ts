@@ -11,7 +11,7 @@ export interface CallDeps {
 }
 
 /** Every write names the owner of its fields as upstream does (API contract, Service). */
-export function callOptions(signal: AbortSignal): CallOptions {
+function callOptions(signal: AbortSignal): CallOptions {
   return { signal, fieldManager: 'sandbox-controller' };
 }
 

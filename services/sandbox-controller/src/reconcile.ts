@@ -1,5 +1,8 @@
+import type { Sandbox } from '@sandlot/api-types';
 import { RetryableError, done, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
+import { carrier, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
+import type { SpanInput } from '@sandlot/telemetry';
 import { apply } from './apply.ts';
 import type { ApplyDeps } from './apply.ts';
 import { decide, wakeAtMs } from './decide.ts';
@@ -16,18 +19,38 @@ const MAX_ROUNDS = 12;
 
 /**
  * One pass over one Sandbox: observe, then decide and apply until nothing is left to do. What the pass could not do is in
- * the conditions by then and is tried again with the queue's backoff.
+ * the conditions by then and is tried again with the queue's backoff. A pass with nothing to do leaves no trace.
  */
 export async function reconcile(deps: ReconcileDeps, key: string): Promise<ReconcileResult> {
-  let snapshot = await observe(deps, key);
+  const snapshot = await observe(deps, key);
   if (snapshot === undefined) return done;
+  const plan = decide(snapshot);
+  if (plan.length === 0) return conclude(snapshot, false);
+  return withSpan(spanOf(snapshot.sandbox), () => settle(deps, snapshot, plan));
+}
+
+/** A sibling of the other passes, under the operation that made or changed the Sandbox. */
+function spanOf({ metadata }: Sandbox): SpanInput {
+  return {
+    name: spanNames.sandboxReconcile,
+    parent: carrier.extract(metadata.annotations?.[carrier.annotation]),
+    attributes: {
+      [spanAttributes.sandboxUid]: metadata.uid ?? '',
+      [spanAttributes.namespace]: metadata.namespace ?? '',
+    },
+  };
+}
+
+async function settle(deps: ReconcileDeps, first: Snapshot, firstPlan: Plan): Promise<ReconcileResult> {
+  let snapshot = first;
+  let plan = firstPlan;
   let hasCreated = false;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    const plan = decide(snapshot);
     if (plan.length === 0) return conclude(snapshot, hasCreated);
     hasCreated ||= createsSomething(plan);
     snapshot = await apply(deps, snapshot, plan);
     if (plan.some((step) => step.kind === 'lookAgain')) return requeueAfter(0, 'second pass of the expiry');
+    plan = decide(snapshot);
   }
   return requeueAfter(0, 'still changing');
 }

@@ -1,5 +1,5 @@
-import { labels, nameHash, rfc3339, setCondition } from '@sandlot/api-types';
-import type { Condition, NextCondition, Sandbox } from '@sandlot/api-types';
+import { labels, nameHash, rfc3339 } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
 import type { Parts } from '@sandlot/api-types/builders';
 import { sandbox as buildSandbox } from '@sandlot/api-types/builders';
 import type { Condition as PodCondition, OwnerReference, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
@@ -123,11 +123,6 @@ export function snapshotOf(parts: SnapshotParts = {}): Snapshot {
     settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', ...parts.settings },
     claims: new Map((parts.claims ?? []).map((claim) => [claim.metadata.name ?? '', claim])),
   };
-}
-
-/** A condition list in the making. */
-export function conditions(...list: readonly NextCondition[]): Condition[] {
-  return list.reduce<Condition[]>((all, next) => setCondition(all, next, EARLIER), []);
 }
 
 /** `type/status/reason` of every condition of the status that would be written. */
