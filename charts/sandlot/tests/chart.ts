@@ -99,7 +99,8 @@ export function lint(values: object = {}): Promise<HelmResult> {
 /** The one object of that kind and name. Throws when there is none. */
 export function find(objects: readonly Rendered[], kind: string, name: string): Rendered {
   const found = objects.find((object) => object.kind === kind && object.metadata.name === name);
-  if (found === undefined) throw new Error(`no ${kind} ${name} among ${objects.map((o) => `${o.kind}/${o.metadata.name}`).join(', ')}`);
+  if (found === undefined)
+    throw new Error(`no ${kind} ${name} among ${objects.map((o) => `${o.kind}/${o.metadata.name}`).join(', ')}`);
   return found;
 }
 
@@ -120,7 +121,11 @@ export const valueSets: Readonly<Record<string, object>> = {
       streamReplicas: 3,
       auth: { existingSecret: 'nats-users' },
     },
-    redis: { enabled: false, external: { url: 'rediss://redis.example.com:6380' }, auth: { existingSecret: 'redis-user' } },
+    redis: {
+      enabled: false,
+      external: { url: 'rediss://redis.example.com:6380' },
+      auth: { existingSecret: 'redis-user' },
+    },
     tracing: { endpoint: 'http://collector.observability:4318', sampleRatio: 0.1 },
     image: { registry: 'registry.example.com', repository: 'team/sandlot', pullSecrets: [{ name: 'registry' }] },
   },

@@ -65,14 +65,23 @@ describe('roles of the controllers', () => {
     expect(metadata.namespace).toBe('sandlot-system');
     expect(rules).toEqual([
       { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['create'] },
-      { apiGroups: ['coordination.k8s.io'], resources: ['leases'], resourceNames: [name], verbs: ['get', 'patch', 'update'] },
+      {
+        apiGroups: ['coordination.k8s.io'],
+        resources: ['leases'],
+        resourceNames: [name],
+        verbs: ['get', 'patch', 'update'],
+      },
     ]);
   });
 
   it('contain no wildcard, no secrets, and no way to raise their own rights', async () => {
     const rules = roles(await render()).flatMap((role) => role.rules ?? []);
     const words = rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs]);
-    expect(words.filter((word) => ['*', 'secrets', 'escalate', 'bind', 'impersonate', 'clusterroles', 'roles'].includes(word))).toEqual([]);
+    expect(
+      words.filter((word) =>
+        ['*', 'secrets', 'escalate', 'bind', 'impersonate', 'clusterroles', 'roles'].includes(word),
+      ),
+    ).toEqual([]);
   });
 
   it('become Roles of one namespace when the release serves one namespace', async () => {

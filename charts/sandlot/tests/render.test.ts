@@ -22,7 +22,9 @@ describe('the chart', () => {
   it('runs the NATS server that the integration tests run', async () => {
     const module = await readFile(join(chartFolder, '../../tools/local-cluster/go/go.mod'), 'utf8');
     const version = /nats-server\/v2 v(\S+)/.exec(module)?.[1];
-    const values = parse(await readFile(join(chartFolder, 'values.yaml'), 'utf8')) as { nats: { image: { tag: string } } };
+    const values = parse(await readFile(join(chartFolder, 'values.yaml'), 'utf8')) as {
+      nats: { image: { tag: string } };
+    };
     expect(values.nats.image.tag).toMatch(new RegExp(`^${version ?? 'none'}(-|$)`));
   });
 

@@ -6,7 +6,11 @@ import { chartFolder, template } from './chart.ts';
 const refused: readonly (readonly [string, object, RegExp])[] = [
   ['an unknown key at the top', { natz: {} }, /additional properties 'natz' not allowed/],
   ['an unknown key inside', { nats: { replicas: 3 } }, /'\/nats': additional properties 'replicas' not allowed/],
-  ['text for a number', { claimController: { replicas: 'two' } }, /'\/claimController\/replicas': got string, want integer/],
+  [
+    'text for a number',
+    { claimController: { replicas: 'two' } },
+    /'\/claimController\/replicas': got string, want integer/,
+  ],
   ['a number out of range', { claimController: { concurrency: 0 } }, /'\/claimController\/concurrency': minimum/],
   ['a wrong word', { log: { level: 'loud' } }, /'\/log\/level': value must be one of 'debug', 'info', 'warn', 'error'/],
   ['a volume size without a unit', { nats: { persistence: { size: '2' } } }, /'\/nats\/persistence\/size'/],

@@ -5,11 +5,21 @@ import { parse } from 'yaml';
 import type { Rendered } from './chart.ts';
 import { chartFolder, find, podTemplates, render, valueSets } from './chart.ts';
 
-const workloads = ['sandlot-claim-controller', 'sandlot-nats', 'sandlot-redis', 'sandlot-sandbox-controller', 'sandlot-warmpool-controller'];
+const workloads = [
+  'sandlot-claim-controller',
+  'sandlot-nats',
+  'sandlot-redis',
+  'sandlot-sandbox-controller',
+  'sandlot-warmpool-controller',
+];
 
 describe('pods of the release', () => {
   it('are these five', async () => {
-    expect(podTemplates(await render()).map(([name]) => name).sort()).toEqual(workloads);
+    expect(
+      podTemplates(await render())
+        .map(([name]) => name)
+        .sort(),
+    ).toEqual(workloads);
   });
 
   it.each(workloads)('%s meets the restricted Pod Security Standard, and more', async (name) => {
@@ -61,7 +71,9 @@ describe('pods of the release', () => {
   });
 
   it('are cut off from everything but what a policy names', async () => {
-    const policies = (await render()).filter(({ kind }) => kind === 'NetworkPolicy').map(({ metadata }) => metadata.name);
+    const policies = (await render())
+      .filter(({ kind }) => kind === 'NetworkPolicy')
+      .map(({ metadata }) => metadata.name);
     expect(policies.sort()).toEqual(['sandlot-controllers', 'sandlot-default-deny', 'sandlot-nats', 'sandlot-redis']);
   });
 });
@@ -85,14 +97,19 @@ describe('passwords', () => {
     const objects = await render();
     const passwords = secretsOf(objects);
     const visible = JSON.stringify(objects.filter(({ kind }) => kind !== 'Secret'));
-    const env = podTemplates(objects).flatMap(([, { spec }]) => spec.containers.flatMap((container) => container.env ?? []));
+    const env = podTemplates(objects).flatMap(([, { spec }]) =>
+      spec.containers.flatMap((container) => container.env ?? []),
+    );
     const literal = env.filter(({ name, value }) => name.endsWith('PASSWORD') && value !== undefined);
     expect(passwords.filter((password) => visible.includes(password))).toEqual([]);
     expect(literal).toEqual([]);
   });
 
   it('are not made when a Secret is named', async () => {
-    const objects = await render({ nats: { auth: { existingSecret: 'mine' } }, redis: { auth: { existingSecret: 'mine-too' } } });
+    const objects = await render({
+      nats: { auth: { existingSecret: 'mine' } },
+      redis: { auth: { existingSecret: 'mine-too' } },
+    });
     expect(objects.filter(({ kind }) => kind === 'Secret')).toEqual([]);
   });
 });

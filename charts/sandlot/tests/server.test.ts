@@ -40,7 +40,10 @@ async function templates(): Promise<string> {
 describe('against a real API server', () => {
   it.each(Object.entries(valueSets))('accepts every object of %s values', async (_, values) => {
     const { stdout } = await template(values);
-    const applied = await kubectl(['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'], stdout);
+    const applied = await kubectl(
+      ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'],
+      stdout,
+    );
     expect(applied).toContain('deployment.apps/sandlot-claim-controller serverside-applied');
   });
 
@@ -69,10 +72,20 @@ describe('against a real API server', () => {
 
   it('serves the four kinds in both versions after the installation', async () => {
     await install();
-    const names = ['sandboxes.agents', 'sandboxclaims.extensions.agents', 'sandboxtemplates.extensions.agents', 'sandboxwarmpools.extensions.agents'];
+    const names = [
+      'sandboxes.agents',
+      'sandboxclaims.extensions.agents',
+      'sandboxtemplates.extensions.agents',
+      'sandboxwarmpools.extensions.agents',
+    ];
     const crds = names.map((name) => `crd/${name}.x-k8s.io`);
     await kubectl(['wait', '--for=condition=Established', '--timeout=60s', ...crds]);
-    const served = await kubectl(['get', ...crds, '-o', 'jsonpath={range .items[*]}{.spec.versions[*].name}{"\\n"}{end}']);
+    const served = await kubectl([
+      'get',
+      ...crds,
+      '-o',
+      'jsonpath={range .items[*]}{.spec.versions[*].name}{"\\n"}{end}',
+    ]);
     expect(served.trim().split('\n')).toEqual(names.map(() => 'v1beta1 v1alpha1'));
   });
 

@@ -1,6 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { isMap, isScalar, parseDocument } from 'yaml';
+import { isMap, isNode, isScalar, parseDocument } from 'yaml';
 import type { Pair, YAMLMap } from 'yaml';
 import { checkoutRoot } from './paths.ts';
 
@@ -60,9 +60,7 @@ function lastParagraph(comment: string | null | undefined): string {
 }
 
 function plain(value: unknown): unknown {
-  return typeof value === 'object' && value !== null && 'toJSON' in value && typeof value.toJSON === 'function'
-    ? (value.toJSON() as unknown)
-    : value;
+  return isNode(value) ? value.toJSON() : value;
 }
 
 /** The rows as a Markdown table. */

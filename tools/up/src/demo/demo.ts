@@ -92,7 +92,7 @@ async function awaitPool(client: KubeClient, namespace: string, report: (text: s
         step: 'Filling the warm pool',
         problem: `only ${ready} of ${desired} sandboxes are ready after ${POOL_LIMIT_MS / 1000} s`,
         details: (pool.status?.conditions ?? [])
-          .map(({ type, status, message }) => `${type}=${status} ${message ?? ''}`)
+          .map(({ type, status, message }) => `${type}=${status} ${message}`)
           .join('\n'),
         advice: 'See what holds them up: kubectl describe sandboxwarmpool demo-pool; kubectl get sandboxes,pods,pvc',
       });
@@ -146,7 +146,7 @@ function isReady(pod: Pod): boolean {
 }
 
 function volumeOf(pod: Pod): string | undefined {
-  return pod.spec?.volumes?.find(({ name }) => name === 'work')?.persistentVolumeClaim?.claimName;
+  return pod.spec.volumes?.find(({ name }) => name === 'work')?.persistentVolumeClaim?.claimName;
 }
 
 async function kubectlOrFail(target: Target, args: readonly string[], input?: string): Promise<string> {

@@ -25,12 +25,10 @@ export interface ClaimProgress {
 /** Reads a claim's status. */
 export function claimProgress(claim: SandboxClaim): ClaimProgress {
   const ready = findCondition(claim.status?.conditions ?? [], 'Ready');
-  const name = claim.status?.sandbox?.name ?? '';
-  return {
-    sandbox: name === '' ? undefined : name,
-    ready: ready?.status === 'True',
-    waitingFor: ready === undefined ? 'no status yet' : `${ready.reason ?? ''}: ${ready.message ?? ''}`,
-  };
+  const name = claim.status?.sandbox?.name;
+  const sandbox = name === '' ? undefined : name;
+  if (ready === undefined) return { sandbox, ready: false, waitingFor: 'no status yet' };
+  return { sandbox, ready: ready.status === 'True', waitingFor: `${ready.reason}: ${ready.message}` };
 }
 
 /** Takes states of one claim in the order they were seen and keeps the first time of each stage. */

@@ -96,14 +96,20 @@ export function troublesOf(pod: PodJson): readonly PodTrouble[] {
     const { reason = 'Unschedulable', message = '' } = unscheduled;
     return [{ pod: name, reason, message, hopeless: false }];
   }
-  return (pod.status?.containerStatuses ?? []).flatMap((container) => {
-    const waiting = container.state?.waiting;
-    if (waiting?.reason === undefined || waiting.reason === 'ContainerCreating') return [];
-    const exit = container.lastState?.terminated;
-    const because = exit === undefined ? '' : ` (last exit: ${exit.reason ?? 'code'} ${exit.exitCode ?? ''})`;
-    const hopeless = isImageTrouble(waiting.reason) || container.restartCount >= HOPELESS_RESTARTS;
-    return [{ pod: name, reason: waiting.reason, message: `${waiting.message ?? ''}${because}`, hopeless }];
-  });
+  return (pod.status?.containerStatuses ?? []).flatMap((container) => troubleOf(name, container));
+}
+
+function troubleOf(pod: string, { state, lastState, restartCount }: ContainerStatusJson): readonly PodTrouble[] {
+  const { reason, message = '' } = state?.waiting ?? {};
+  if (reason === undefined || reason === 'ContainerCreating') return [];
+  const hopeless = isImageTrouble(reason) || restartCount >= HOPELESS_RESTARTS;
+  return [{ pod, reason, message: `${message}${lastExit(lastState)}`, hopeless }];
+}
+
+function lastExit(last: ContainerStatusJson['lastState']): string {
+  if (last?.terminated === undefined) return '';
+  const { reason = 'code', exitCode = '' } = last.terminated;
+  return ` (last exit: ${reason} ${exitCode})`;
 }
 
 function isImageTrouble(reason: string): boolean {

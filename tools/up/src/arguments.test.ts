@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { help, parseInvocation } from './arguments.ts';
+
+const plain = { simulated: false, kubeconfig: undefined, registry: undefined, demo: true };
+
+describe('the command line', () => {
+  it.each([
+    [['up'], plain],
+    [['up', '--simulated'], { ...plain, simulated: true }],
+    [['up', '--no-demo'], { ...plain, demo: false }],
+    [['up', '--kubeconfig', 'k', '--registry=h/p'], { ...plain, kubeconfig: 'k', registry: 'h/p' }],
+  ])('%j is understood', (args, options) => {
+    expect(parseInvocation(args)).toEqual({ command: 'up', options });
+  });
+
+  it.each([[['down']], [['status']], [['help']]])('%j is a command', (args) => {
+    expect(parseInvocation(args)).toEqual({ command: args[0] });
+  });
+
+  it.each([[[]], [['--help']], [['up', '--help']], [['down', '-h']]])('%j asks for help', (args) => {
+    expect(parseInvocation(args)).toEqual({ command: 'help' });
+  });
+
+  it.each([
+    [['rise'], /unknown command: rise/],
+    [['up', '--fast'], /--fast/],
+    [['down', '--now'], /down takes no options: --now/],
+    [['up', '--simulated', '--kubeconfig', 'k'], /choose/],
+    [['up', '--registry', 'h/p'], /--registry goes with --kubeconfig/],
+    [['up', 'extra'], /extra/],
+  ])('%j is refused with a reason', (args, problem) => {
+    const invocation = parseInvocation(args);
+    expect(invocation.command).toBe('wrong');
+    expect(invocation).toHaveProperty('problem', expect.stringMatching(problem));
+  });
+
+  it('names every option in the help', () => {
+    for (const option of ['--simulated', '--kubeconfig', '--registry', '--no-demo']) expect(help).toContain(option);
+  });
+});

@@ -1,0 +1,37 @@
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { contentKey } from './content-key.ts';
+
+let folder: string;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'content-key-'));
+  await Promise.all([
+    writeFile(join(folder, 'a'), 'one'),
+    writeFile(join(folder, 'b'), 'one'),
+    writeFile(join(folder, 'c'), 'two'),
+  ]);
+});
+afterAll(() => rm(folder, { recursive: true }));
+
+const file = (source: string, target = 'main.js') => [{ target, source: join(folder, source) }];
+
+describe('the key of a build', () => {
+  it('is the same for the same content, wherever the files lie', async () => {
+    expect(await contentKey(['x'], file('a'))).toBe(await contentKey(['x'], file('b')));
+  });
+
+  it('changes with a text, a file, a file name, and how texts are divided', async () => {
+    const keys = [
+      await contentKey(['x'], file('a')),
+      await contentKey(['y'], file('a')),
+      await contentKey(['x'], file('c')),
+      await contentKey(['x'], file('a', 'other.js')),
+      await contentKey(['x']),
+      await contentKey(['xy']),
+      await contentKey(['x', 'y']),
+    ];
+    expect(new Set(keys).size).toBe(keys.length);
+  });
+});

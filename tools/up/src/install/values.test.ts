@@ -1,0 +1,29 @@
+import { describe, expect, it } from 'vitest';
+import type { BuiltImage } from '../images/build.ts';
+import type { ImageName } from '../images/recipes.ts';
+import { chartValues } from './values.ts';
+
+const image = (name: ImageName): BuiltImage => ({ name, tag: `t-${name}`, stored: name, sizeBytes: 1, fresh: false });
+const images = (['sandbox-controller', 'warmpool-controller', 'claim-controller', 'nats', 'redis'] as const).map(image);
+
+describe('values of the release', () => {
+  it('name the images of this checkout, each by its own tag, in the registry they were pushed to', () => {
+    const values = chartValues(images, { registry: { host: 'registry.example.com', path: 'team/sandlot' } });
+    expect(values).toEqual({
+      image: { registry: 'registry.example.com', repository: 'team/sandlot' },
+      sandboxController: { image: { tag: 't-sandbox-controller' } },
+      warmpoolController: { image: { tag: 't-warmpool-controller' } },
+      claimController: { image: { tag: 't-claim-controller' } },
+      nats: { image: { registry: 'registry.example.com', repository: 'team/sandlot/nats', tag: 't-nats' } },
+      redis: { image: { registry: 'registry.example.com', repository: 'team/sandlot/redis', tag: 't-redis' } },
+    });
+  });
+
+  it('open the network policy to the API server where its port is known', () => {
+    const { networkPolicy } = chartValues(images, {
+      registry: { host: 'h', path: '' },
+      apiServer: 'https://10.0.0.1:16443',
+    });
+    expect(networkPolicy).toEqual({ apiServer: { ports: [443, 6443, 16443] } });
+  });
+});
