@@ -62,7 +62,7 @@ class ControllerManager implements Manager {
   readonly #controllers: Controller[] = [];
   readonly #informers = new Set<Informer<unknown>>();
   readonly #pulse: Pulse;
-  #leading = false;
+  #term: Term | undefined;
 
   constructor(options: ManagerOptions) {
     const { clock = systemClock, random = systemRandom, metrics = noMetrics, drainMs = 10_000 } = options;
@@ -113,7 +113,7 @@ class ControllerManager implements Manager {
   }
 
   isLeader(): boolean {
-    return this.#leading;
+    return this.#term?.signal.aborted === false;
   }
 
   #elector(): LeaseElector | undefined {
@@ -128,7 +128,7 @@ class ControllerManager implements Manager {
 
   async #lead(term: Term, stop: AbortSignal): Promise<void> {
     if (!(await this.#freshCaches(term, AbortSignal.any([term.signal, stop])))) return;
-    this.#leading = true;
+    this.#term = term;
     this.#options.log.info({ token: term.token }, 'reconciling');
     const overdue = new AbortController();
     let drain: Timer | undefined;
@@ -142,7 +142,7 @@ class ControllerManager implements Manager {
     await Promise.all(this.#controllers.map((controller) => controller.run(working)));
     stop.removeEventListener('abort', onStop);
     drain?.cancel();
-    this.#leading = false;
+    this.#term = undefined;
   }
 
   /** False when the signal aborted first. */

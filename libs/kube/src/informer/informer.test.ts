@@ -314,5 +314,5 @@ describe('convergence', () => {
       }),
       { numRuns: 200 },
     );
-  });
+  }, 30_000);
 });

@@ -10,7 +10,7 @@ const held = (spec: Lease['spec'] = {}): Lease => ({
 
 describe('bid', () => {
   it.each<[string, Lease | undefined, number, Bid]>([
-    ['creates a lease that is not there', undefined, 0, { kind: 'create' }],
+    ['begins to count with a lease that is not there yet', undefined, 0, { kind: 'take', token: 1 }],
     ['takes a released one', held({ holderIdentity: '' }), 0, { kind: 'take', token: 4 }],
     ['takes its own at once, as a new term', held({ holderIdentity: 'me' }), 0, { kind: 'take', token: 4 }],
     ['waits for one that may be alive', held(), 14_999, { kind: 'wait', expiresInMs: 1 }],

@@ -8,7 +8,6 @@ export interface Observation {
 
 /** What a candidate may do about a lease. */
 export type Bid =
-  | { readonly kind: 'create' }
   /** `token` is the number of the term that would begin: it only ever grows. */
   | { readonly kind: 'take'; readonly token: number }
   /** Somebody holds it. It expires after `expiresInMs` unless renewed. */
@@ -21,7 +20,7 @@ export type Bid =
  */
 export function bid(observation: Observation, candidate: { identity: string; nowMs: number }): Bid {
   const { lease, sinceMs } = observation;
-  if (lease === undefined) return { kind: 'create' };
+  if (lease === undefined) return { kind: 'take', token: 1 };
   const { holderIdentity = '', leaseDurationSeconds = 0 } = lease.spec ?? {};
   const take: Bid = { kind: 'take', token: tokenOf(lease) + 1 };
   if (holderIdentity === '' || holderIdentity === candidate.identity) return take;

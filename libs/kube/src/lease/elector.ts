@@ -1,12 +1,11 @@
 import { silentLogger, systemClock, systemRandom } from '@sandlot/std';
 import type { Clock, Logger, Random } from '@sandlot/std';
-import type { KubeClient, WatchEvent } from '../client/types.ts';
-import { isConflict, isNotFound } from '../errors.ts';
+import type { KubeClient } from '../client/types.ts';
+import { isAlreadyExists, isConflict, isNotFound } from '../errors.ts';
 import { noMetrics } from '../metrics.ts';
 import type { KubeMetrics } from '../metrics.ts';
-import { microTime } from '../micro-time.ts';
-import { leases } from '../resources.ts';
 import type { Lease } from '../resources.ts';
+import { LeaseAccess } from './access.ts';
 import { bid, observe, tokenOf } from './bid.ts';
 import type { Observation } from './bid.ts';
 
@@ -47,13 +46,11 @@ export class LeaseLostError extends Error {
   readonly code = 'LeaseLost';
 }
 
+/** Candidates that look at the same time would get in each other's way: a look comes up to this share later. */
 const JITTER = 1.2;
 
 /** At most this long for one call, so that a holder gets several chances to renew. */
 const CALL_MS = 4_000;
-
-/** Nobody waits long for a goodbye. */
-const RELEASE_MS = 2_000;
 
 interface Held {
   lease: Lease;
@@ -69,7 +66,7 @@ export class LeaseElector {
   readonly #random: Random;
   readonly #metrics: KubeMetrics;
   readonly #log: Logger;
-  readonly #durationMs: number;
+  readonly #access: LeaseAccess;
   readonly #renewMs: number;
   readonly #retryMs: number;
   readonly #attempted = Promise.withResolvers<undefined>();
@@ -83,7 +80,8 @@ export class LeaseElector {
     this.#random = random;
     this.#metrics = metrics;
     this.#log = log.child({ lease: `${namespace}/${name}`, identity });
-    this.#durationMs = durationMs;
+    const callMs = Math.min(CALL_MS, renewMs / 2);
+    this.#access = new LeaseAccess({ client: options.client, name, namespace, identity, durationMs, callMs, clock });
     this.#renewMs = renewMs;
     this.#retryMs = retryMs;
     metrics.leaderChanged(name, false);
@@ -127,25 +125,19 @@ export class LeaseElector {
     }
   }
 
-  /** One look at the lease and, if it is to be had, one write. The resourceVersion decides between candidates. */
+  /** One look at the lease and, if it is to be had, one write. */
   async #attempt(): Promise<Held | undefined> {
-    const { client, identity } = this.#options;
+    const { identity } = this.#options;
     try {
-      const lease = await this.#read();
+      const lease = await this.#access.read();
       const sentMs = this.#clock.monotonic();
       this.#observation = observe(this.#observation, lease, sentMs);
       const plan = bid(this.#observation, { identity, nowMs: sentMs });
       if (plan.kind === 'wait') return undefined;
-      const call = { deadlineMs: this.#callMs() };
-      const token = plan.kind === 'create' ? 1 : plan.token;
-      const written =
-        lease === undefined
-          ? await client.create(leases, this.#newLease(token), call)
-          : await client.mergePatch(leases, this.#options, { ...guard(lease), spec: this.#spec(token) }, call);
-      return { lease: written, token, renewedMs: sentMs };
+      return { lease: await this.#access.take(lease, plan.token), token: plan.token, renewedMs: sentMs };
     } catch (err) {
       // Whether a write that got no answer was made, the next look at the lease tells.
-      if (!isConflict(err)) this.#log.warn({ err }, 'could not try for the lease');
+      if (!isConflict(err) && !isAlreadyExists(err)) this.#log.warn({ err }, 'could not try for the lease');
       return undefined;
     }
   }
@@ -194,11 +186,8 @@ export class LeaseElector {
 
   async #renew(held: Held, signal: AbortSignal): Promise<'renewed' | 'taken' | 'failed'> {
     const sentMs = this.#clock.monotonic();
-    const renewTime = microTime(this.#clock.now());
-    const patch = { ...guard(held.lease), spec: { renewTime } };
     try {
-      const call = { deadlineMs: this.#callMs(), signal };
-      held.lease = await this.#options.client.mergePatch(leases, this.#options, patch, call);
+      held.lease = await this.#access.renew(held.lease, signal);
       held.renewedMs = sentMs;
       return 'renewed';
     } catch (err) {
@@ -211,7 +200,7 @@ export class LeaseElector {
   /** After a conflict: a renewal of ours whose answer was lost, an edit by a third party, or another holder. */
   async #recheck(held: Held): Promise<'taken' | 'failed'> {
     try {
-      const lease = await this.#read();
+      const lease = await this.#access.read();
       const ours = lease?.spec?.holderIdentity === this.#options.identity && tokenOf(lease) === held.token;
       if (lease === undefined || !ours) return 'taken';
       held.lease = lease;
@@ -223,9 +212,8 @@ export class LeaseElector {
 
   /** Best effort: who does not hear of it waits until the lease expires. */
   async #release(held: Held): Promise<void> {
-    const patch = { ...guard(held.lease), spec: { holderIdentity: '', leaseDurationSeconds: 1 } };
     try {
-      await this.#options.client.mergePatch(leases, this.#options, patch, { deadlineMs: RELEASE_MS });
+      await this.#access.release(held.lease);
       this.#log.info({ token: held.token }, 'released the lease');
     } catch (err) {
       this.#log.info({ err }, 'could not release the lease');
@@ -237,31 +225,12 @@ export class LeaseElector {
   async #watchReleases(signal: AbortSignal, released: Wake): Promise<void> {
     while (!signal.aborted) {
       try {
-        await this.#watchOnce(signal, released);
+        await this.#access.watchReleases(signal, () => released.wake());
       } catch (err) {
         this.#log.debug({ err }, 'cannot watch the lease');
       }
       await this.#clock.sleep(this.#retryMs * (1 + JITTER * this.#random()), signal);
     }
-  }
-
-  async #watchOnce(signal: AbortSignal, released: Wake): Promise<void> {
-    const { client, namespace, name } = this.#options;
-    const options = { namespace, fieldSelector: `metadata.name=${name}`, signal };
-    for await (const event of client.watch(leases, options)) if (isRelease(event)) released.wake();
-  }
-
-  async #read(): Promise<Lease | undefined> {
-    try {
-      return await this.#options.client.get(leases, this.#options, { deadlineMs: this.#callMs() });
-    } catch (error) {
-      if (isNotFound(error)) return undefined;
-      throw error;
-    }
-  }
-
-  #callMs(): number {
-    return Math.min(CALL_MS, this.#renewMs / 2);
   }
 
   #patienceMs(): number {
@@ -271,34 +240,6 @@ export class LeaseElector {
     const plan = bid(this.#observation, { identity, nowMs: this.#clock.monotonic() });
     return plan.kind === 'wait' ? Math.min(jitteredMs, plan.expiresInMs) : jitteredMs;
   }
-
-  #newLease(token: number): Lease {
-    const { name, namespace } = this.#options;
-    return { metadata: { name, namespace }, spec: this.#spec(token) };
-  }
-
-  #spec(token: number): NonNullable<Lease['spec']> {
-    const now = microTime(this.#clock.now());
-    return {
-      holderIdentity: this.#options.identity,
-      leaseDurationSeconds: Math.ceil(this.#durationMs / 1_000),
-      acquireTime: now,
-      renewTime: now,
-      leaseTransitions: token,
-    };
-  }
-}
-
-function isRelease(event: WatchEvent<Lease>): boolean {
-  if (event.type === 'BOOKMARK') return false;
-  return event.type === 'DELETED' || (event.object.spec?.holderIdentity ?? '') === '';
-}
-
-/** Makes a patch apply to exactly the record it was computed from. */
-function guard({ metadata: { uid, resourceVersion } }: Lease): {
-  metadata: { uid?: string | undefined; resourceVersion?: string | undefined };
-} {
-  return { metadata: { uid, resourceVersion } };
 }
 
 /** A wait that can be cut short from elsewhere; a wake with nobody waiting cuts the next one. */

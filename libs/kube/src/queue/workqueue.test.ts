@@ -282,5 +282,5 @@ describe('any use of a work queue', () => {
         await working;
       }),
     );
-  });
+  }, 30_000);
 });

@@ -1,0 +1,89 @@
+import type { Clock } from '@sandlot/std';
+import type { KubeClient, WatchEvent } from '../client/types.ts';
+import { isNotFound } from '../errors.ts';
+import { microTime } from '../micro-time.ts';
+import type { ObjectMeta } from '../object.ts';
+import { leases } from '../resources.ts';
+import type { Lease } from '../resources.ts';
+
+export interface LeaseAccessOptions {
+  readonly client: KubeClient;
+  readonly name: string;
+  readonly namespace: string;
+  readonly identity: string;
+  readonly durationMs: number;
+  /** Time for one call. */
+  readonly callMs: number;
+  readonly clock: Clock;
+}
+
+/** Nobody waits long for a goodbye. */
+const RELEASE_MS = 2_000;
+
+/**
+ * What one candidate reads and writes of one Lease. Every write is guarded by the version it was decided on, so that of
+ * several candidates one succeeds and the others get a `Conflict` or `AlreadyExists`.
+ */
+export class LeaseAccess {
+  readonly #options: LeaseAccessOptions;
+
+  constructor(options: LeaseAccessOptions) {
+    this.#options = options;
+  }
+
+  /** Undefined when there is none. */
+  async read(): Promise<Lease | undefined> {
+    const { client, callMs } = this.#options;
+    try {
+      return await client.get(leases, this.#options, { deadlineMs: callMs });
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  /** Begins the term `token`: in the lease as it was read, or in a new one. */
+  take(lease: Lease | undefined, token: number): Promise<Lease> {
+    const { client, name, namespace, identity, durationMs, callMs, clock } = this.#options;
+    const now = microTime(clock.now());
+    const spec = {
+      holderIdentity: identity,
+      leaseDurationSeconds: Math.ceil(durationMs / 1_000),
+      acquireTime: now,
+      renewTime: now,
+      leaseTransitions: token,
+    };
+    const call = { deadlineMs: callMs };
+    return lease === undefined
+      ? client.create(leases, { metadata: { name, namespace }, spec }, call)
+      : client.mergePatch(leases, this.#options, { metadata: guardOf(lease), spec }, call);
+  }
+
+  renew(lease: Lease, signal: AbortSignal): Promise<Lease> {
+    const { client, callMs, clock } = this.#options;
+    const patch = { metadata: guardOf(lease), spec: { renewTime: microTime(clock.now()) } };
+    return client.mergePatch(leases, this.#options, patch, { deadlineMs: callMs, signal });
+  }
+
+  /** Leaves the count of terms where it is. */
+  async release(lease: Lease): Promise<void> {
+    const patch = { metadata: guardOf(lease), spec: { holderIdentity: '', leaseDurationSeconds: 1 } };
+    await this.#options.client.mergePatch(leases, this.#options, patch, { deadlineMs: RELEASE_MS });
+  }
+
+  /** Calls back whenever nobody holds the lease, until the watch ends or fails. */
+  async watchReleases(signal: AbortSignal, released: () => void): Promise<void> {
+    const { client, namespace, name } = this.#options;
+    const options = { namespace, fieldSelector: `metadata.name=${name}`, signal };
+    for await (const event of client.watch(leases, options)) if (isRelease(event)) released();
+  }
+}
+
+function guardOf({ metadata: { uid, resourceVersion } }: Lease): Pick<ObjectMeta, 'uid' | 'resourceVersion'> {
+  return { uid, resourceVersion };
+}
+
+function isRelease(event: WatchEvent<Lease>): boolean {
+  if (event.type === 'BOOKMARK') return false;
+  return event.type === 'DELETED' || (event.object.spec?.holderIdentity ?? '') === '';
+}
