@@ -41,7 +41,9 @@ function withFailure(snapshot: Snapshot, phase: Phase | undefined, error: unknow
   if (message !== undefined && phase !== undefined) {
     return { ...snapshot, failures: [...snapshot.failures, { phase, message }] };
   }
-  if (isConflict(error)) throw new RetryableError('an object changed under this pass', { cause: error });
+  if (isConflict(error) || isNotFound(error)) {
+    throw new RetryableError('an object changed or went away under this pass', { cause: error });
+  }
   throw error;
 }
 

@@ -9,5 +9,7 @@ const TELLING: ReadonlySet<KubeErrorCode> = new Set(['BadRequest', 'Forbidden', 
  * to be repeated: a conflict, an overload, a lost connection.
  */
 export function publishableText(error: unknown): string | undefined {
-  return error instanceof KubeError && TELLING.has(error.code) ? error.message : undefined;
+  if (!(error instanceof KubeError) || !TELLING.has(error.code)) return undefined;
+  // What we wanted to change has gone meanwhile; only a creation misses something its owner has to provide.
+  return error.code === 'NotFound' && error.verb !== 'create' ? undefined : error.message;
 }
