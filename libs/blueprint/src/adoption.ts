@@ -1,9 +1,9 @@
-import { annotations, labels } from '@sandlot/api-types';
+import { annotations, labels, launchTypes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
 import type { JsonObject } from '@sandlot/kube';
 import { nameHash } from '@sandlot/std';
 import { lifecycleDefaultsOf } from './blueprint.ts';
-import { claimedPodMetadata, replaceStrings } from './metadata.ts';
+import { claimedPodMetadata, podMetadataPatch } from './metadata.ts';
 import { ownedBy } from './owner.ts';
 
 export interface AdoptionInput {
@@ -12,6 +12,7 @@ export interface AdoptionInput {
   /** The member as last read: its resourceVersion guards the patch, its metadata says what has to go. */
   readonly member: Sandbox;
   readonly poolName: string;
+  /** Trace context to hand on, as the annotation's JSON. */
   readonly traceContext?: string | undefined;
 }
 
@@ -20,49 +21,47 @@ export interface AdoptionInput {
  * so that of two claims only one can succeed (API contract, the commit protocol).
  */
 export function adoptionPatch({ claim, template, member, poolName, traceContext }: AdoptionInput): JsonObject {
-  const { uid, resourceVersion, name } = member.metadata;
-  const wanted = claimedPodMetadata(template, claim);
-  const current = member.spec.podTemplate.metadata;
-  const podMetadata = {
-    labels: replaceStrings(current?.labels, wanted.labels),
-    annotations: replaceStrings(current?.annotations, wanted.annotations),
-  };
+  const { uid = '', resourceVersion = '', name = '', annotations: present = {} } = member.metadata;
+  const podMetadata = podMetadataPatch(member.spec.podTemplate.metadata, claimedPodMetadata(template, claim));
   return {
     metadata: {
       uid,
       resourceVersion,
       ownerReferences: [{ ...ownedBy(claim) }],
-      labels: {
-        [labels.warmPoolMember]: null,
-        [labels.templateHash]: null,
-        [labels.podTemplateHash]: null,
-        [labels.launchType]: 'warm',
-        [labels.templateRefHash]: nameHash(template.metadata.name ?? ''),
-        [labels.claimUid]: claim.metadata.uid,
-        [labels.createdBy]: claim.metadata.labels?.[labels.createdBy] ?? null,
-        [labels.warmPool]: nameHash(poolName),
-      },
+      labels: adoptedLabels(claim, template, poolName),
       annotations: {
-        [annotations.podName]: member.metadata.annotations?.[annotations.podName] ?? name,
-        [annotations.traceContext]: traceContext,
+        [annotations.podName]: present[annotations.podName] ?? name,
+        ...(traceContext === undefined ? {} : { [annotations.traceContext]: traceContext }),
       },
     },
-    spec: { ...jsonOf(lifecycleDefaultsOf(template)), podTemplate: { metadata: podMetadata } },
+    spec: {
+      ...jsonOf(lifecycleDefaultsOf(template)),
+      ...(podMetadata === undefined ? {} : { podTemplate: { metadata: podMetadata } }),
+    },
   };
 }
 
-/** Metadata patch that brings a bound Sandbox in line with its template and claim; undefined when it already is. */
+function adoptedLabels({ metadata }: SandboxClaim, template: SandboxTemplate, poolName: string): JsonObject {
+  return {
+    [labels.warmPoolMember]: null,
+    [labels.templateHash]: null,
+    [labels.podTemplateHash]: null,
+    [labels.launchType]: launchTypes.warm,
+    [labels.templateRefHash]: nameHash(template.metadata.name ?? ''),
+    [labels.claimUid]: metadata.uid ?? '',
+    [labels.createdBy]: metadata.labels?.[labels.createdBy] ?? null,
+    [labels.warmPool]: nameHash(poolName),
+  };
+}
+
+/** Merge patch that brings a bound Sandbox's pod metadata in line with template and claim; undefined when it already is. */
 export function metadataPatch(
   sandbox: Sandbox,
   template: SandboxTemplate,
   claim: SandboxClaim,
 ): JsonObject | undefined {
-  const wanted = claimedPodMetadata(template, claim);
-  const current = sandbox.spec.podTemplate.metadata;
-  const podLabels = replaceStrings(current?.labels, wanted.labels);
-  const podAnnotations = replaceStrings(current?.annotations, wanted.annotations);
-  if (podLabels === undefined && podAnnotations === undefined) return undefined;
-  return { spec: { podTemplate: { metadata: { labels: podLabels, annotations: podAnnotations } } } };
+  const podMetadata = podMetadataPatch(sandbox.spec.podTemplate.metadata, claimedPodMetadata(template, claim));
+  return podMetadata === undefined ? undefined : { spec: { podTemplate: { metadata: podMetadata } } };
 }
 
 /** Spec fields are JSON by construction: they came from the API server. */

@@ -1,5 +1,5 @@
-import { blueprintHash, sameBlueprint } from '@sandlot/api-types';
-import type { Blueprint, Sandbox, SandboxSpec, SandboxTemplate } from '@sandlot/api-types';
+import { blueprintHash } from '@sandlot/api-types';
+import type { Blueprint, SandboxSpec, SandboxTemplate } from '@sandlot/api-types';
 import type { PodDefaults } from './defaults.ts';
 import { podSpecOf } from './defaults.ts';
 
@@ -35,12 +35,4 @@ export function blueprintHashOf(template: SandboxTemplate, defaults: PodDefaults
 export function lifecycleDefaultsOf(template: SandboxTemplate): LifecycleDefaults {
   const present = LIFECYCLE_FIELDS.filter((field) => template.spec[field] !== undefined);
   return Object.fromEntries(present.map((field) => [field, template.spec[field]]));
-}
-
-/**
- * Whether two blueprints make the same sandbox: pod spec, volume claim templates by position, service and runtime,
- * compared by meaning. Metadata never makes a member stale.
- */
-export function makesSameSandbox(member: Sandbox, wanted: Blueprint): boolean {
-  return sameBlueprint(member.spec, wanted);
 }

@@ -1,7 +1,10 @@
 export { adoptionPatch, metadataPatch } from './adoption.ts';
 export type { AdoptionInput } from './adoption.ts';
-export { blueprintHashOf, blueprintOf, makesSameSandbox } from './blueprint.ts';
+export { blueprintHashOf, blueprintOf } from './blueprint.ts';
 export { POD_DEFAULTS } from './defaults.ts';
 export type { PodDefaults } from './defaults.ts';
+export { isFinished, isReady } from './readiness.ts';
 export { coldSandbox, memberSandbox } from './sandbox.ts';
 export type { ColdStartInput, MemberInput } from './sandbox.ts';
+export { createCurrencyTest } from './staleness.ts';
+export type { CurrencyTest } from './staleness.ts';

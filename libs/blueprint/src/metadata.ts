@@ -1,5 +1,6 @@
-import { annotations, labels, normalisedCreator, withoutReservedKeys } from '@sandlot/api-types';
-import type { SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
+import { annotations, labels, mergedPodMetadata, normalisedCreator } from '@sandlot/api-types';
+import type { SandboxClaim, SandboxSpec, SandboxTemplate } from '@sandlot/api-types';
+import type { JsonObject } from '@sandlot/kube';
 import { nameHash } from '@sandlot/std';
 
 type Strings = Readonly<Record<string, string>>;
@@ -10,14 +11,9 @@ export interface PodMetadata {
   readonly annotations: Strings;
 }
 
-function templateMetadata(template: SandboxTemplate): PodMetadata {
-  const metadata = template.spec.podTemplate.metadata;
-  return { labels: withoutReservedKeys(metadata?.labels), annotations: withoutReservedKeys(metadata?.annotations) };
-}
-
 /** Metadata of a pool member's podTemplate: the template's, the pool's mark, and leave to be evicted while unclaimed. */
 export function memberPodMetadata(template: SandboxTemplate, poolName: string): PodMetadata {
-  const written = templateMetadata(template);
+  const written = mergedPodMetadata(template.spec.podTemplate.metadata, undefined);
   return {
     labels: {
       ...written.labels,
@@ -34,28 +30,34 @@ export function memberPodMetadata(template: SandboxTemplate, poolName: string): 
  * goes, the pool's marks first among them. Keys were validated before: the claim never overrides the template.
  */
 export function claimedPodMetadata(template: SandboxTemplate, claim: SandboxClaim): PodMetadata {
-  const written = templateMetadata(template);
-  const extra = claim.spec.additionalPodMetadata;
+  const written = mergedPodMetadata(template.spec.podTemplate.metadata, claim.spec.additionalPodMetadata);
   const createdBy = claim.metadata.labels?.[labels.createdBy];
   return {
     labels: {
       ...written.labels,
-      ...withoutReservedKeys(extra?.labels),
       ...(createdBy === undefined ? {} : { [labels.createdBy]: normalisedCreator(createdBy) }),
       [labels.templateRefHash]: nameHash(template.metadata.name ?? ''),
       [labels.claimUid]: claim.metadata.uid ?? '',
     },
-    annotations: { ...written.annotations, ...withoutReservedKeys(extra?.annotations) },
+    annotations: written.annotations,
   };
 }
 
-/** Members of a merge patch that turn `current` into exactly `wanted`: what has to go becomes null. */
-export function replaceStrings(
-  current: Strings | undefined,
-  wanted: Strings,
-): Record<string, string | null> | undefined {
-  const patch: Record<string, string | null> = {};
-  for (const [key, value] of Object.entries(wanted)) if (current?.[key] !== value) patch[key] = value;
-  for (const key of Object.keys(current ?? {})) if (!(key in wanted)) patch[key] = null;
-  return Object.keys(patch).length === 0 ? undefined : patch;
+/** Merge patch of a podTemplate's metadata that turns `current` into exactly `wanted`; undefined when it is so already. */
+export function podMetadataPatch(
+  current: SandboxSpec['podTemplate']['metadata'],
+  wanted: PodMetadata,
+): JsonObject | undefined {
+  const changed = Object.entries({
+    labels: stringsPatch(current?.labels, wanted.labels),
+    annotations: stringsPatch(current?.annotations, wanted.annotations),
+  }).filter(([, patch]) => Object.keys(patch).length > 0);
+  return changed.length === 0 ? undefined : Object.fromEntries(changed);
+}
+
+/** What has to go becomes null. */
+function stringsPatch(current: Strings = {}, wanted: Strings): JsonObject {
+  const gone = Object.keys(current).filter((key) => !(key in wanted));
+  const set = Object.entries(wanted).filter(([key, value]) => current[key] !== value);
+  return { ...Object.fromEntries(gone.map((key) => [key, null])), ...Object.fromEntries(set) };
 }

@@ -1,4 +1,4 @@
-import { annotations, labels, sandboxes } from '@sandlot/api-types';
+import { annotations, labels, launchTypes, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxSpec, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { apiVersionOf } from '@sandlot/kube';
 import type { ObjectMeta } from '@sandlot/kube';
@@ -32,6 +32,12 @@ export interface MemberInput {
   readonly suffix: string;
 }
 
+/** As much of the pool's name as fits; what is left of a cut name must not end in a dot or dash. */
+function memberName(poolName: string, suffix: string): string {
+  const prefix = poolName.slice(0, MAX_NAME - suffix.length - 1).replace(/[.-]+$/, '');
+  return `${prefix}-${suffix}`;
+}
+
 /** An unclaimed Sandbox of a pool, running and ready to be adopted. */
 export function memberSandbox({ pool, template, defaults, suffix }: MemberInput): Sandbox {
   const poolName = pool.metadata.name ?? '';
@@ -39,7 +45,7 @@ export function memberSandbox({ pool, template, defaults, suffix }: MemberInput)
   const hash = blueprintHashOf(template, defaults);
   return sandboxOf(
     {
-      name: `${poolName.slice(0, MAX_NAME - suffix.length - 1)}-${suffix}`,
+      name: memberName(poolName, suffix),
       namespace: pool.metadata.namespace,
       labels: {
         [labels.warmPoolMember]: nameHash(poolName),
@@ -63,13 +69,11 @@ export interface ColdStartInput {
   readonly podSpec?: SandboxSpec['podTemplate']['spec'] | undefined;
   /** The template's volumes merged with the claim's. */
   readonly volumeClaimTemplates?: SandboxSpec['volumeClaimTemplates'];
-  /** Trace context to hand on, as the annotation's JSON. */
-  readonly traceContext?: string | undefined;
 }
 
 /** The Sandbox of a claim that no warm one can serve: named like the claim, controlled by it, living by its template. */
 export function coldSandbox(input: ColdStartInput): Sandbox {
-  const { claim, template, defaults, traceContext } = input;
+  const { claim, template, defaults } = input;
   const blueprint = blueprintOf(template, defaults);
   const templateName = template.metadata.name ?? '';
   const createdBy = claim.metadata.labels?.[labels.createdBy];
@@ -87,13 +91,10 @@ export function coldSandbox(input: ColdStartInput): Sandbox {
       labels: {
         [labels.claimUid]: claim.metadata.uid ?? '',
         [labels.templateRefHash]: nameHash(templateName),
-        [labels.launchType]: 'cold',
+        [labels.launchType]: launchTypes.cold,
         ...(createdBy === undefined ? {} : { [labels.createdBy]: createdBy }),
       },
-      annotations: {
-        [annotations.templateRef]: templateName,
-        ...(traceContext === undefined ? {} : { [annotations.traceContext]: traceContext }),
-      },
+      annotations: { [annotations.templateRef]: templateName },
       ownerReferences: [ownedBy(claim)],
     },
     withPodMetadata(spec, claimedPodMetadata(template, claim)),

@@ -6,12 +6,10 @@ import { nameHash } from '@sandlot/std';
 
 /** Index of Sandboxes by the UID of the owner that controls them. */
 export const BY_CONTROLLER = 'controllerUid';
-/** Index of Sandboxes by `namespace/NameHash` of the pool that claims took them from. */
+/** Index of claimed Sandboxes, and of pools, by {@link formerPoolKey}. */
 export const BY_FORMER_POOL = 'formerPool';
 /** Index of pools by `namespace/name` of their template. */
 export const BY_TEMPLATE = 'template';
-/** Index of pools by `namespace/NameHash` of their own name. */
-export const BY_NAME_HASH = 'nameHash';
 
 /** The objects this controller watches, each with the indexes it looks them up by. */
 export interface Cache {
@@ -22,7 +20,12 @@ export interface Cache {
 
 type Shared = Omit<InformerOptions<SandboxWarmPool>, 'resource' | 'indexers' | 'transform'>;
 
-/** `namespace/NameHash` of the pool a claimed Sandbox came from; undefined for all others. */
+/** What a Sandbox remembers of the pool it was adopted from: `namespace/NameHash` of the pool's name. */
+export function formerPoolKey({ metadata }: SandboxWarmPool): string {
+  return `${metadata.namespace ?? ''}/${nameHash(metadata.name ?? '')}`;
+}
+
+/** {@link formerPoolKey} of the pool a claimed Sandbox came from; undefined for all others. */
 export function formerPoolOf({ metadata }: Sandbox): string | undefined {
   const hash = metadata.labels?.[labels.warmPool];
   return hash === undefined ? undefined : `${metadata.namespace ?? ''}/${hash}`;
@@ -33,10 +36,11 @@ export function templateKeyOf({ metadata, spec }: SandboxWarmPool): string {
   return `${metadata.namespace ?? ''}/${spec.sandboxTemplateRef.name}`;
 }
 
-function values(value: string | undefined): readonly string[] {
+function valuesOf(value: string | undefined): readonly string[] {
   return value === undefined ? [] : [value];
 }
 
+/** Creates the informers; a manager runs them. */
 export function createCache(shared: Shared): Cache {
   return {
     pools: createInformer({
@@ -44,17 +48,17 @@ export function createCache(shared: Shared): Cache {
       resource: sandboxWarmPools,
       indexers: {
         [BY_TEMPLATE]: (pool: SandboxWarmPool) => [templateKeyOf(pool)],
-        [BY_NAME_HASH]: ({ metadata }: SandboxWarmPool) => [
-          `${metadata.namespace ?? ''}/${nameHash(metadata.name ?? '')}`,
-        ],
+        [BY_FORMER_POOL]: (pool: SandboxWarmPool) => [formerPoolKey(pool)],
       },
     }),
+    // Under a lease the first list must be younger than the term: members made by the last leader count too.
     sandboxes: createInformer({
       ...shared,
       resource: sandboxes,
+      consistentFirstList: true,
       indexers: {
-        [BY_CONTROLLER]: (sandbox: Sandbox) => values(controllerOf(sandbox)?.uid),
-        [BY_FORMER_POOL]: (sandbox: Sandbox) => values(formerPoolOf(sandbox)),
+        [BY_CONTROLLER]: (sandbox: Sandbox) => valuesOf(controllerOf(sandbox)?.uid),
+        [BY_FORMER_POOL]: (sandbox: Sandbox) => valuesOf(formerPoolOf(sandbox)),
       },
     }),
     templates: createInformer({ ...shared, resource: sandboxTemplates }),

@@ -1,30 +1,30 @@
 import type { Sandbox, SandboxTemplate } from '@sandlot/api-types';
+import { createCurrencyTest } from '@sandlot/blueprint';
 import type { PodDefaults } from '@sandlot/blueprint';
 import { channelSource, controllerOf, createExpectations, keyOf, watchSource } from '@sandlot/kube';
 import type { Expectations } from '@sandlot/kube';
 import type { ControllerParts } from '@sandlot/service';
-import { BY_NAME_HASH, BY_TEMPLATE, createCache, formerPoolOf } from './cache.ts';
+import { BY_FORMER_POOL, BY_TEMPLATE, createCache, formerPoolOf } from './cache.ts';
 import type { Cache } from './cache.ts';
-import { StatusPacer } from './pacer.ts';
+import { UNSEEN_LIMIT_MS } from './decide.ts';
 import { reconcilePool } from './reconcile.ts';
+import { StatusWrites } from './status-writes.ts';
 
 export interface WarmPoolControllerOptions {
   readonly podDefaults: PodDefaults;
   readonly concurrency: number;
+  /** Absent: all namespaces. */
   readonly namespace: string | undefined;
 }
-
-/** A create or delete that the watch never shows is forgotten after this long (API contract, scaling). */
-const EXPECTATION_TTL_MS = 30_000;
 
 /** Wires the warmpool-controller into a manager. */
 export function addWarmPoolController(
   parts: ControllerParts,
-  options: WarmPoolControllerOptions,
+  { podDefaults, concurrency, namespace }: WarmPoolControllerOptions,
 ): { close(): Promise<void> } {
   const { client, manager, bus, clock, random, log, kubeMetrics } = parts;
-  const cache = createCache({ client, clock, random, log, metrics: kubeMetrics, namespace: options.namespace });
-  const expectations = createExpectations({ clock, ttlMs: EXPECTATION_TTL_MS });
+  const cache = createCache({ client, clock, random, log, metrics: kubeMetrics, namespace });
+  const expectations = createExpectations({ clock, metrics: kubeMetrics, ttlMs: UNSEEN_LIMIT_MS });
   fulfilExpectations(cache, expectations);
   const hints = channelSource();
   const subscription = bus.onHint('claim.bound', ({ data }) => {
@@ -36,14 +36,14 @@ export function addWarmPoolController(
     expectations,
     bus,
     random,
-    podDefaults: options.podDefaults,
-    pacer: new StatusPacer(() => clock.monotonic()),
+    podDefaults,
     nowMs: () => clock.now(),
+    isCurrent: createCurrencyTest(podDefaults),
+    statusWrites: new StatusWrites(() => clock.monotonic()),
   };
-  for (const informer of [cache.templates, cache.pools, cache.sandboxes]) manager.addInformer(informer);
   manager.add({
     name: 'warmpool',
-    concurrency: options.concurrency,
+    concurrency,
     sources: [
       hints,
       watchSource(cache.pools, (pool) => [keyOf(pool)], { priority: 1 }),
@@ -52,11 +52,7 @@ export function addWarmPoolController(
     ],
     reconcile: (key, context) => reconcilePool(deps, key, context),
   });
-  return {
-    close: async () => {
-      subscription[Symbol.dispose]();
-    },
-  };
+  return { close: async () => subscription[Symbol.dispose]() };
 }
 
 /** The pool that owns a Sandbox, or that a claim took it from. */
@@ -64,7 +60,7 @@ function poolsOfSandbox(cache: Cache, sandbox: Sandbox): string[] {
   const owner = controllerOf(sandbox);
   if (owner?.kind === 'SandboxWarmPool') return [`${sandbox.metadata.namespace ?? ''}/${owner.name}`];
   const former = formerPoolOf(sandbox);
-  return former === undefined ? [] : [...cache.pools.store.byIndex(BY_NAME_HASH, former)].map(keyOf);
+  return former === undefined ? [] : [...cache.pools.store.byIndex(BY_FORMER_POOL, former)].map(keyOf);
 }
 
 function poolsOfTemplate(cache: Cache, template: SandboxTemplate): string[] {
@@ -74,11 +70,13 @@ function poolsOfTemplate(cache: Cache, template: SandboxTemplate): string[] {
 /** What the watch shows is no longer expected: a member that appears, and one that goes or is taken. */
 function fulfilExpectations(cache: Cache, expectations: Expectations): void {
   cache.sandboxes.onChange(({ key, old, next }) => {
-    for (const poolKey of next === undefined ? [] : poolsOfSandbox(cache, next))
-      expectations.observedCreate(poolKey, key);
-    const left = old !== undefined && (next === undefined || next.metadata.deletionTimestamp !== undefined);
-    for (const poolKey of left ? poolsOfSandbox(cache, old) : []) {
-      expectations.observedDelete(poolKey, old?.metadata.uid ?? '');
-    }
+    for (const pool of next === undefined ? [] : poolsOfSandbox(cache, next)) expectations.observedCreate(pool, key);
+    if (old === undefined || !hasLeft(old, next)) return;
+    for (const pool of poolsOfSandbox(cache, old)) expectations.observedDelete(pool, old.metadata.uid ?? '');
   });
+}
+
+function hasLeft(old: Sandbox, next: Sandbox | undefined): boolean {
+  const taken = controllerOf(old)?.uid !== (next === undefined ? undefined : controllerOf(next)?.uid);
+  return taken || next?.metadata.deletionTimestamp !== undefined;
 }

@@ -52,6 +52,7 @@ function snapshot(parts: Partial<PoolSnapshot> & { replicas?: number } = {}): Po
     unseenCreates: 0,
     unseenDeletes: new Set(),
     inUse: 0,
+    lastStatus: rest.pool?.status,
     nowMs: NOW,
     ...rest,
   };
@@ -174,13 +175,32 @@ describe('status', () => {
 
   it('writes nothing when nothing changed', () => {
     const before = snapshot({ members: members(3) });
-    const settled = { ...before, pool: { ...before.pool, status: poolStatus(before, 3) } };
+    const status = poolStatus(before, 3);
+    const settled = { ...before, pool: { ...before.pool, status }, lastStatus: status };
     expect(decide(settled)).toEqual([]);
   });
 
-  function condition(type: string, status: string, reason: string, message: string): object {
+  function condition(...[type, status, reason, message]: readonly [string, string, string, string]): object {
     return { type, status, reason, message, observedGeneration: 1, lastTransitionTime: '2026-01-01T12:00:00Z' };
   }
+});
+
+describe('looking again', () => {
+  const waits = (parts: Parameters<typeof snapshot>[0]): number[] =>
+    decide(snapshot(parts)).flatMap((step) => (step.kind === 'wait' ? [step.ms] : []));
+
+  it.each<readonly [string, Parameters<typeof snapshot>[0]]>([
+    ['members are made', { members: members(2) }],
+    ['members are removed', { members: members(4) }],
+    ['a create has not been seen', { members: members(2), unseenCreates: 1 }],
+    ['a delete has not been seen', { members: members(3), unseenDeletes: new Set(['uid-default-m0']) }],
+  ])('is planned for when the pool forgets what it never saw, while %s', (_, parts) => {
+    expect(waits(parts)).toEqual([30_000]);
+  });
+
+  it('is not needed when all is seen', () => {
+    expect(waits({ members: members(3) })).toEqual([]);
+  });
 });
 
 describe('announcements', () => {
@@ -192,6 +212,19 @@ describe('announcements', () => {
   it('tells once that the pool ran empty', () => {
     expect(announced(decide(snapshot({ pool: after(2), members: [] })))).toEqual(['pool.depleted']);
     expect(announced(decide(snapshot({ pool: after(0), members: [] })))).toEqual([]);
+  });
+
+  it('are urgent for the status too, other changes are not', () => {
+    const urgent = (plan: Plan): boolean[] =>
+      plan.flatMap((step) => (step.kind === 'writeStatus' ? [step.urgent] : []));
+    expect(urgent(decide(snapshot({ pool: after(2), members: [] })))).toEqual([true]);
+    expect(urgent(decide(snapshot({ pool: after(2), members: members(1) })))).toEqual([false]);
+  });
+
+  it('go by the status last written, whatever older one the watch still shows', () => {
+    const full = members(3);
+    const written = poolStatus(snapshot({ members: full }), 3);
+    expect(announced(decide(snapshot({ pool: after(2), members: full, lastStatus: written })))).toEqual([]);
   });
 
   it('tells once that the pool is full again', () => {

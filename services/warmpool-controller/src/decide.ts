@@ -1,28 +1,32 @@
 import { findCondition, mergePatchOf, warmPoolConditions } from '@sandlot/api-types';
 import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
-import type { Plan, Step } from './plan.ts';
-import { isFinished, isReady } from './readiness.ts';
+import { isFinished, isReady } from '@sandlot/blueprint';
+import type { Announcement, Plan, Step } from './plan.ts';
 import type { Member, PoolSnapshot } from './snapshot.ts';
 import { poolStatus } from './status.ts';
 
 const DEFAULT_REPLICAS = 1;
 const DEFAULT_MAX_IN_FLIGHT = 300;
 
-/** What one pass over a pool does: bring the number of members to the target, say how things stand, tell who listens. */
+/** A create or delete that the watch never shows is forgotten after this long (API contract, scaling). */
+export const UNSEEN_LIMIT_MS = 30_000;
+
+/** What one pass over a pool does: say how things stand, and bring the number of members to the target. */
 export function decide(snapshot: PoolSnapshot): Plan {
-  const { pool } = snapshot;
+  const { pool, members, unseenDeletes } = snapshot;
   if (pool.metadata.deletionTimestamp !== undefined) return [];
   const target = pool.spec.replicas ?? DEFAULT_REPLICAS;
-  const members = snapshot.members.filter(({ sandbox }) => !snapshot.unseenDeletes.has(sandbox.metadata.uid ?? ''));
-  const spent = members.filter((member) => isSpent(member, snapshot));
-  const useful = members.filter((member) => !spent.includes(member));
-  const leaving = snapshot.members.length - members.length + snapshot.terminating;
+  const staying = members.filter(({ sandbox }) => !unseenDeletes.has(sandbox.metadata.uid ?? ''));
+  const spent = staying.filter((member) => isSpent(member, snapshot));
+  const useful = staying.filter((member) => !spent.includes(member));
   const status = poolStatus(snapshot, target);
+  const news = announcements(snapshot.lastStatus, status);
+  const changes = [...scaleUp(snapshot, target), ...remove([...spent, ...victims(useful, useful.length - target)])];
   return [
-    ...scaleUp(snapshot, target - useful.length - spent.length - leaving),
-    ...remove([...spent, ...victims(useful, useful.length - target)]),
-    ...writeStatus(snapshot, status),
-    ...announcements(snapshot, status, target),
+    ...news.map((announcement): Step => ({ kind: 'announce', ...announcement })),
+    ...changes,
+    ...writeStatus(snapshot, status, news.length > 0),
+    ...lookAgain(snapshot, changes),
   ];
 }
 
@@ -34,13 +38,14 @@ function isSpent({ sandbox, current }: Member, { pool, template }: PoolSnapshot)
 
 /** Members on their way out and creates not yet seen take places too: a lagging cache never makes a pool too large. */
 function scaleUp(
-  { pool, template, terminating, unseenCreates, members }: PoolSnapshot,
-  missing: number,
+  { pool, template, members, terminating, unseenCreates }: PoolSnapshot,
+  target: number,
 ): readonly Step[] {
   if (template === undefined) return [];
-  const pending = members.filter(({ sandbox }) => !isReady(sandbox)).length + unseenCreates;
-  const inFlight = (pool.spec.refill?.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT) - pending;
-  const count = Math.min(missing - unseenCreates, inFlight);
+  const missing = target - members.length - terminating - unseenCreates;
+  const starting = members.filter(({ sandbox }) => !isReady(sandbox)).length + unseenCreates;
+  const room = (pool.spec.refill?.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT) - starting;
+  const count = Math.min(missing, room);
   return count > 0 ? [{ kind: 'create', count, template }] : [];
 }
 
@@ -57,20 +62,30 @@ function remove(members: readonly Member[]): readonly Step[] {
   return members.length === 0 ? [] : [{ kind: 'delete', members: members.map(({ sandbox }) => sandbox) }];
 }
 
-function writeStatus({ pool }: PoolSnapshot, status: SandboxWarmPoolStatus): readonly Step[] {
-  return mergePatchOf(pool.status, status) === undefined ? [] : [{ kind: 'writeStatus', status }];
+function writeStatus({ pool }: PoolSnapshot, status: SandboxWarmPoolStatus, urgent: boolean): readonly Step[] {
+  return mergePatchOf(pool.status, status) === undefined ? [] : [{ kind: 'writeStatus', status, urgent }];
 }
 
-/** Told on the transition, which the status as it stands and as it will be shows; never repeated while it lasts. */
-function announcements({ pool }: PoolSnapshot, status: SandboxWarmPoolStatus, desired: number): readonly Step[] {
-  const available = (of: SandboxWarmPoolStatus | undefined): string | undefined =>
-    findCondition(of?.conditions, warmPoolConditions.available)?.status;
-  const ready = status.readyReplicas ?? 0;
-  const wasFull = (pool.status?.readyReplicas ?? 0) >= (pool.status?.desiredReplicas ?? Infinity);
-  const depleted = available(pool.status) === 'True' && available(status) === 'False';
-  const full = desired > 0 && ready >= desired && !wasFull;
-  return [
-    ...(depleted ? [{ kind: 'announce', event: 'pool.depleted', desired, ready } as const] : []),
-    ...(full ? [{ kind: 'announce', event: 'pool.ready', desired, ready } as const] : []),
-  ];
+/** What the watch should have shown by then may never have happened, and no event will tell. */
+function lookAgain({ unseenCreates, unseenDeletes }: PoolSnapshot, changes: readonly Step[]): readonly Step[] {
+  const settled = unseenCreates === 0 && unseenDeletes.size === 0 && changes.length === 0;
+  return settled ? [] : [{ kind: 'wait', ms: UNSEEN_LIMIT_MS, reason: 'not all that was asked for is seen yet' }];
+}
+
+/** Told on the transition from the status last written; never repeated while it lasts. */
+function announcements(
+  before: SandboxWarmPoolStatus | undefined,
+  after: SandboxWarmPoolStatus,
+): readonly Announcement[] {
+  const { readyReplicas: ready = 0, desiredReplicas: desired = 0 } = after;
+  if (isAvailable(before) && !isAvailable(after)) return [{ event: 'pool.depleted', desired, ready }];
+  return desired > 0 && isFull(after) && !isFull(before) ? [{ event: 'pool.ready', desired, ready }] : [];
+}
+
+function isAvailable(status: SandboxWarmPoolStatus | undefined): boolean {
+  return findCondition(status?.conditions, warmPoolConditions.available)?.status === 'True';
+}
+
+function isFull(status: SandboxWarmPoolStatus | undefined): boolean {
+  return status !== undefined && (status.readyReplicas ?? 0) >= (status.desiredReplicas ?? 0);
 }

@@ -1,18 +1,13 @@
 import type { SandboxWarmPool } from '@sandlot/api-types';
 import { eventId } from '@sandlot/bus';
 import type { Bus } from '@sandlot/bus';
-
-export interface PoolAnnouncement {
-  readonly event: 'pool.depleted' | 'pool.ready';
-  readonly desired: number;
-  readonly ready: number;
-}
+import type { Announcement } from './plan.ts';
 
 /** Tells the bus that a pool ran empty or is full. Losing it loses nothing: the status says the same. */
 export function announce(
   bus: Bus,
   pool: SandboxWarmPool,
-  { event, desired, ready, nowMs }: PoolAnnouncement & { nowMs: number },
+  { event, desired, ready, nowMs }: Announcement & { readonly nowMs: number },
 ): void {
   const { namespace = '', name = '', uid = '', resourceVersion = '' } = pool.metadata;
   bus.publish({

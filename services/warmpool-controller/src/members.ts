@@ -6,6 +6,7 @@ import { isAlreadyExists, isConflict, isNotFound, isUnknownOutcome, keyOf } from
 import type { Expectations, KubeClient } from '@sandlot/kube';
 import type { Random } from '@sandlot/std';
 
+/** Without vowels and look-alikes, so that no name spells a word. */
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 
@@ -27,21 +28,15 @@ export interface CreateInput {
 export async function createMembers(deps: MemberDeps, { pool, template, count, signal }: CreateInput): Promise<void> {
   for (let made = 0, wave = 1; made < count; made += wave, wave *= 2) {
     const size = Math.min(wave, count - made);
-    const names = Array.from({ length: size }, () => suffix(deps.random));
-    const results = await Promise.allSettled(
-      names.map((name) => createMember(deps, { pool, template, suffix: name, signal })),
-    );
+    const creations = Array.from({ length: size }, () => createMember(deps, { pool, template, signal }));
+    const results = await Promise.allSettled(creations);
     const failed = results.find((result) => result.status === 'rejected');
     if (failed !== undefined) throw failed.reason;
   }
 }
 
-interface CreateOne extends Omit<CreateInput, 'count'> {
-  readonly suffix: string;
-}
-
-async function createMember(deps: MemberDeps, { pool, template, suffix: text, signal }: CreateOne): Promise<void> {
-  const member = memberSandbox({ pool, template, defaults: deps.podDefaults, suffix: text });
+async function createMember(deps: MemberDeps, { pool, template, signal }: Omit<CreateInput, 'count'>): Promise<void> {
+  const member = memberSandbox({ pool, template, defaults: deps.podDefaults, suffix: randomSuffix(deps.random) });
   const [owner, key] = [keyOf(pool), keyOf(member)];
   deps.expectations.expectCreate(owner, key);
   try {
@@ -53,7 +48,7 @@ async function createMember(deps: MemberDeps, { pool, template, suffix: text, si
   }
 }
 
-function suffix(random: Random): string {
+function randomSuffix(random: Random): string {
   const letter = (): string => ALPHABET[Math.floor(random() * ALPHABET.length)] ?? 'x';
   return Array.from({ length: SUFFIX_LENGTH }, letter).join('');
 }

@@ -1,4 +1,4 @@
-import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import type { Sandbox, SandboxTemplate, SandboxWarmPool, SandboxWarmPoolStatus } from '@sandlot/api-types';
 
 /** An unclaimed Sandbox of the pool. */
 export interface Member {
@@ -13,7 +13,7 @@ export interface PoolSnapshot {
   readonly template: SandboxTemplate | undefined;
   /** Blueprint hash of the template; undefined without one. */
   readonly templateHash: string | undefined;
-  /** Members that nobody has asked to delete. */
+  /** Members that nobody has asked to delete, as far as the watch shows. */
   readonly members: readonly Member[];
   /** Members on their way out; their place is refilled when they are gone. */
   readonly terminating: number;
@@ -23,5 +23,7 @@ export interface PoolSnapshot {
   readonly unseenDeletes: ReadonlySet<string>;
   /** Live Sandboxes that claims took from this pool. */
   readonly inUse: number;
+  /** The status as last written: by this process, else as the watch shows it. */
+  readonly lastStatus: SandboxWarmPoolStatus | undefined;
   readonly nowMs: number;
 }

@@ -1,6 +1,6 @@
 import { rfc3339, setCondition, warmPoolConditions, warmPoolReasons, warmPoolSelector } from '@sandlot/api-types';
 import type { NextCondition, SandboxWarmPoolStatus } from '@sandlot/api-types';
-import { isReady } from './readiness.ts';
+import { isReady } from '@sandlot/blueprint';
 import type { PoolSnapshot } from './snapshot.ts';
 
 type Finding = Pick<NextCondition, 'status' | 'reason' | 'message'>;

@@ -1,0 +1,162 @@
+import { nameHash } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
+import { claim, pool, template } from '@sandlot/api-types/builders';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { adoptionPatch, coldSandbox, memberSandbox, metadataPatch, POD_DEFAULTS } from './index.ts';
+
+const SAFE_TO_EVICT = 'cluster-autoscaler.kubernetes.io/safe-to-evict';
+type Strings = Record<string, string>;
+
+function templateWith(labels: Strings, annotations: Strings = {}): SandboxTemplate {
+  const podTemplate = { metadata: { labels, annotations }, spec: { containers: [{ name: 'main' }] } };
+  return template({ name: 'python', spec: { podTemplate, ttlSeconds: 60, startup: { action: 'SuspendAfterReady' } } });
+}
+
+function memberOf(of: SandboxTemplate): Sandbox {
+  const made = memberSandbox({ pool: pool({ name: 'fast' }), template: of, defaults: POD_DEFAULTS, suffix: 'bcdfg' });
+  return { ...made, metadata: { ...made.metadata, uid: 'uid-m', resourceVersion: '42' } };
+}
+
+const job = (labels: Strings = {}, podLabels: Strings = {}): SandboxClaim =>
+  claim({ name: 'job', metadata: { labels }, spec: { additionalPodMetadata: { labels: podLabels } } });
+
+describe('the adoption patch', () => {
+  const python = templateWith({ team: 'a' }, { note: 'n' });
+
+  it('is guarded, hands the member over, takes the marks of the pool off and the lifecycle of the template on', () => {
+    const patch = adoptionPatch({
+      claim: job({ 'agents.x-k8s.io/created-by': 'go-client' }, { 'sandbox.users.io/user': 'ana' }),
+      template: python,
+      member: memberOf(python),
+      poolName: 'fast',
+      traceContext: '{"traceparent":"t"}',
+    });
+    expect(patch).toEqual({
+      metadata: {
+        uid: 'uid-m',
+        resourceVersion: '42',
+        ownerReferences: [
+          {
+            apiVersion: 'extensions.agents.x-k8s.io/v1beta1',
+            kind: 'SandboxClaim',
+            name: 'job',
+            uid: 'uid-default-job',
+            controller: true,
+            blockOwnerDeletion: true,
+          },
+        ],
+        labels: {
+          'agents.x-k8s.io/warm-pool-sandbox': null,
+          'agents.x-k8s.io/sandbox-template-hash': null,
+          'agents.x-k8s.io/sandbox-pod-template-hash': null,
+          'agents.x-k8s.io/launch-type': 'warm',
+          'agents.x-k8s.io/sandbox-template-ref-hash': nameHash('python'),
+          'agents.x-k8s.io/claim-uid': 'uid-default-job',
+          'agents.x-k8s.io/created-by': 'go-client',
+          'sandlot.dev/warm-pool': nameHash('fast'),
+        },
+        annotations: {
+          'agents.x-k8s.io/pod-name': 'fast-bcdfg',
+          'opentelemetry.io/trace-context': '{"traceparent":"t"}',
+        },
+      },
+      spec: {
+        ttlSeconds: 60,
+        startup: { action: 'SuspendAfterReady' },
+        podTemplate: {
+          metadata: {
+            labels: {
+              'agents.x-k8s.io/warm-pool-sandbox': null,
+              'agents.x-k8s.io/claim-uid': 'uid-default-job',
+              'agents.x-k8s.io/created-by': 'go-client',
+              'sandbox.users.io/user': 'ana',
+            },
+            annotations: { [SAFE_TO_EVICT]: null },
+          },
+        },
+      },
+    });
+  });
+
+  it('removes the creator of a claim that names none, and says nothing about a trace it does not have', () => {
+    const patch = adoptionPatch({ claim: job(), template: python, member: memberOf(python), poolName: 'fast' });
+    expect(patch).toMatchObject({
+      metadata: { labels: { 'agents.x-k8s.io/created-by': null } },
+      spec: { podTemplate: { metadata: { labels: { 'agents.x-k8s.io/created-by': null } } } },
+    });
+    expect(JSON.stringify(patch)).not.toContain('trace-context');
+  });
+
+  it('keeps the pod name that the Sandbox already goes by', () => {
+    const member = memberOf(python);
+    const annotations = { 'agents.x-k8s.io/pod-name': 'older-pod' };
+    const renamed = { ...member, metadata: { ...member.metadata, annotations } };
+    const patch = adoptionPatch({ claim: job(), template: python, member: renamed, poolName: 'fast' });
+    expect(patch).toMatchObject({ metadata: { annotations: { 'agents.x-k8s.io/pod-name': 'older-pod' } } });
+  });
+
+  it.each([
+    ['takes leave to be evicted away when the pool gave it', {}, null],
+    ['leaves a ban on eviction that the template states', { [SAFE_TO_EVICT]: 'false' }, undefined],
+  ])('%s', (_, annotations, expected) => {
+    const pinned = templateWith({}, annotations);
+    const patch = adoptionPatch({ claim: job(), template: pinned, member: memberOf(pinned), poolName: 'fast' });
+    const { spec } = patch as { spec: { podTemplate: { metadata: { annotations?: Record<string, unknown> } } } };
+    expect(spec.podTemplate.metadata.annotations?.[SAFE_TO_EVICT]).toBe(expected);
+  });
+});
+
+describe('the metadata of a bound Sandbox', () => {
+  const bound = (of: SandboxTemplate, by: SandboxClaim): Sandbox =>
+    coldSandbox({ claim: by, template: of, defaults: POD_DEFAULTS });
+
+  it('needs no patch while template and claim stay as they are', () => {
+    expect(metadataPatch(bound(templateWith({ a: '1' }), job()), templateWith({ a: '1' }), job())).toBeUndefined();
+  });
+
+  it('follows both: new values come, dropped ones go, reserved keys are skipped', () => {
+    const before = bound(templateWith({ a: '1', b: '1' }, { note: 'old' }), job({}, { 'sandbox.users.io/u': 'ana' }));
+    const patch = metadataPatch(
+      before,
+      templateWith({ a: '2', 'sandlot.dev/x': 'y' }),
+      job({}, { 'sandbox.users.io/v': 'b' }),
+    );
+    expect(patch).toEqual({
+      spec: {
+        podTemplate: {
+          metadata: {
+            labels: { a: '2', b: null, 'sandbox.users.io/u': null, 'sandbox.users.io/v': 'b' },
+            annotations: { note: null },
+          },
+        },
+      },
+    });
+  });
+
+  it('never depends on what stood there before', () => {
+    const strings = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'agents.x-k8s.io/x'), fc.constantFrom('1', '2'));
+    fc.assert(
+      fc.property(strings, strings, strings, (before, labels, annotations) => {
+        const wanted = templateWith(labels, annotations);
+        const sandbox = bound(templateWith(before, before), job());
+        const patched = applied(sandbox, metadataPatch(sandbox, wanted, job()));
+        expect(patched).toEqual(bound(wanted, job()).spec.podTemplate.metadata);
+      }),
+    );
+  });
+});
+
+/** What the API server makes of the patch of a podTemplate's metadata. */
+function applied(sandbox: Sandbox, patch: unknown): unknown {
+  const changes = (patch as { spec: { podTemplate: { metadata: Record<string, object> } } } | undefined)?.spec;
+  const { labels = {}, annotations = {} } = sandbox.spec.podTemplate.metadata ?? {};
+  const merged = (current: Strings, change: object | undefined): object => {
+    const members: Record<string, unknown> = { ...current, ...change };
+    return Object.fromEntries(Object.entries(members).filter(([, value]) => value !== null));
+  };
+  return {
+    labels: merged(labels, changes?.podTemplate.metadata['labels']),
+    annotations: merged(annotations, changes?.podTemplate.metadata['annotations']),
+  };
+}

@@ -1,0 +1,127 @@
+import { sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
+import { pool, template } from '@sandlot/api-types/builders';
+import { POD_DEFAULTS } from '@sandlot/blueprint';
+import { memoryBus } from '@sandlot/bus/testing';
+import type { MemoryBus } from '@sandlot/bus/testing';
+import { startFakeApiServer } from '@sandlot/kube/testkit';
+import type { FakeApiServer } from '@sandlot/kube/testkit';
+import { elapse, eventually, startTestController } from '@sandlot/service/testing';
+import type { TestController } from '@sandlot/service/testing';
+import { systemRandom } from '@sandlot/std';
+import { FakeClock } from '@sandlot/std/testing';
+import { addWarmPoolController } from './controller.ts';
+
+export const POOL = { namespace: 'default', name: 'pool' };
+const START_MS = Date.UTC(2026, 0, 1, 12);
+
+/** A warmpool-controller over an in-process API server, on a clock that only {@link eventually} and {@link elapse} move. */
+export class PoolWorld implements AsyncDisposable {
+  readonly api: FakeApiServer;
+  readonly clock: FakeClock;
+  readonly bus: MemoryBus;
+  readonly #controllers: TestController[] = [];
+
+  private constructor(api: FakeApiServer, clock: FakeClock) {
+    this.api = api;
+    this.clock = clock;
+    this.bus = memoryBus();
+  }
+
+  /** With the template `template` unless told otherwise, and no pool. */
+  static async start({ withTemplate = true } = {}): Promise<PoolWorld> {
+    const clock = new FakeClock(START_MS);
+    const api = await startFakeApiServer({ resources: [sandboxes, sandboxTemplates, sandboxWarmPools], clock });
+    if (withTemplate) api.seed(sandboxTemplates, template());
+    return new PoolWorld(api, clock);
+  }
+
+  startController(): TestController {
+    const controller = startTestController({
+      client: this.api.client({ clock: this.clock }),
+      clock: this.clock,
+      random: systemRandom,
+      bus: this.bus,
+      build: (parts) =>
+        addWarmPoolController(parts, { concurrency: 4, namespace: undefined, podDefaults: POD_DEFAULTS }),
+    });
+    this.#controllers.push(controller);
+    return controller;
+  }
+
+  /** Pods come up at once from now on: every new Sandbox becomes Ready. */
+  makePodsReady(): void {
+    this.api.onChange(sandboxes, (key) => {
+      const sandbox = this.api.object(sandboxes, key);
+      if (sandbox !== undefined && sandbox.status === undefined) this.setReady(key.name, 'True');
+    });
+  }
+
+  setReady(name: string, status: 'True' | 'False'): void {
+    const condition = {
+      type: 'Ready',
+      status,
+      reason: 'Test',
+      message: '',
+      lastTransitionTime: '2026-01-01T00:00:00Z',
+    };
+    this.api.change(sandboxes, { namespace: 'default', name }, (sandbox) => {
+      sandbox.status = { conditions: [condition], podIPs: ['10.0.0.1'] };
+    });
+  }
+
+  createPool(replicas: number, spec: Partial<SandboxWarmPool['spec']> = {}): void {
+    this.api.seed(sandboxWarmPools, pool({ spec: { replicas, ...spec } }));
+  }
+
+  scaleTo(replicas: number): void {
+    this.api.change(sandboxWarmPools, POOL, ({ metadata, spec }) => {
+      spec.replicas = replicas;
+      metadata.generation = (metadata.generation ?? 1) + 1;
+    });
+  }
+
+  /** A claim takes this member: what W1 leaves behind, as far as a pool can tell. */
+  adopt({ metadata: { name = '' } }: Sandbox): void {
+    this.api.change(sandboxes, { namespace: 'default', name }, ({ metadata }) => {
+      const owner = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxClaim', name: 'c', uid: 'uid-c' };
+      metadata.ownerReferences = [{ ...owner, controller: true }];
+      const { 'agents.x-k8s.io/warm-pool-sandbox': hash = '', ...rest } = metadata.labels ?? {};
+      metadata.labels = { ...rest, 'sandlot.dev/warm-pool': hash };
+    });
+  }
+
+  /** Sandboxes that the pool owns. */
+  members(): Sandbox[] {
+    return this.api
+      .objects(sandboxes)
+      .filter(({ metadata }) => metadata.ownerReferences?.[0]?.kind === 'SandboxWarmPool');
+  }
+
+  pool(): SandboxWarmPool {
+    const found = this.api.object(sandboxWarmPools, POOL);
+    if (found === undefined) throw new Error('the pool is gone');
+    return found;
+  }
+
+  /** `verb resource[/subresource]` of every write so far. */
+  writes(): string[] {
+    return this.api
+      .writes()
+      .map(({ verb, resource, subresource }) => `${verb} ${resource}${subresource === '' ? '' : `/${subresource}`}`);
+  }
+
+  eventually<T>(check: () => T): Promise<T> {
+    return eventually(this.clock, check);
+  }
+
+  elapse(ms: number): Promise<void> {
+    return elapse(this.clock, ms);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.api.faults.clear();
+    for (const controller of this.#controllers) await controller[Symbol.asyncDispose]();
+    await this.api.stop();
+  }
+}
