@@ -153,6 +153,15 @@ describe('a manager', () => {
   });
 });
 
+describe('a consistent first list', () => {
+  it.each(['pod-1', undefined])('is made once by who may reconcile at once (identity %s)', async (identity) => {
+    const cluster = new Cluster();
+    cluster.start({ ...(identity !== undefined && { identity }), consistentFirstList: true });
+    await cluster.clock.advance(10_000);
+    expect(cluster.things.calls).toEqual(['stream']);
+  });
+});
+
 describe('a shutdown', () => {
   it('takes no more keys, finishes those it has, releases the lease, then lets the informers go', async () => {
     const cluster = new Cluster();

@@ -89,13 +89,14 @@ class ControllerManager implements Manager {
 
   async run(signal: AbortSignal): Promise<void> {
     const stopInformers = new AbortController();
+    const always: Term = { signal: new AbortController().signal, token: 0, sinceMs: this.#clock.monotonic() };
     this.#pulse.start();
     const elector = this.#elector();
     const leading = elector?.run(signal, (term) => this.#lead(term, signal));
     await Promise.race([elector?.attempted, this.#clock.sleep(FIRST_ATTEMPT_MS, signal)]);
     const informing = Promise.all([...this.#informers].map((informer) => informer.run(stopInformers.signal)));
     try {
-      await (leading ?? this.#lead(this.#endlessTerm(), signal));
+      await (leading ?? this.#lead(always, signal));
     } finally {
       for (const { queue } of this.#controllers) void queue.shutdown();
       stopInformers.abort();
@@ -120,10 +121,6 @@ class ControllerManager implements Manager {
     const { lease, client, log } = this.#options;
     const deps = { client, log, clock: this.#clock, random: this.#random, metrics: this.#metrics };
     return lease === undefined ? undefined : new LeaseElector({ ...lease, ...deps });
-  }
-
-  #endlessTerm(): Term {
-    return { signal: new AbortController().signal, token: 0, sinceMs: this.#clock.monotonic() };
   }
 
   async #lead(term: Term, stop: AbortSignal): Promise<void> {
