@@ -24,7 +24,7 @@ export interface Contender {
   follow(onAdd: (name: string) => void): Promise<void>;
 }
 
-/** `restarted` is the stock client with the error handler of its README: start again after 5 s. */
+/** `restarted` is the stock client with an error handler that starts it again after 5 s, as its examples do. */
 export type ContenderName = 'sandlot' | 'stock' | 'restarted';
 
 export interface Place {
