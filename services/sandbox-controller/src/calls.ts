@@ -1,4 +1,4 @@
-import { isAlreadyExists, isConflict, isNotFound } from '@sandlot/kube';
+import { isAlreadyExists, isNotFound } from '@sandlot/kube';
 import type { CallOptions, JsonObject, KubeClient, KubeObject, ObjectKey, Resource } from '@sandlot/kube';
 import type { RecentWrites } from './recent-writes.ts';
 
@@ -49,7 +49,7 @@ export function patchObject<T extends KubeObject>(
 
 /**
  * Deletes this incarnation of `object`. Returns it as terminating, or undefined when it is known to be gone, which is as
- * good; another incarnation under the name is not ours to judge here.
+ * good. A `Conflict` means that the name has been taken by another incarnation, which has to be looked at first.
  */
 export async function deleteObject<T extends KubeObject>(
   { client, recent, signal }: CallDeps,
@@ -60,7 +60,7 @@ export async function deleteObject<T extends KubeObject>(
   try {
     await client.delete(resource, objectKey(object), { ...callOptions(signal), ...(uid === undefined ? {} : { uid }) });
   } catch (error) {
-    if (isNotFound(error) || isConflict(error)) return undefined;
+    if (isNotFound(error)) return undefined;
     throw error;
   }
   recent.deleted(object);

@@ -81,19 +81,19 @@ describe('an expiry', () => {
   const rows: readonly (readonly [sentence: string, spec: Spec, steps: readonly string[]])[] = [
     ['takes Pod and Service and keeps Sandbox and disks by default', {}, ['deletePod', 'deleteService']],
     [
-      'with Delete takes the Sandbox too, and garbage collection the disks',
+      'with Delete leaves the disks to garbage collection',
       { shutdownPolicy: 'Delete' },
-      ['deletePod', 'deleteService', 'deleteSandbox'],
+      ['deletePod', 'deleteService'],
     ],
     [
       'with Delete and retained disks releases them before the Sandbox goes',
       { shutdownPolicy: 'Delete', persistentVolumeClaimRetentionPolicy: { whenExpired: 'Retain' } },
-      ['deletePod', 'deleteService', 'patchClaim', 'deleteSandbox'],
+      ['deletePod', 'deleteService', 'patchClaim'],
     ],
     [
       'with Delete follows whenDeleted where whenExpired is not set',
       { shutdownPolicy: 'Delete', persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain' } },
-      ['deletePod', 'deleteService', 'patchClaim', 'deleteSandbox'],
+      ['deletePod', 'deleteService', 'patchClaim'],
     ],
     [
       'that retains the Sandbox deletes the disks when told so',
@@ -103,6 +103,14 @@ describe('an expiry', () => {
   ];
   it.each(rows)('%s', (_, spec, steps) => {
     expect(kinds(marked(spec))).toEqual(steps);
+  });
+
+  it('with Delete takes the Sandbox once all that is done', () => {
+    const snapshot = marked({ shutdownPolicy: 'Delete' });
+    const done = { ...snapshot, ownedPods: [podOf(snapshot.sandbox, { terminating: true })], service: undefined };
+    expect(kinds(done)).toEqual(['deleteSandbox']);
+    const failures = [{ phase: 'pvcs' as const, message: 'forbidden' }];
+    expect(kinds({ ...done, failures })).not.toContain('deleteSandbox');
   });
 
   it('takes back a released disk before deleting it, for nothing that is not ours is deleted', () => {

@@ -2,7 +2,7 @@ import { findCondition, sandboxConditions, sandboxReasons } from '@sandlot/api-t
 import type { Sandbox } from '@sandlot/api-types';
 import { ownershipOf, refusalOf } from './ownership.ts';
 import { claimNames, keepsClaimsWhenDeleted, releaseClaim, takeOverClaim } from './pvcs.ts';
-import { failed, isTerminating } from './snapshot.ts';
+import { isTerminating } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Plan, Step } from './steps.ts';
 
@@ -44,14 +44,16 @@ export function isExpired(
 
 /**
  * The second pass of an expiry, after the condition is visible: children of ours go, others are skipped, and the disks
- * and the Sandbox follow their policies. Empty when all of it is done.
+ * and the Sandbox follow their policies. The Sandbox goes only once all of that is done: a disk that could not be released
+ * would go with it. Empty when nothing is left, or something failed.
  */
 export function decideTeardown(snapshot: Snapshot): Plan {
-  if (failed(snapshot, 'expiry')) return [];
+  if (snapshot.failures.length > 0) return [];
   const { sandbox } = snapshot;
   const deletesSandbox = sandbox.spec.shutdownPolicy === 'Delete';
   const children = [...podsToDelete(snapshot), ...serviceToDelete(snapshot), ...claimSteps(snapshot, deletesSandbox)];
-  return deletesSandbox ? [...children, { kind: 'deleteSandbox', phase: 'expiry' }] : children;
+  if (children.length > 0 || !deletesSandbox) return children;
+  return [{ kind: 'deleteSandbox', phase: 'expiry' }];
 }
 
 function podsToDelete({ ownedPods }: Snapshot): Step[] {

@@ -1,5 +1,5 @@
 import { sandboxes } from '@sandlot/api-types';
-import { pods } from '@sandlot/kube';
+import { persistentVolumeClaims, pods } from '@sandlot/kube';
 import type { FaultAnswer, RequestMatch } from '@sandlot/kube/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { KEY, startHarness } from './harness.ts';
@@ -80,6 +80,43 @@ describe('a Sandbox settles with one Pod, one disk and one Service', () => {
     h.api.faults.expireResourceVersions({ live: true });
     h.api.faults.dropWatches();
     await settle();
+  });
+});
+
+describe('an expiry that deletes the Sandbox and retains its disks', () => {
+  const spec = {
+    volumeClaimTemplates: [WORK],
+    shutdownPolicy: 'Delete',
+    persistentVolumeClaimRetentionPolicy: { whenExpired: 'Retain' },
+  } as const;
+
+  async function expire(): Promise<void> {
+    await h.until(() => h.pod() !== undefined, 'there is a Pod');
+    h.runPod();
+    await h.untilReady();
+    h.edit((edited) => (edited.shutdownTime = '2026-01-01T00:00:00Z'));
+    await h.until(() => h.api.object(sandboxes, KEY) === undefined, 'the Sandbox is gone');
+    h.removePod();
+    await h.until(() => h.pod() === undefined, 'the Pod is gone');
+    expect(h.claimNames()).toEqual(['work-notebook']);
+  }
+
+  it('keeps the Sandbox until the disks could be released', async () => {
+    const match = { verb: 'patch', resource: 'persistentvolumeclaims' } as const;
+    h.api.faults.failNext({ match, answer: { status: 403, reason: 'Forbidden' }, times: 3 });
+    await h.startController();
+    h.create({ ...spec, volumeClaimTemplates: [...spec.volumeClaimTemplates] });
+    await expire();
+    expect(h.api.writes().filter(({ verb, code }) => verb === 'patch' && code === 0).length).toBeGreaterThan(0);
+  });
+
+  it('releases a disk that its cache does not show', async () => {
+    await h.startController();
+    h.create({ ...spec, volumeClaimTemplates: [...spec.volumeClaimTemplates] });
+    await h.until(() => h.pod() !== undefined, 'there is a Pod');
+    const disk = { ...KEY, name: 'work-notebook' };
+    h.api.change(persistentVolumeClaims, disk, (claim) => (claim.metadata.labels = {}));
+    await expire();
   });
 });
 

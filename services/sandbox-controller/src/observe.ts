@@ -1,9 +1,10 @@
 import { effectiveMode, findCondition, nameHash, labels, podNameOf, sandboxConditions } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { controllerOf, isNotFound, pods as podResource } from '@sandlot/kube';
-import type { KubeClient, KubeObject, PersistentVolumeClaim, Pod, Service, Store } from '@sandlot/kube';
+import { controllerOf, isNotFound, persistentVolumeClaims, pods as podResource } from '@sandlot/kube';
+import type { KubeClient, KubeObject, ObjectKey, PersistentVolumeClaim, Pod, Service, Store } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { publishableText } from './errors.ts';
+import { isMarkedExpired } from './expiry.ts';
 import { ownershipOf } from './ownership.ts';
 import { claimNames } from './pvcs.ts';
 import type { RecentWrites } from './recent-writes.ts';
@@ -42,21 +43,40 @@ export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot 
   if (cached === undefined) return undefined;
   const sandbox = recent.latestSandbox(cached);
   const found = await observePods(deps, sandbox);
-  const namespace = sandbox.metadata.namespace ?? '';
-  const claims = claimNames(sandbox).flatMap((name): [string, PersistentVolumeClaim][] => {
-    const claimKey = `${namespace}/${name}`;
-    const claim = recent.latest('PersistentVolumeClaim', claimKey, caches.claims.get(claimKey));
-    return claim === undefined ? [] : [[name, claim]];
-  });
   return {
     nowMs: clock.now(),
     settings,
     sandbox,
     ...found,
     service: recent.latest('Service', key, caches.services.get(key)),
-    claims: new Map(claims),
+    claims: await observeClaims(deps, sandbox),
     gone: false,
   };
+}
+
+/**
+ * The disks by name. At the end of a Sandbox their absence has to be certain: one that the cache does not show yet would
+ * not be released, and garbage collection would take it against the policy.
+ */
+async function observeClaims(deps: ObserveDeps, sandbox: Sandbox): Promise<Map<string, PersistentVolumeClaim>> {
+  const { namespace = '' } = sandbox.metadata;
+  const found = new Map<string, PersistentVolumeClaim>();
+  for (const name of claimNames(sandbox)) {
+    const key = `${namespace}/${name}`;
+    const cached = deps.recent.latest('PersistentVolumeClaim', key, deps.caches.claims.get(key));
+    const claim = cached ?? (isMarkedExpired(sandbox) ? await readClaim(deps, { namespace, name }) : undefined);
+    if (claim !== undefined) found.set(name, claim);
+  }
+  return found;
+}
+
+async function readClaim({ client, signal }: ObserveDeps, key: ObjectKey): Promise<PersistentVolumeClaim | undefined> {
+  try {
+    return await client.get(persistentVolumeClaims, key, { signal });
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
 }
 
 type FoundPods = Pick<Snapshot, 'ownedPods' | 'foreignPod' | 'failures'>;

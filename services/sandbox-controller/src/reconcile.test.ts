@@ -190,6 +190,10 @@ describe('a Sandbox', () => {
     expect(message('Ready')).toBe('Pod is Ready; Service Exists');
     h.api.remove(services, KEY);
     await h.until(() => h.serviceNames().length === 1, 'the Service is back');
+    h.api.change(services, KEY, (service) => (service.spec = { ...service.spec, selector: { app: 'stolen' } }));
+    const selector = (): object | undefined => h.api.object(services, KEY)?.spec?.selector;
+    await h.until(() => Object.keys(selector() ?? {})[0] === 'agents.x-k8s.io/sandbox-name-hash', 'it selects the Pod');
+    expect(Object.keys(selector() ?? {})).toHaveLength(1);
     h.edit((spec) => (spec.service = false));
     await h.until(() => h.serviceNames().length === 0 && h.status().service === undefined, 'the Service is gone');
     expect(message('Ready')).toBe('Pod is Ready');
@@ -213,6 +217,16 @@ describe('an expiry', () => {
     h.removePod();
     h.edit((spec) => delete spec.shutdownTime);
     await h.until(() => h.pod() !== undefined, 'it is brought back');
+  });
+
+  it('that retains the Sandbox takes the disk when told so', async () => {
+    await startReady({ persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenExpired: 'Delete' } });
+    expect(h.api.objects(persistentVolumeClaims)[0]?.metadata.ownerReferences).toBeUndefined();
+    h.edit((spec) => (spec.shutdownTime = '2026-01-01T00:00:00Z'));
+    await h.until(() => h.pod()?.metadata.deletionTimestamp !== undefined, 'the Pod goes');
+    h.removePod();
+    await h.until(() => h.claimNames().length === 0, 'the disk is gone');
+    expect(h.sandbox().status?.phase).toBe('Expired');
   });
 
   it('with Delete takes everything with it', async () => {

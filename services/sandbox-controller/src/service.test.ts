@@ -9,6 +9,8 @@ import { STRANGER, notebook, podOf, serviceOf, snapshotOf, stepOf } from './test
 const wanting = notebook({ spec: { service: true } });
 const tracking = { 'agents.x-k8s.io/sandbox-name-hash': nameHash('notebook') };
 
+const port = (name: string, number: number, protocol = 'TCP') => ({ name, port: number, targetPort: number, protocol });
+
 describe('the Service', () => {
   it('is headless, selects the Pod by its tracking label and belongs to the Sandbox', () => {
     expect(stepOf(decideService(snapshotOf({ sandbox: wanting })), 'createService').service).toEqual({
@@ -93,6 +95,25 @@ describe('the Service', () => {
     expect(decideService(snapshotOf(parts)).map((step) => step.kind)).toEqual(steps);
   });
 
+  it('with the ports it should have is left alone, defaults of the API server included', () => {
+    const ports = [
+      { containerPort: 80, name: 'web' },
+      { containerPort: 53, protocol: 'UDP' },
+    ];
+    const podTemplate = { spec: { containers: [{ name: 'main', ports }] } };
+    const sandbox = notebook({ spec: { service: true, podTemplate } });
+    const shown = [
+      { name: 'p-53-udp', port: 53, targetPort: 53, protocol: 'UDP' },
+      { name: 'web', port: 80 },
+    ];
+    const service = serviceOf(sandbox);
+    const withPorts = { ...service, spec: { ...service.spec, ports: shown } };
+    expect(decideService(snapshotOf({ sandbox, service: withPorts }))).toEqual([]);
+    const drifted = { ...service, spec: { ...service.spec, ports: [...shown].reverse() } };
+    const { patch } = stepOf(decideService(snapshotOf({ sandbox, service: drifted })), 'patchService');
+    expect(patch['spec']).toEqual({ ports: [port('p-53-udp', 53, 'UDP'), port('web', 80)] });
+  });
+
   it('drops selectors it did not set', () => {
     const service = serviceOf(wanting, { spec: { clusterIP: 'None', selector: { app: 'x' } } });
     const { patch } = stepOf(decideService(snapshotOf({ sandbox: wanting, service })), 'patchService');
@@ -117,12 +138,6 @@ function withPort(service: Service): Service {
 
 describe('Service ports', () => {
   const container = (ports: NonNullable<Container['ports']>): Container => ({ name: 'c', ports });
-  const port = (name: string, number: number, protocol = 'TCP') => ({
-    name,
-    port: number,
-    targetPort: number,
-    protocol,
-  });
 
   it.each([
     ['are none without declared ports', [container([])], []],
