@@ -64,11 +64,12 @@ export class Collection {
   /** Sends every event twice. */
   duplicate = false;
   pageSize = 2;
-  /** Called before a page is answered, with its number in all pages asked for. */
-  onList: (page: number) => void = () => undefined;
-  #pages = 0;
+  /** Called while a list is being answered, with the number of pages and streaming lists before it. */
+  onList: (number: number) => void = () => undefined;
+  #lists = 0;
   retryAfterMs: number | undefined;
-  readonly #history: Entry[] = [];
+  /** Undefined: a change of an object that nobody here selects. */
+  readonly #history: (Entry | undefined)[] = [];
   #compacted = 0;
   readonly #open = new Set<Moves>();
 
@@ -86,6 +87,11 @@ export class Collection {
     this.objects.delete(name);
     const metadata = { ...old.metadata, resourceVersion: this.#version(this.#history.length + 1) };
     this.#append({ type: 'DELETED', object: { ...old, metadata } });
+  }
+
+  /** Something changes that the watches do not hear of. */
+  changeElsewhere(): void {
+    this.#history.push(undefined);
   }
 
   /** Forgets all history: who has not seen it is gone. */
@@ -113,7 +119,7 @@ export class Collection {
 
   async #list({ continue: token }: ListOptions = {}): Promise<ListPage<Thing>> {
     this.#enter('list');
-    this.onList(this.#pages++);
+    this.onList(this.#lists++);
     const [start = 0, at = this.#history.length] = (token ?? '').split('/').filter(Boolean).map(Number);
     if (token !== undefined && at < this.#compacted) throw failure('Gone');
     const all = [...this.#at(at).values()];
@@ -126,15 +132,19 @@ export class Collection {
     const { sendInitialEvents = false, resourceVersion = '', signal, timeoutSeconds = 0 } = options;
     this.#enter(sendInitialEvents ? `stream ${resourceVersion}`.trim() : 'watch');
     this.watchTimeouts.push(timeoutSeconds);
-    if (!sendInitialEvents) {
-      yield* this.#follow(this.#indexOf(resourceVersion), signal);
-      return;
-    }
+    if (sendInitialEvents) yield* this.#stream(signal);
+    else yield* this.#follow(this.#indexOf(resourceVersion), signal);
+  }
+
+  async *#stream(signal: AbortSignal | undefined): AsyncGenerator<WatchEvent<Thing>> {
     if (!this.streaming) throw failure('Invalid');
-    const at = this.#history.length;
-    for (const object of this.objects.values()) yield { type: 'ADDED', object };
-    if (!this.stallLists) yield mark(this.#version(at));
-    yield* this.#follow(at, signal);
+    const start = this.#history.length;
+    for (const object of [...this.objects.values()]) yield { type: 'ADDED', object };
+    this.onList(this.#lists++);
+    const end = this.#history.length;
+    for (let at = start; at < end; at++) yield* this.#entry(at);
+    if (!this.stallLists) yield mark(this.#version(end));
+    yield* this.#follow(end, signal);
   }
 
   async *#follow(start: number, signal: AbortSignal | undefined): AsyncGenerator<WatchEvent<Thing>> {
@@ -143,11 +153,9 @@ export class Collection {
     this.#open.add(moves);
     let at = start;
     try {
-      for (;;) {
+      for (let move: Move = 'news'; move !== 'end'; move = await moves.next()) {
         for (; at < this.#history.length; at++) yield* this.#entry(at);
-        const move = await moves.next();
         if (move === 'bookmark') yield mark(this.#version(at), {});
-        else if (move === 'end') return;
         else if (move !== 'news') throw failure(move);
       }
     } finally {
@@ -179,7 +187,9 @@ export class Collection {
 
   #at(length: number): Map<string, Thing> {
     const objects = new Map<string, Thing>();
-    for (const { type, object } of this.#history.slice(0, length)) {
+    for (const entry of this.#history.slice(0, length)) {
+      if (entry === undefined) continue;
+      const { type, object } = entry;
       if (type === 'DELETED') objects.delete(object.metadata.name ?? '');
       else objects.set(object.metadata.name ?? '', object);
     }

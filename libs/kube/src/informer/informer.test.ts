@@ -111,6 +111,18 @@ describe('informer', () => {
     expect(contents(informer)).toEqual({ a: 0, b: 7, c: 2 });
   });
 
+  it('shows in its first snapshot what changed while that was being sent', async () => {
+    const collection = withObjects('a', 'b');
+    collection.onList = () => {
+      collection.remove('a');
+      collection.put('b', 7);
+      collection.put('c', 8);
+    };
+    const { changes, settle } = follow(collection);
+    await settle();
+    expect(described(changes)).toEqual(['ns/b undefined->7 initial', 'ns/c undefined->8 initial']);
+  });
+
   it('gives up a streaming list that falls silent and lists in pages', async () => {
     const collection = withObjects('a');
     collection.stallLists = true;
@@ -120,6 +132,17 @@ describe('informer', () => {
     await settle(1_000);
     expect(contents(informer)).toEqual({ a: 0 });
     expect(collection.calls).toEqual(['stream 0', 'list', 'watch']);
+  });
+
+  it('is patient with a streaming list that takes long but goes on', async () => {
+    const collection = withObjects('a');
+    collection.stallLists = true;
+    const { settle } = follow(collection);
+    for (let n = 0; n < 4; n++) {
+      await settle(20_000);
+      collection.put(`b${n}`, n);
+    }
+    expect(collection.calls).toEqual(['stream 0']);
   });
 
   it('computes deletes that happened while it was away', async () => {
@@ -139,13 +162,15 @@ describe('informer', () => {
   it('goes on from a bookmark when the history before it is forgotten', async () => {
     const { collection, settle } = follow(withObjects('a'));
     await settle();
-    collection.put('b', 1);
+    collection.changeElsewhere();
     collection.bookmark();
     await settle();
     collection.compact();
     collection.break('end');
-    await settle();
-    expect(collection.calls).toEqual(['stream 0', 'watch']);
+    await settle(1_000);
+    collection.break('end');
+    await settle(1_000);
+    expect(collection.calls).toEqual(['stream 0', 'watch', 'watch']);
   });
 
   it('asks for watches of 240 to 300 seconds', async () => {
