@@ -240,9 +240,10 @@ describe('a standby', () => {
     await cluster.clock.advance(60_000);
     expect([standby.manager.ready(), standby.manager.live(), standby.manager.isLeader()]).toEqual([true, true, false]);
     expect(standby.keys).toEqual([]);
+    expect([leader.manager.fencingToken(), standby.manager.fencingToken()]).toEqual([1, undefined]);
     leader.stop();
     await cluster.clock.advance(1);
-    expect(standby.manager.isLeader()).toBe(true);
+    expect([standby.manager.isLeader(), standby.manager.fencingToken()]).toEqual([true, 2]);
     expect(standby.keys).toEqual(['ns/a']);
   });
 

@@ -44,6 +44,11 @@ export interface Manager {
   live(): boolean;
   /** Reconciles run here, or would if there were keys. */
   isLeader(): boolean;
+  /**
+   * Grows with every term of whichever process: send it along with side effects outside the API server, whose receiver
+   * refuses a smaller one than it has seen. Undefined without a lease, and while another process holds it.
+   */
+  fencingToken(): number | undefined;
 }
 
 export function createManager(options: ManagerOptions): Manager {
@@ -115,6 +120,10 @@ class ControllerManager implements Manager {
 
   isLeader(): boolean {
     return this.#term?.signal.aborted === false;
+  }
+
+  fencingToken(): number | undefined {
+    return this.isLeader() && this.#options.lease !== undefined ? this.#term?.token : undefined;
   }
 
   #elector(): LeaseElector | undefined {
