@@ -1,4 +1,5 @@
 import type { RequestOptions } from 'node:https';
+import type { KubeConfig } from '@kubernetes/client-node';
 import type { Clock } from '@sandlot/std';
 import type { Credentials } from './credentials.ts';
 
@@ -57,9 +58,18 @@ export async function kubeconfigCredentials(source: Source): Promise<Credentials
   };
 }
 
+/** Images leave it out: a pod has its service account. */
+async function clientNode(): Promise<{ readonly KubeConfig: typeof KubeConfig }> {
+  try {
+    return await import('@kubernetes/client-node');
+  } catch (cause) {
+    throw new Error('this program cannot read kubeconfig files: @kubernetes/client-node is not beside it', { cause });
+  }
+}
+
 async function load(source: Source): Promise<Loaded> {
-  const { KubeConfig } = await import('@kubernetes/client-node');
-  const config = new KubeConfig();
+  const { KubeConfig: Loader } = await clientNode();
+  const config = new Loader();
   if (source.kubeconfig === undefined) config.loadFromDefault();
   else config.loadFromFile(source.kubeconfig);
   if (source.context !== undefined) config.setCurrentContext(source.context);

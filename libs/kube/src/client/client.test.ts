@@ -36,7 +36,7 @@ describe('requests', () => {
       (c) => c.list(pods, { namespace: 'n', labelSelector: 'a=b,c', limit: 2, resourceVersion: '0' }),
     ],
     [
-      'POST /api/v1/namespaces/n/pods?fieldManager=me application/json {"metadata":{"namespace":"n","name":"a"},"spec":{"containers":[]}}',
+      'POST /api/v1/namespaces/n/pods?fieldManager=me application/json {"metadata":{"namespace":"n","name":"a"},"spec":{"containers":[]},"apiVersion":"v1","kind":"Pod"}',
       (c) => c.create(pods, pod, { fieldManager: 'me' }),
     ],
     [

@@ -119,7 +119,8 @@ class HttpKubeClient implements KubeClient {
     const { namespace, name } = object.metadata;
     const idempotent = name !== undefined;
     const key = { namespace, name: name ?? '' };
-    return this.#call(resource, { verb: 'create', method: 'POST', key, options, body: object, idempotent });
+    const body = { ...object, apiVersion: apiVersionOf(resource), kind: resource.kind };
+    return this.#call(resource, { verb: 'create', method: 'POST', key, options, body, idempotent });
   }
 
   mergePatch<T extends KubeObject>(...call: PatchCall<T, JsonObject>): Promise<T> {

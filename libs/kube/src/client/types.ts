@@ -81,7 +81,7 @@ export interface KubeClient {
   list<T extends KubeObject>(resource: Resource<T>, options?: ListOptions): Promise<ListPage<T>>;
   /** All pages (500 objects each unless `limit` says otherwise) of one consistent snapshot. */
   listAll<T extends KubeObject>(resource: Resource<T>, options?: ListOptions): Promise<ListPage<T>>;
-  /** Into the namespace of the object's own metadata. */
+  /** Into the namespace of the object's own metadata; `apiVersion` and `kind` are the resource's. */
   create<T extends KubeObject>(resource: Resource<T>, object: T, options?: CallOptions): Promise<T>;
   /** RFC 7396; lists are replaced whole. `metadata.resourceVersion` or `metadata.uid` in the patch guard it. */
   mergePatch<T extends KubeObject>(
