@@ -1,4 +1,5 @@
-import { ensureUp, tearDown } from '@sandlot/up';
+import { openCluster } from '@sandlot/local-cluster';
+import { checkoutRoot, ensureUp, releaseNamespace, tearDown } from '@sandlot/up';
 import type { TestProject } from 'vitest/node';
 
 declare module 'vitest' {
@@ -14,11 +15,13 @@ declare module 'vitest' {
 
 /** Uses the cluster of `npm run up` when it is there; raises one, and takes it down afterwards, when it is not. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const up = await ensureUp({ demo: false });
-  project.provide('kubeconfigPath', up.kubeconfigPath);
-  project.provide('releaseNamespace', up.namespace);
-  project.provide('auditLogPath', up.auditLogPath);
+  const { kubeconfigPath, raised } = await ensureUp({ demo: false });
+  const cluster = await openCluster({ root: checkoutRoot });
+  if (cluster === undefined) throw new Error('the cluster that was just raised is not there');
+  project.provide('kubeconfigPath', kubeconfigPath);
+  project.provide('releaseNamespace', releaseNamespace);
+  project.provide('auditLogPath', cluster.auditLogPath);
   return async () => {
-    if (up.raised) await tearDown();
+    if (raised) await tearDown();
   };
 }

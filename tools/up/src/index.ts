@@ -1,7 +1,13 @@
 import { consoleProgress, destroyCluster, openCluster } from '@sandlot/local-cluster';
 import { narrator } from './demo/narrate.ts';
+import { release } from './install/values.ts';
 import { checkoutRoot } from './paths.ts';
 import { up } from './up.ts';
+
+export { checkoutRoot } from './paths.ts';
+
+/** Where the chart is installed. */
+export const releaseNamespace = release.namespace;
 
 /** A cluster with the chart of this checkout on it. */
 export interface UpCluster {
