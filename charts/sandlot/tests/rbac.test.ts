@@ -69,7 +69,7 @@ describe('roles of the controllers', () => {
         apiGroups: ['coordination.k8s.io'],
         resources: ['leases'],
         resourceNames: [name],
-        verbs: ['get', 'patch', 'update'],
+        verbs: ['get', 'patch', 'watch'],
       },
     ]);
   });
