@@ -1,10 +1,11 @@
 import { sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { adoptionPatch } from '@sandlot/blueprint';
-import { controllerOf, isConflict, isNotFound, isUnknownOutcome, parseKey, RetryableError } from '@sandlot/kube';
+import { controllerOf, isConflict, isNotFound, isUnknownOutcome, keyOf, parseKey, RetryableError } from '@sandlot/kube';
 import type { KubeClient, Store } from '@sandlot/kube';
+import { isAdoptable } from './candidates.ts';
+import type { ClaimMemory } from './memory.ts';
 import type { ClaimMetrics } from './metrics.ts';
-import type { Observations } from './observations.ts';
 import type { Stock } from './stock.ts';
 
 /** Candidates tried in one pass; more conflicts than this mean that the view is behind. */
@@ -16,7 +17,7 @@ export interface AdoptDeps {
   readonly client: KubeClient;
   readonly stock: Stock;
   readonly sandboxes: Store<Sandbox>;
-  readonly observations: Observations;
+  readonly memory: ClaimMemory;
   readonly metrics: ClaimMetrics;
 }
 
@@ -24,7 +25,9 @@ export interface AdoptInput {
   readonly claim: SandboxClaim;
   readonly pools: readonly SandboxWarmPool[];
   readonly template: SandboxTemplate;
+  /** Trace context to hand on, as the annotation's JSON. */
   readonly traceContext: string | undefined;
+  readonly signal: AbortSignal;
 }
 
 type Attempt =
@@ -34,18 +37,20 @@ type Attempt =
   /** Still the pool's, and changing faster than we write. */
   | { readonly kind: 'busy' };
 
+const LOST: Attempt = { kind: 'lost' };
+
 /**
  * W1: commits one warm Sandbox to the claim with a single guarded write each, best candidate first. Undefined when no
  * candidate could be had. After a write without an answer the Sandbox is read until its owner is known; no other
  * candidate is touched before (API contract, the commit protocol).
  */
-export async function adopt(deps: AdoptDeps, input: AdoptInput, signal: AbortSignal): Promise<Sandbox | undefined> {
-  const poolUids = input.pools.map((pool) => pool.metadata.uid ?? '');
+export async function adopt(deps: AdoptDeps, input: AdoptInput): Promise<Sandbox | undefined> {
+  const poolUids = input.pools.map(({ metadata }) => metadata.uid ?? '');
   for (let tried = 0; tried < MAX_CANDIDATES; tried += 1) {
     const candidate = deps.stock.pick(poolUids);
     if (candidate === undefined) return undefined;
     const member = deps.sandboxes.get(candidate.key);
-    const attempt = member === undefined ? { kind: 'lost' as const } : await commit(deps, { ...input, member, signal });
+    const attempt = member === undefined ? LOST : await commit(deps, input, member);
     deps.metrics.adoption(attempt.kind);
     if (attempt.kind === 'committed') return attempt.sandbox;
     if (attempt.kind === 'busy') deps.stock.release(candidate.key);
@@ -53,83 +58,68 @@ export async function adopt(deps: AdoptDeps, input: AdoptInput, signal: AbortSig
   return undefined;
 }
 
-interface CommitInput extends AdoptInput {
-  readonly member: Sandbox;
-  readonly signal: AbortSignal;
-}
-
-async function commit(deps: AdoptDeps, input: CommitInput): Promise<Attempt> {
-  const key = { namespace: input.member.metadata.namespace, name: input.member.metadata.name ?? '' };
-  let member = input.member;
+async function commit(deps: AdoptDeps, input: AdoptInput, picked: Sandbox): Promise<Attempt> {
+  let member = picked;
   for (let retry = 0; retry <= MAX_RETRIES; retry += 1) {
-    const pool = poolOf(member, input.pools);
-    if (pool === undefined) return { kind: 'lost' };
-    const patch = adoptionPatch({ ...input, member, poolName: pool.metadata.name ?? '' });
-    try {
-      const sandbox = await deps.client.mergePatch(sandboxes, key, patch, { priority: 'claim', signal: input.signal });
-      return { kind: 'committed', sandbox };
-    } catch (error) {
-      if (isNotFound(error)) return { kind: 'lost' };
-      if (!isConflict(error) && !isUnknownOutcome(error)) {
-        deps.stock.release(`${key.namespace ?? ''}/${key.name}`);
-        throw error;
-      }
-      const live = await readOwner(deps, input, key);
-      if (live === undefined) return { kind: 'lost' };
-      if (isOwnedBy(live, input.claim)) return { kind: 'committed', sandbox: live };
-      member = live;
-    }
+    const pool = input.pools.find((candidate) => isAdoptable(member, candidate));
+    if (pool === undefined) return LOST;
+    const answer = await tryOnce(deps, input, { member, pool });
+    if (answer === undefined) return LOST;
+    if (isOwnedBy(answer, input.claim)) return { kind: 'committed', sandbox: answer };
+    member = answer;
   }
   return { kind: 'busy' };
 }
 
-/** The Sandbox as the API server has it now. If that cannot be learnt, the next pass over the claim begins with it. */
-async function readOwner(
-  deps: AdoptDeps,
-  { claim, signal }: CommitInput,
-  key: { namespace: string | undefined; name: string },
-): Promise<Sandbox | undefined> {
-  const observation = deps.observations.of(claim.metadata.uid ?? '');
-  observation.unsettled = `${key.namespace ?? ''}/${key.name}`;
+interface Pick {
+  readonly member: Sandbox;
+  readonly pool: SandboxWarmPool;
+}
+
+/** One write, and the Sandbox as it is after it, whoever it belongs to; undefined when it is gone. */
+async function tryOnce(deps: AdoptDeps, input: AdoptInput, { member, pool }: Pick): Promise<Sandbox | undefined> {
+  const { namespace, name = '' } = member.metadata;
+  const patch = adoptionPatch({ ...input, member, poolName: pool.metadata.name ?? '' });
+  const options = { priority: 'claim', signal: input.signal } as const;
   try {
-    const live = await deps.client.get(sandboxes, key, { priority: 'claim', signal });
-    delete observation.unsettled;
-    return live;
+    return await deps.client.mergePatch(sandboxes, { namespace, name }, patch, options);
   } catch (error) {
-    if (!isNotFound(error)) throw error;
-    delete observation.unsettled;
-    return undefined;
+    if (isNotFound(error)) return undefined;
+    if (!isConflict(error) && !isUnknownOutcome(error)) {
+      deps.stock.release(keyOf(member));
+      throw error;
+    }
+    deps.memory.of(input.claim).unsettled = keyOf(member);
   }
+  return lookUp(deps, input.claim, input.signal);
+}
+
+/** The unsettled Sandbox as the API server has it now. While it does not say, the claim's next pass begins with this. */
+async function lookUp(deps: AdoptDeps, claim: SandboxClaim, signal: AbortSignal): Promise<Sandbox | undefined> {
+  const known = deps.memory.of(claim);
+  let live: Sandbox | undefined;
+  try {
+    live = await deps.client.get(sandboxes, parseKey(known.unsettled ?? ''), { priority: 'claim', signal });
+  } catch (error) {
+    if (!isNotFound(error)) throw new RetryableError('whose a Sandbox is cannot be read', { cause: error });
+  }
+  known.unsettled = undefined;
+  return live;
 }
 
 /**
- * Learns the fate of a commit that an earlier pass could not: the Sandbox when it is the claim's. Throws while the API
- * server does not say, so that the claim is retried and never given a second one meanwhile.
+ * Learns the fate of a commit that an earlier pass could not. Throws while the API server does not say, so that the claim
+ * is retried and never given a second Sandbox meanwhile.
  */
-export async function settle(deps: AdoptDeps, claim: SandboxClaim, signal: AbortSignal): Promise<Sandbox | undefined> {
-  const observation = deps.observations.of(claim.metadata.uid ?? '');
-  const { unsettled } = observation;
-  if (unsettled === undefined) return undefined;
-  let live: Sandbox | undefined;
-  try {
-    live = await deps.client.get(sandboxes, parseKey(unsettled), { priority: 'claim', signal });
-  } catch (error) {
-    if (!isNotFound(error)) throw new RetryableError('a commit is unsettled and cannot be read', { cause: error });
-  }
-  delete observation.unsettled;
-  if (live !== undefined && isOwnedBy(live, claim)) return live;
-  deps.stock.release(unsettled);
-  return undefined;
+export async function settle(deps: AdoptDeps, claim: SandboxClaim, signal: AbortSignal): Promise<void> {
+  const { unsettled } = deps.memory.of(claim);
+  if (unsettled === undefined) return;
+  const live = await lookUp(deps, claim, signal);
+  if (live !== undefined && isOwnedBy(live, claim)) deps.memory.assign(claim, live);
+  else deps.stock.release(unsettled);
 }
 
-/** Whether the claim controls this Sandbox: by group, kind and UID, whichever version wrote the reference. */
+/** Whether the claim controls this Sandbox: by UID, whichever version wrote the reference. */
 export function isOwnedBy(sandbox: Sandbox, claim: SandboxClaim): boolean {
   return controllerOf(sandbox)?.uid === claim.metadata.uid;
-}
-
-/** The pool a member still belongs to, if it may be adopted from it. */
-function poolOf(member: Sandbox, pools: readonly SandboxWarmPool[]): SandboxWarmPool | undefined {
-  if (member.metadata.deletionTimestamp !== undefined) return undefined;
-  const owner = controllerOf(member)?.uid;
-  return pools.find((pool) => pool.metadata.uid === owner);
 }

@@ -1,21 +1,28 @@
-import { mergePatchOf, sandboxClaims, sandboxes } from '@sandlot/api-types';
-import type { Sandbox, SandboxClaimStatus, SandboxTemplate } from '@sandlot/api-types';
+import { eventReasons, sandboxClaims, sandboxes } from '@sandlot/api-types';
+import type { Sandbox, SandboxTemplate } from '@sandlot/api-types';
 import { metadataPatch } from '@sandlot/blueprint';
-import { done, isConflict, isNotFound, keyOf, requeueAfter } from '@sandlot/kube';
+import { done, isConflict, isNotFound, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
-import { adoptAndPublish, annotate, createAndPublish, publishSandbox } from './bind.ts';
-import type { BindDeps, Pass } from './bind.ts';
-import type { Plan, Shortage, Step } from './plan.ts';
-import { deleteSandbox } from './publish.ts';
+import { bind } from './bind.ts';
+import { annotate, publishSandbox } from './deliver.ts';
+import type { ApplyDeps, Pass } from './pass.ts';
+import type { Plan, Step } from './plan.ts';
+import { deleteSandbox, writeStatus } from './publish.ts';
 import { expiredStatus, reportStatus } from './status.ts';
 
-/** A cold start that finds its Sandbox already there looks again after this long (API contract, cold start). */
-const CREATE_PENDING_MS = 200;
+/** What a step asks for: a later look, or that the rest of the plan is left undone because it no longer holds. */
+type Outcome = ReconcileResult | { readonly kind: 'abandon' };
+
+const ABANDON: Outcome = { kind: 'abandon' };
 
 /** Carries out a plan, step by step; the earliest wish to look again wins. */
-export async function apply(deps: BindDeps, pass: Pass, plan: Plan): Promise<ReconcileResult> {
+export async function apply(deps: ApplyDeps, pass: Pass, plan: Plan): Promise<ReconcileResult> {
   let result: ReconcileResult = done;
-  for (const step of plan) result = sooner(result, await applyStep(deps, pass, step));
+  for (const step of plan) {
+    const outcome = await applyStep(step.kind, step, { deps, pass });
+    if (outcome.kind === 'abandon') return requeueAfter(0, 'the claim shows another Sandbox');
+    result = sooner(result, outcome);
+  }
   return result;
 }
 
@@ -25,64 +32,41 @@ function sooner(a: ReconcileResult, b: ReconcileResult): ReconcileResult {
   return b.ms < a.ms ? b : a;
 }
 
-async function applyStep(deps: BindDeps, pass: Pass, step: Step): Promise<ReconcileResult> {
-  switch (step.kind) {
-    case 'adopt':
-      return (await adoptAndPublish(deps, pass, step)) ? done : applyShortage(deps, pass, step.otherwise);
-    case 'create':
-    case 'queueForStock':
-      return applyShortage(deps, pass, step);
-    case 'publish':
-      await publishSandbox(deps, pass, step.sandbox);
-      return done;
-    case 'annotate':
-      annotate(deps, pass, step.sandbox);
-      return done;
-    case 'syncMetadata':
-      return syncMetadata(deps, pass, step);
-    case 'deleteSandbox':
-      await deleteSandbox(deps, step.sandbox);
-      return done;
-    case 'deleteClaim':
-      return deleteClaim(deps, pass, step.foreground);
-    case 'report':
-      return writeStatus(deps, pass, reportStatus(pass.claim, step.report, deps.nowMs()));
-    case 'expire':
-      return writeStatus(deps, pass, expiredStatus(pass.claim, step, deps.nowMs()));
-    case 'wait':
-      return requeueAfter(step.ms, step.reason);
-  }
+type Handlers = {
+  readonly [K in Step['kind']]: (deps: ApplyDeps, pass: Pass, step: Step & { kind: K }) => Promise<Outcome>;
+};
+
+const handlers: Handlers = {
+  adopt: bind,
+  create: bind,
+  queueForStock: bind,
+  publish: async (deps, pass, { sandbox }) => ((await publishSandbox(deps, pass, sandbox)) ? done : ABANDON),
+  annotate: async (deps, pass, { sandbox }) => {
+    annotate(deps, pass, sandbox);
+    return done;
+  },
+  syncMetadata,
+  deleteSandbox: async (deps, { signal }, { sandbox }) => {
+    await deleteSandbox(deps, sandbox, signal);
+    return done;
+  },
+  deleteClaim,
+  report: async (deps, pass, { report }) => {
+    await writeStatus(deps, { ...pass, status: reportStatus(pass.claim, report, deps.nowMs()) });
+    return done;
+  },
+  expire,
+  wait: async (_deps, _pass, { ms, reason }) => requeueAfter(ms, reason),
+};
+
+function applyStep<K extends Step['kind']>(kind: K, step: Step & { kind: K }, on: Target): Promise<Outcome> {
+  const handler: Handlers[K] = handlers[kind];
+  return handler(on.deps, on.pass, step);
 }
 
-async function applyShortage(deps: BindDeps, pass: Pass, step: Shortage): Promise<ReconcileResult> {
-  if (step.kind === 'create') {
-    const created = await createAndPublish(deps, pass, step.sandbox);
-    return created ? done : requeueAfter(CREATE_PENDING_MS, 'a Sandbox of that name is being looked at');
-  }
-  deps.waiters.add(
-    keyOf(pass.claim),
-    step.pools.map((pool) => pool.metadata.uid ?? ''),
-  );
-  if (step.report !== undefined) await writeStatus(deps, pass, reportStatus(pass.claim, step.report, deps.nowMs()));
-  return step.retryMs === undefined ? done : requeueAfter(step.retryMs, 'members of the pool are starting');
-}
-
-async function writeStatus(
-  deps: BindDeps,
-  { claim, signal }: Pass,
-  wanted: SandboxClaimStatus,
-): Promise<ReconcileResult> {
-  const status = mergePatchOf(claim.status, wanted);
-  if (status === undefined) return done;
-  const { namespace, name = '', uid } = claim.metadata;
-  try {
-    const options = { subresource: 'status', signal } as const;
-    await deps.client.mergePatch(sandboxClaims, { namespace, name }, { metadata: { uid }, status }, options);
-  } catch (error) {
-    // The claim is gone, or another one bears its name: there is nobody to tell.
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  }
-  return done;
+interface Target {
+  readonly deps: ApplyDeps;
+  readonly pass: Pass;
 }
 
 interface SyncInput {
@@ -90,24 +74,37 @@ interface SyncInput {
   readonly template: SandboxTemplate;
 }
 
-async function syncMetadata(deps: BindDeps, { claim, signal }: Pass, step: SyncInput): Promise<ReconcileResult> {
+async function syncMetadata(deps: ApplyDeps, { claim, signal }: Pass, step: SyncInput): Promise<Outcome> {
   const patch = metadataPatch(step.sandbox, step.template, claim);
   if (patch === undefined) return done;
-  const { namespace, name = '', uid } = step.sandbox.metadata;
-  await deps.client.mergePatch(sandboxes, { namespace, name }, { metadata: { uid }, ...patch }, { signal });
+  const { namespace, name = '', uid = '' } = step.sandbox.metadata;
+  try {
+    await deps.client.mergePatch(sandboxes, { namespace, name }, { metadata: { uid }, ...patch }, { signal });
+  } catch (error) {
+    // Deleted a moment ago: the watch will say so, and the claim is given another one.
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
   return done;
 }
 
-async function deleteClaim(deps: BindDeps, { claim, signal }: Pass, foreground: boolean): Promise<ReconcileResult> {
-  const { namespace, name = '', uid } = claim.metadata;
-  const policy = claim.spec.lifecycle?.shutdownPolicy ?? 'Retain';
-  const message = `Deleting Claim (ShutdownPolicy=${policy})`;
-  deps.recorder.event({ object: claim, type: 'Normal', reason: 'ClaimExpired', message });
-  const propagationPolicy = foreground ? 'Foreground' : 'Background';
+async function expire(deps: ApplyDeps, pass: Pass, step: Step & { kind: 'expire' }): Promise<Outcome> {
+  if (step.first) deps.recorder.event(expiryEvent(pass, 'Claim expired'));
+  await writeStatus(deps, { ...pass, status: expiredStatus(pass.claim, step, deps.nowMs()) });
+  return done;
+}
+
+async function deleteClaim(deps: ApplyDeps, pass: Pass, { policy }: Step & { kind: 'deleteClaim' }): Promise<Outcome> {
+  const { namespace, name = '', uid } = pass.claim.metadata;
+  const propagationPolicy = policy === 'DeleteForeground' ? 'Foreground' : 'Background';
+  deps.recorder.event(expiryEvent(pass, `Deleting Claim (ShutdownPolicy=${policy})`));
   try {
-    await deps.client.delete(sandboxClaims, { namespace, name }, { uid, propagationPolicy, signal });
+    await deps.client.delete(sandboxClaims, { namespace, name }, { uid, propagationPolicy, signal: pass.signal });
   } catch (error) {
     if (!isNotFound(error) && !isConflict(error)) throw error;
   }
   return done;
+}
+
+function expiryEvent({ claim }: Pass, message: string): Parameters<ApplyDeps['recorder']['event']>[0] {
+  return { object: claim, type: 'Normal', reason: eventReasons.claimExpired, message };
 }

@@ -1,69 +1,86 @@
-import { annotations, claimConditions, eventReasons, findCondition, labels, sandboxes } from '@sandlot/api-types';
-import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { isAlreadyExists, isNotFound, keyOf } from '@sandlot/kube';
-import type { EventRecorder } from '@sandlot/kube';
-import { spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
+import { annotations, claimMessages, claimReasons, sandboxes } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
+import { done, isAlreadyExists, isNotFound, keyOf, requeueAfter } from '@sandlot/kube';
+import type { ReconcileResult } from '@sandlot/kube';
+import { carrier, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
 import { adopt, isOwnedBy } from './adopt.ts';
-import type { AdoptDeps } from './adopt.ts';
-import type { ClaimEvents } from './events.ts';
-import type { Step } from './plan.ts';
-import { publish } from './publish.ts';
-import { boundStatus } from './status.ts';
-import type { Waiters } from './waiters.ts';
-import type { WriteBehind } from './write-behind.ts';
+import { deliver } from './deliver.ts';
+import type { ApplyDeps, Pass } from './pass.ts';
+import type { Shortage, Step } from './plan.ts';
+import { writeStatus } from './publish.ts';
+import { reportStatus } from './status.ts';
 
-export interface BindDeps extends AdoptDeps {
-  readonly writeBehind: WriteBehind;
-  readonly recorder: EventRecorder;
-  readonly events: ClaimEvents;
-  readonly waiters: Waiters;
-  readonly nowMs: () => number;
+/** A cold start that finds its name taken looks again after this long (API contract, cold start). */
+const CREATE_PENDING_MS = 200;
+
+/** Candidates were lost to others while this claim tried them: the view is behind, and catches up soon. */
+const LOST_RETRY_MS = 500;
+
+type Adoption = Step & { kind: 'adopt' };
+
+/** Gives the claim a Sandbox, or has it wait for one. One `claim.bind` span, in the trace of whoever made the claim. */
+export async function bind(deps: ApplyDeps, pass: Pass, step: Adoption | Shortage): Promise<ReconcileResult> {
+  if (step.kind === 'queueForStock') return queueForStock(deps, pass, step);
+  const { namespace = '', uid = '', annotations: notes } = pass.claim.metadata;
+  const attributes = { [spanAttributes.namespace]: namespace, [spanAttributes.claimUid]: uid };
+  const parent = carrier.extract(notes?.[annotations.traceContext]);
+  return withSpan({ name: spanNames.claimBind, attributes, parent }, () =>
+    step.kind === 'create' ? createOwn(deps, pass, step) : adoptWarm(deps, pass, step),
+  );
 }
 
-/** The claim a plan is for, and what its steps share. */
-export interface Pass {
-  readonly claim: SandboxClaim;
-  /** Trace of the operation that made the claim, as the annotation's JSON. */
-  readonly traceContext: string | undefined;
-  readonly signal: AbortSignal;
+async function adoptWarm(deps: ApplyDeps, pass: Pass, step: Adoption): Promise<ReconcileResult> {
+  const claimKey = keyOf(pass.claim);
+  const traceContext = carrier.inject();
+  deps.waiters.serving(claimKey, true);
+  try {
+    const input = { ...pass, pools: step.pools, template: step.template, traceContext };
+    const sandbox = await withSpan({ name: spanNames.claimAdopt }, () => adopt(deps, input));
+    if (sandbox !== undefined) {
+      await withSpan({ name: spanNames.claimStatus }, () => deliver(deps, pass, sandbox));
+      return done;
+    }
+  } finally {
+    deps.waiters.serving(claimKey, false);
+  }
+  const { otherwise } = step;
+  if (otherwise.kind === 'create') return createOwn(deps, pass, otherwise);
+  return queueForStock(deps, pass, { ...otherwise, retryMs: LOST_RETRY_MS });
 }
 
-/** Adopts and publishes; false when there was no candidate to be had. */
-export async function adoptAndPublish(deps: BindDeps, pass: Pass, step: Step & { kind: 'adopt' }): Promise<boolean> {
-  const name = spanNames.claimAdopt;
-  const attributes = { [spanAttributes.claimUid]: pass.claim.metadata.uid ?? '' };
-  const sandbox = await withSpan({ name, attributes }, () => adopt(deps, { ...pass, ...step }, pass.signal));
-  if (sandbox === undefined) return false;
-  const message = `Adopted warm pool Sandbox "${sandbox.metadata.name ?? ''}"`;
-  await deliver(deps, pass, { sandbox, reason: eventReasons.sandboxAdopted, message });
-  return true;
+async function createOwn(deps: ApplyDeps, pass: Pass, step: Shortage & { kind: 'create' }): Promise<ReconcileResult> {
+  const wanted = withTrace(step.sandbox, carrier.inject());
+  const sandbox = await withSpan({ name: spanNames.claimColdStart }, () => createOrRead(deps, pass, wanted));
+  if (sandbox !== undefined) {
+    await withSpan({ name: spanNames.claimStatus }, () => deliver(deps, pass, sandbox));
+    return done;
+  }
+  const report = { reason: claimReasons.sandboxCreatePending, message: claimMessages.sandboxCreatePending };
+  await writeStatus(deps, { ...pass, status: reportStatus(pass.claim, report, deps.nowMs()) });
+  return requeueAfter(CREATE_PENDING_MS, 'a Sandbox of that name exists');
 }
 
-/** Creates the claim's own Sandbox and publishes it. False while one of that name exists that is not the claim's. */
-export async function createAndPublish(deps: BindDeps, pass: Pass, wanted: Sandbox): Promise<boolean> {
-  const name = spanNames.claimColdStart;
-  const attributes = { [spanAttributes.claimUid]: pass.claim.metadata.uid ?? '' };
-  const sandbox = await withSpan({ name, attributes }, () => createOrRead(deps, pass, wanted));
-  if (sandbox === undefined) return false;
-  const message = `Created Sandbox "${sandbox.metadata.name ?? ''}"`;
-  await deliver(deps, pass, { sandbox, reason: eventReasons.sandboxProvisioned, message });
-  return true;
+function withTrace(sandbox: Sandbox, traceContext: string | undefined): Sandbox {
+  if (traceContext === undefined) return sandbox;
+  const notes = { ...sandbox.metadata.annotations, [annotations.traceContext]: traceContext };
+  return { ...sandbox, metadata: { ...sandbox.metadata, annotations: notes } };
 }
 
-/** The name is ours to choose, so a Sandbox that is there already is ours from an earlier try, or it is in the way. */
+/** The name is the claim's, so a Sandbox that is there already is its own from an earlier try, or it is in the way. */
 async function createOrRead(
-  { client }: BindDeps,
+  { client }: ApplyDeps,
   { claim, signal }: Pass,
   wanted: Sandbox,
 ): Promise<Sandbox | undefined> {
   const { namespace, name = '' } = wanted.metadata;
+  const options = { priority: 'claim', signal } as const;
   try {
-    return await client.create(sandboxes, wanted, { priority: 'claim', signal });
+    return await client.create(sandboxes, wanted, options);
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }
   try {
-    const live = await client.get(sandboxes, { namespace, name }, { priority: 'claim', signal });
+    const live = await client.get(sandboxes, { namespace, name }, options);
     return isOwnedBy(live, claim) ? live : undefined;
   } catch (error) {
     if (isNotFound(error)) return undefined;
@@ -71,53 +88,15 @@ async function createOrRead(
   }
 }
 
-interface Delivery {
-  readonly sandbox: Sandbox;
-  readonly reason: string;
-  readonly message: string;
-}
-
-/** From here on the Sandbox is the claim's, whatever happens: the owner reference says so. */
-async function deliver(deps: BindDeps, pass: Pass, { sandbox, reason, message }: Delivery): Promise<void> {
-  const { claim } = pass;
-  const observation = deps.observations.of(claim.metadata.uid ?? '');
-  observation.assigned = sandbox;
-  deps.waiters.remove(keyOf(claim));
-  const shown = await publishSandbox(deps, pass, sandbox);
-  if (!shown) {
-    delete observation.assigned;
-    return;
+async function queueForStock(
+  deps: ApplyDeps,
+  pass: Pass,
+  { pools, retryMs, report }: Shortage & { kind: 'queueForStock' },
+): Promise<ReconcileResult> {
+  const poolUids = pools.map(({ metadata }) => metadata.uid ?? '');
+  deps.waiters.add(keyOf(pass.claim), poolUids);
+  if (report !== undefined) {
+    await writeStatus(deps, { ...pass, status: reportStatus(pass.claim, report, deps.nowMs()) });
   }
-  const path = sandbox.metadata.labels?.[labels.launchType] === 'warm' ? 'warm' : 'cold';
-  deps.metrics.bound(path, deps.observations.elapsedMs(claim.metadata.uid ?? ''));
-  annotate(deps, pass, sandbox);
-  deps.recorder.event({ object: claim, type: 'Normal', reason, message });
-  deps.events.bound(claim, sandbox);
-}
-
-/** Shows the Sandbox in the claim's status; false when the claim is gone or shows another one. */
-export async function publishSandbox(deps: BindDeps, { claim, signal }: Pass, sandbox: Sandbox): Promise<boolean> {
-  const nowMs = deps.nowMs();
-  const statusOf = (current: SandboxClaim): ReturnType<typeof boundStatus> => boundStatus(current, sandbox, nowMs);
-  const published = await publish(deps, { claim, sandbox, statusOf, signal });
-  return published !== 'lost';
-}
-
-/** Schedules the annotations that are missing; writes nothing when none is (API contract, written behind). */
-export function annotate(deps: BindDeps, { claim, traceContext }: Pass, sandbox: Sandbox): void {
-  const uid = claim.metadata.uid ?? '';
-  const present = claim.metadata.annotations ?? {};
-  const observation = deps.observations.of(uid);
-  const ready = findCondition(sandbox.status?.conditions, claimConditions.ready)?.status === 'True';
-  if (ready && present[annotations.claimFirstReadyAt] === undefined) deps.observations.markReady(uid);
-  const wanted: Record<string, string | undefined> = {
-    [annotations.sandboxName]: sandbox.metadata.name,
-    [annotations.controllerFirstObservedAt]: present[annotations.controllerFirstObservedAt] ?? observation.observedAt,
-    [annotations.claimFirstReadyAt]: present[annotations.claimFirstReadyAt] ?? observation.readyAt,
-    [annotations.traceContext]: present[annotations.traceContext] ?? traceContext,
-  };
-  const missing = Object.entries(wanted).filter(
-    (entry): entry is [string, string] => entry[1] !== undefined && present[entry[0]] !== entry[1],
-  );
-  if (missing.length > 0) deps.writeBehind.schedule(keyOf(claim), { uid, annotations: Object.fromEntries(missing) });
+  return requeueAfter(retryMs, 'a pool has no candidate for this claim yet');
 }

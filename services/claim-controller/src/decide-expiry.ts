@@ -1,5 +1,6 @@
 import { claimConditions, claimMessages, claimReasons, findCondition } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
+import { wait } from './plan.ts';
 import type { Plan, Step } from './plan.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
 
@@ -29,7 +30,7 @@ export function decideExpiry(snapshot: ClaimSnapshot): Expiry {
   const ready = findCondition(claim.status?.conditions, claimConditions.ready);
   const announced = ready?.reason === claimReasons.claimExpired;
   if (!announced)
-    return { kind: 'expired', plan: [expire(snapshot, false), { kind: 'wait', ms: 0, reason: 'expired' }] };
+    return { kind: 'expired', plan: [expire(snapshot, { first: true, sandboxGone: false }), wait(0, 'expired')] };
   return { kind: 'expired', plan: endOf(snapshot) };
 }
 
@@ -37,23 +38,27 @@ function endOf(snapshot: ClaimSnapshot): Plan {
   const policy = snapshot.claim.spec.lifecycle?.shutdownPolicy ?? 'Retain';
   switch (policy) {
     case 'Delete':
-      return [{ kind: 'deleteClaim', foreground: false }];
     case 'DeleteForeground':
-      return [{ kind: 'deleteClaim', foreground: true }];
+      return [{ kind: 'deleteClaim', policy }];
     case 'Retain':
       return [
-        ...snapshot.owned.map((sandbox): Step => ({ kind: 'deleteSandbox', sandbox })),
-        expire(snapshot, snapshot.owned.length === 0),
+        ...snapshot.owned
+          .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+          .map((sandbox): Step => ({ kind: 'deleteSandbox', sandbox })),
+        expire(snapshot, { first: false, sandboxGone: snapshot.owned.length === 0 }),
       ];
   }
 }
 
 /** A named Sandbox that is not ours is left alone, and the message says so. */
-function expire({ claim, owned, namesake }: ClaimSnapshot, sandboxGone: boolean): Step {
+function expire(
+  { claim, owned, namesake }: ClaimSnapshot,
+  progress: { readonly first: boolean; readonly sandboxGone: boolean },
+): Step {
   const foreign = owned.length === 0 && namesake !== undefined ? namesake.metadata.name : undefined;
   const message =
     foreign === undefined
       ? claimMessages.claimExpired
       : claimMessages.claimExpiredNotOwned(foreign, claim.metadata.name ?? '');
-  return { kind: 'expire', message, sandboxGone };
+  return { kind: 'expire', message, ...progress };
 }

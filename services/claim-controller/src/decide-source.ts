@@ -8,6 +8,8 @@ import type { ClaimSnapshot } from './snapshot.ts';
 /** A claim waits this long for members that are starting before it goes cold (API contract, lookup order 6). */
 const WARMING_PATIENCE_MS = 2_000;
 const WARMING_POLL_MS = 500;
+/** Who waits for stock is woken by it; this is for wake-ups that went missing. */
+const STOCK_POLL_MS = 30_000;
 
 /** What a warm sandbox cannot give: its variables and volumes are fixed (API contract, lookup order 4). */
 export function needsColdStart({ claim }: ClaimSnapshot, template: SandboxTemplate): boolean {
@@ -22,15 +24,15 @@ export function decideShortage(
   template: SandboxTemplate,
   pools: readonly SandboxWarmPool[],
 ): Shortage {
-  const { claim, stock } = snapshot;
+  const { claim, warming } = snapshot;
   const cold: Shortage = { kind: 'create', sandbox: coldStart(snapshot, template) };
   if (pools.length === 0) return cold;
   if (claim.spec.createOnNoStock === false) {
     const report = { reason: claimReasons.waitingForStock, message: claimMessages.waitingForStock };
-    return { kind: 'queueForStock', pools, report };
+    return { kind: 'queueForStock', pools, retryMs: STOCK_POLL_MS, report };
   }
   const remainingMs = WARMING_PATIENCE_MS - ageMs(snapshot);
-  if (stock.warming === 0 || remainingMs <= 0) return cold;
+  if (warming === 0 || remainingMs <= 0) return cold;
   return { kind: 'queueForStock', pools, retryMs: Math.min(WARMING_POLL_MS, remainingMs) };
 }
 
@@ -40,13 +42,12 @@ function ageMs({ claim, nowMs }: ClaimSnapshot): number {
 }
 
 function coldStart(snapshot: ClaimSnapshot, template: SandboxTemplate): ReturnType<typeof coldSandbox> {
-  const { claim, podDefaults, traceContext } = snapshot;
+  const { claim, podDefaults } = snapshot;
   return coldSandbox({
     claim,
     template,
     defaults: podDefaults,
     podSpec: claimedPodSpec(claim, template, podDefaults),
     volumeClaimTemplates: claimedVolumes(claim, template),
-    traceContext,
   });
 }

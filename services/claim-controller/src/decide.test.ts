@@ -17,11 +17,11 @@ function snapshot(parts: Partial<ClaimSnapshot> = {}): ClaimSnapshot {
     origin: { kind: 'found', template: theTemplate, pools: [thePool] },
     owned: [],
     namesake: undefined,
-    stock: { available: 0, warming: 0 },
+    offers: [],
+    warming: 0,
     nowMs: NOW,
     allowedLabelDomains: ['sandbox.users.io'],
     podDefaults: POD_DEFAULTS,
-    traceContext: undefined,
     ...parts,
   };
 }
@@ -35,7 +35,10 @@ const only = <K extends Step['kind']>(plan: Plan, kind: K): Extract<Step, { kind
   if (step === undefined) throw new Error(`no ${kind} in ${kinds(plan).join()}`);
   return step;
 };
-const stock = (available: number, warming = 0): Pick<ClaimSnapshot, 'stock'> => ({ stock: { available, warming } });
+const stock = (available: number, warming = 0): Pick<ClaimSnapshot, 'offers' | 'warming'> => ({
+  offers: available > 0 ? [thePool] : [],
+  warming,
+});
 
 describe('a claim without a Sandbox', () => {
   const rows: readonly (readonly [string, Partial<ClaimSnapshot>, readonly string[]])[] = [
@@ -151,7 +154,7 @@ describe('a claim that can never be served as written', () => {
       'Error seen: this version of Sandlot does not serve batch claims (replicas above 1, ttlSecondsAfterCompleted); remove it from the claim',
     ],
   ];
-  it.each(rows)('reports %s, whatever is in stock, and does not retry', (_, parts, reason, message) => {
+  it.each(rows)('reports %s, whatever is in stock, and does not retry', (...[, parts, reason, message]) => {
     expect(decide(snapshot({ ...stock(5), ...parts }))).toEqual([
       { kind: 'report', report: { reason, message, final: true } },
     ]);
@@ -204,7 +207,7 @@ describe('the end of a claim', () => {
 
   it('says so first and looks again at once', () => {
     expect(decide(ending('Delete', false))).toEqual([
-      { kind: 'expire', message: 'Claim expired. Sandbox cleanup initiated.', sandboxGone: false },
+      { kind: 'expire', message: 'Claim expired. Sandbox cleanup initiated.', first: true, sandboxGone: false },
       { kind: 'wait', ms: 0, reason: 'expired' },
     ]);
   });

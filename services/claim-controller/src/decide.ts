@@ -4,7 +4,7 @@ import { decideExpiry } from './decide-expiry.ts';
 import { decideShortage, needsColdStart } from './decide-source.ts';
 import { wait } from './plan.ts';
 import type { Plan, Report, Step } from './plan.ts';
-import { refusalOf } from './refusal.ts';
+import { metadataRefusalOf, refusalOf } from './refusal.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
 
 /** A pool or template that is not there is watched for, and looked for this often in any case. */
@@ -31,15 +31,18 @@ function byPrecedence({ claim, owned }: ClaimSnapshot): readonly Sandbox[] {
   return [...owned].sort((a, b) => rank(a) - rank(b) || (age(a) < age(b) ? -1 : 1));
 }
 
-function decideBound({ origin }: ClaimSnapshot, sandbox: Sandbox, surplus: readonly Sandbox[]): Plan {
-  const drop = surplus.map((extra): Step => ({ kind: 'deleteSandbox', sandbox: extra }));
-  const template = origin.kind === 'found' ? origin.template : undefined;
-  return [
-    { kind: 'publish', sandbox },
-    ...drop,
-    ...(template === undefined ? [] : [{ kind: 'syncMetadata', sandbox, template } as const]),
-    { kind: 'annotate', sandbox },
-  ];
+/** Surplus goes after the publish: only then is it certain that none of it is what the claim shows. */
+function decideBound(snapshot: ClaimSnapshot, sandbox: Sandbox, surplus: readonly Sandbox[]): Plan {
+  const { origin } = snapshot;
+  const refusal = metadataRefusalOf(snapshot);
+  const drop = surplus
+    .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
+    .map((extra): Step => ({ kind: 'deleteSandbox', sandbox: extra }));
+  const annotate: Step = { kind: 'annotate', sandbox };
+  const publish: Step = { kind: 'publish', sandbox };
+  if (refusal !== undefined) return [{ kind: 'report', report: refusal }, annotate];
+  if (origin.kind !== 'found') return [publish, ...drop, annotate];
+  return [publish, ...drop, { kind: 'syncMetadata', sandbox, template: origin.template }, annotate];
 }
 
 /** Reports, and looks again now and then: what is missing may come without an event that reaches us. */
@@ -66,15 +69,14 @@ function decideUnbound(snapshot: ClaimSnapshot): Plan {
 }
 
 function decideFound(snapshot: ClaimSnapshot, template: SandboxTemplate, pools: readonly SandboxWarmPool[]): Plan {
-  const { claim, namesake, stock } = snapshot;
+  const { claim, namesake, offers } = snapshot;
   const refusal = refusalOf(snapshot, template);
   if (refusal !== undefined) return [{ kind: 'report', report: refusal }];
   if (namesake !== undefined) {
     const detail = claimMessages.notControlled(namesake.metadata.name ?? '', claim.metadata.name ?? '');
     return reportAndRetry({ reason: claimReasons.reconcilerError, message: claimMessages.error(detail) });
   }
-  const adoptFrom = needsColdStart(snapshot, template) ? [] : pools;
-  const shortage = decideShortage(snapshot, template, adoptFrom);
-  if (adoptFrom.length === 0 || stock.available === 0) return [shortage];
-  return [{ kind: 'adopt', pools: adoptFrom, template, otherwise: shortage }];
+  if (needsColdStart(snapshot, template)) return [decideShortage(snapshot, template, [])];
+  const otherwise = decideShortage(snapshot, template, pools);
+  return offers.length === 0 ? [otherwise] : [{ kind: 'adopt', pools: offers, template, otherwise }];
 }

@@ -1,11 +1,20 @@
-import { labels } from '@sandlot/api-types';
+import { labels, launchTypes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { eventId } from '@sandlot/bus';
 import type { Bus } from '@sandlot/bus';
 
+export interface Binding {
+  readonly claim: SandboxClaim;
+  readonly sandbox: Sandbox;
+  /** Name of the pool concerned, if any. */
+  readonly pool: string | undefined;
+  /** From first sight of the claim; of its first Sandbox only. */
+  readonly bindMs: number | undefined;
+}
+
 /** Lifecycle events of claims: what others may want to hear early. Losing one loses nothing but time. */
 export interface ClaimEvents {
-  bound(claim: SandboxClaim, sandbox: Sandbox): void;
+  bound(binding: Binding): void;
 }
 
 export interface ClaimEventDeps {
@@ -15,10 +24,10 @@ export interface ClaimEventDeps {
 
 export function createClaimEvents({ bus, nowMs }: ClaimEventDeps): ClaimEvents {
   return {
-    bound(claim, sandbox) {
+    bound({ claim, sandbox, pool, bindMs }) {
       const { namespace = '', name = '', uid = '' } = claim.metadata;
-      const { warmPoolRef, sandboxTemplateRef } = claim.spec;
-      const sandboxUid = sandbox.metadata.uid ?? '';
+      const { name: sandboxName = '', uid: sandboxUid = '', labels: marks } = sandbox.metadata;
+      const optional = { pool, template: claim.spec.sandboxTemplateRef?.name, bindMs };
       bus.publish({
         type: 'claim.bound',
         // A claim that lost its Sandbox is bound again: the Sandbox tells one binding from the next.
@@ -28,10 +37,9 @@ export function createClaimEvents({ bus, nowMs }: ClaimEventDeps): ClaimEvents {
           namespace,
           name,
           uid,
-          ...(warmPoolRef === undefined ? {} : { pool: warmPoolRef.name }),
-          ...(sandboxTemplateRef === undefined ? {} : { template: sandboxTemplateRef.name }),
-          sandbox: { name: sandbox.metadata.name ?? '', uid: sandboxUid },
-          launchType: sandbox.metadata.labels?.[labels.launchType] === 'warm' ? 'warm' : 'cold',
+          ...optional,
+          sandbox: { name: sandboxName, uid: sandboxUid },
+          launchType: marks?.[labels.launchType] === launchTypes.warm ? 'warm' : 'cold',
         },
       });
     },

@@ -1,12 +1,12 @@
-import { annotations, sandboxConditions, findCondition, labels } from '@sandlot/api-types';
-import type { Sandbox, SandboxClaim, SandboxWarmPool } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import type { PodDefaults } from '@sandlot/blueprint';
 import { keyOf } from '@sandlot/kube';
 import { BY_CONTROLLER, BY_TEMPLATE, refKey } from './cache.ts';
 import type { Cache } from './cache.ts';
-import type { Observations } from './observations.ts';
+import type { ClaimMemory } from './memory.ts';
 import type { ClaimSnapshot, Origin } from './snapshot.ts';
-import type { Candidate, Stock } from './stock.ts';
+import type { Stock } from './stock.ts';
+import type { Waiters } from './waiters.ts';
 
 /** What the installation decides about claims and their pods. */
 export interface ClaimPolicy {
@@ -17,85 +17,64 @@ export interface ClaimPolicy {
 export interface ObserveDeps {
   readonly cache: Cache;
   readonly stock: Stock;
-  readonly observations: Observations;
+  readonly waiters: Waiters;
+  readonly memory: ClaimMemory;
   readonly policy: ClaimPolicy;
   readonly nowMs: () => number;
 }
 
 /** One moment's view of a claim, from memory alone. */
 export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
-  const { cache, stock, policy } = deps;
+  const { cache, stock, waiters, policy } = deps;
   const origin = originOf(cache, claim);
-  const poolUids = origin.kind === 'found' ? origin.pools.map(({ metadata }) => metadata.uid ?? '') : [];
+  const pools = origin.kind === 'found' ? origin.pools : [];
   const owned = ownedSandboxes(deps, claim);
-  const namesake = cache.sandboxes.store.get(keyOf(claim));
-  const isOwned = owned.some((sandbox) => sandbox.metadata.name === claim.metadata.name);
+  const isOwned = owned.some(({ metadata }) => metadata.name === claim.metadata.name);
   return {
     claim,
     origin,
     owned,
-    namesake: isOwned ? undefined : namesake,
-    stock: {
-      available: poolUids.reduce((sum, uid) => sum + stock.available(uid), 0),
-      warming: poolUids.reduce((sum, uid) => sum + stock.warming(uid), 0),
-    },
+    namesake: isOwned ? undefined : cache.sandboxes.store.get(keyOf(claim)),
+    offers: pools.filter(({ metadata }) => waiters.mayTake(keyOf(claim), metadata.uid ?? '')),
+    warming: pools.reduce((sum, { metadata }) => sum + stock.warming(metadata.uid ?? ''), 0),
     nowMs: deps.nowMs(),
     allowedLabelDomains: policy.allowedLabelDomains,
     podDefaults: policy.podDefaults,
-    traceContext: claim.metadata.annotations?.[annotations.traceContext],
   };
 }
 
 /** What the watch shows, and what this process committed that the watch does not show yet. */
-function ownedSandboxes({ cache, observations }: ObserveDeps, claim: SandboxClaim): readonly Sandbox[] {
-  const uid = claim.metadata.uid ?? '';
-  const shown = [...cache.sandboxes.store.byIndex(BY_CONTROLLER, uid)];
-  const observation = observations.of(uid);
-  const { assigned } = observation;
+function ownedSandboxes({ cache, memory }: ObserveDeps, claim: SandboxClaim): readonly Sandbox[] {
+  const shown = [...cache.sandboxes.store.byIndex(BY_CONTROLLER, claim.metadata.uid ?? '')];
+  const assigned = memory.of(claim).assigned?.sandbox;
   if (assigned === undefined) return shown;
-  if (shown.some((sandbox) => sandbox.metadata.uid === assigned.metadata.uid)) {
-    delete observation.assigned;
-    return shown;
-  }
-  return [...shown, assigned];
+  if (!shown.some(({ metadata }) => metadata.uid === assigned.metadata.uid)) return [...shown, assigned];
+  memory.release(claim);
+  return shown;
 }
 
-function originOf({ pools, templates }: Cache, claim: SandboxClaim): Origin {
-  const { warmPoolRef, sandboxTemplateRef, warmpool = 'default' } = claim.spec;
-  const pool = warmPoolRef === undefined ? undefined : pools.store.get(refKey(claim, warmPoolRef.name));
-  if (warmPoolRef !== undefined && pool === undefined) return { kind: 'missingPool', name: warmPoolRef.name };
-  const templateName = pool?.spec.sandboxTemplateRef.name ?? sandboxTemplateRef?.name ?? '';
+function originOf(cache: Cache, claim: SandboxClaim): Origin {
+  const { warmPoolRef, sandboxTemplateRef } = claim.spec;
+  return warmPoolRef === undefined
+    ? originByTemplate(cache, claim, sandboxTemplateRef?.name ?? '')
+    : originByPool(cache, claim, warmPoolRef.name);
+}
+
+function originByPool({ pools, templates }: Cache, claim: SandboxClaim, name: string): Origin {
+  const pool = pools.store.get(refKey(claim, name));
+  if (pool === undefined) return { kind: 'missingPool', name };
+  const { name: templateName } = pool.spec.sandboxTemplateRef;
   const template = templates.store.get(refKey(claim, templateName));
-  if (template === undefined) return { kind: 'missingTemplate', name: templateName };
-  if (pool !== undefined) return { kind: 'found', template, pools: [pool] };
-  const ofTemplate = [...pools.store.byIndex(BY_TEMPLATE, refKey(claim, templateName))];
-  const wanted = (candidate: SandboxWarmPool): boolean =>
-    warmpool === 'default' || candidate.metadata.name === warmpool;
-  return { kind: 'found', template, pools: warmpool === 'none' ? [] : ofTemplate.filter(wanted) };
+  return template === undefined
+    ? { kind: 'missingTemplate', name: templateName }
+    : { kind: 'found', template, pools: [pool] };
 }
 
-export interface CandidateInput {
-  readonly sandbox: Sandbox;
-  readonly pool: SandboxWarmPool;
-  /** Whether it is built from the template as it is now. */
-  readonly current: boolean;
-}
-
-/** The member as a candidate; undefined when it may not be adopted (API contract, candidates). */
-export function candidateOf({ sandbox, pool, current }: CandidateInput): Candidate | undefined {
-  const { metadata, status } = sandbox;
-  const marked =
-    metadata.labels?.[labels.warmPoolMember] !== undefined && metadata.labels[labels.templateRefHash] !== undefined;
-  if (!marked || metadata.deletionTimestamp !== undefined) return undefined;
-  const finished = findCondition(status?.conditions, sandboxConditions.finished)?.status === 'True';
-  const refusesStale = (pool.spec.updateStrategy?.type ?? 'OnReplenish') !== 'OnReplenish';
-  if (finished || (refusesStale && !current)) return undefined;
-  return {
-    key: keyOf(sandbox),
-    poolUid: pool.metadata.uid ?? '',
-    node: status?.nodeName ?? '',
-    ready: findCondition(status?.conditions, sandboxConditions.ready)?.status === 'True',
-    addressed: (status?.podIPs ?? []).length > 0,
-    current,
-  };
+function originByTemplate({ pools, templates }: Cache, claim: SandboxClaim, name: string): Origin {
+  const template = templates.store.get(refKey(claim, name));
+  if (template === undefined) return { kind: 'missingTemplate', name };
+  const { warmpool = 'default' } = claim.spec;
+  const ofTemplate = warmpool === 'none' ? [] : [...pools.store.byIndex(BY_TEMPLATE, refKey(claim, name))];
+  const wanted = ofTemplate.filter(({ metadata }) => warmpool === 'default' || metadata.name === warmpool);
+  return { kind: 'found', template, pools: wanted };
 }

@@ -18,17 +18,17 @@ export type Step =
       readonly otherwise: Shortage;
     }
   | Shortage
-  /** Show this Sandbox in the claim's status. */
+  /** Show this Sandbox in the claim's status; if the claim shows another one, the rest of the plan no longer holds. */
   | { readonly kind: 'publish'; readonly sandbox: Sandbox }
   /** Write the bookkeeping annotations behind, off the latency path. */
   | { readonly kind: 'annotate'; readonly sandbox: Sandbox }
   /** Bring the pod metadata of a bound Sandbox in line with template and claim. */
   | { readonly kind: 'syncMetadata'; readonly sandbox: Sandbox; readonly template: SandboxTemplate }
   | { readonly kind: 'deleteSandbox'; readonly sandbox: Sandbox }
-  | { readonly kind: 'deleteClaim'; readonly foreground: boolean }
+  | { readonly kind: 'deleteClaim'; readonly policy: 'Delete' | 'DeleteForeground' }
   | { readonly kind: 'report'; readonly report: Report }
   /** The claim has ended: Ready False, and `sandbox` cleared when nothing is left of it. */
-  | { readonly kind: 'expire'; readonly message: string; readonly sandboxGone: boolean }
+  | { readonly kind: 'expire'; readonly message: string; readonly first: boolean; readonly sandboxGone: boolean }
   | { readonly kind: 'wait'; readonly ms: number; readonly reason: string };
 
 /** What to do when no warm Sandbox can be had. */
@@ -38,12 +38,13 @@ export type Shortage =
   | {
       readonly kind: 'queueForStock';
       readonly pools: readonly SandboxWarmPool[];
-      readonly retryMs?: number | undefined;
+      readonly retryMs: number;
       readonly report?: Report | undefined;
     };
 
 export type Plan = readonly Step[];
 
+/** The step that looks again. */
 export function wait(ms: number, reason: string): Step {
   return { kind: 'wait', ms, reason };
 }

@@ -1,13 +1,16 @@
 import { mergePatchOf, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
-import { isConflict, isNotFound, isUnknownOutcome, RetryableError } from '@sandlot/kube';
-import type { JsonObject, KubeClient } from '@sandlot/kube';
+import { isConflict, isNotFound, isUnknownOutcome, keyOf, RetryableError } from '@sandlot/kube';
+import type { JsonObject, KubeClient, Store } from '@sandlot/kube';
+import type { ClaimMemory } from './memory.ts';
 
 /** Status writes that lose against harmless changes of the claim, such as an annotation. */
 const MAX_RETRIES = 3;
 
 export interface PublishDeps {
   readonly client: KubeClient;
+  readonly memory: ClaimMemory;
+  readonly claims: Store<SandboxClaim>;
 }
 
 export interface PublishInput {
@@ -22,41 +25,67 @@ export interface PublishInput {
 export type Published = 'written' | 'unchanged' | 'lost';
 
 /**
- * W2: shows the Sandbox in the claim's status. While no Sandbox is named there the write is a compare-and-set on the
- * claim's resourceVersion, so that of two controllers that each took one for the claim only one publishes; the other
- * deletes what nobody was given (API contract, the commit protocol).
+ * W2: shows the Sandbox in the claim's status. While another or no Sandbox is named there the write is a compare-and-set
+ * on the claim's resourceVersion, so that of two controllers that each took one for the claim only one publishes; the
+ * other deletes what nobody was given (API contract, the commit protocol).
  */
 export async function publish(deps: PublishDeps, input: PublishInput): Promise<Published> {
   const { sandbox, signal } = input;
-  const key = { namespace: input.claim.metadata.namespace, name: input.claim.metadata.name ?? '' };
+  const acceptable = new Set(['', publishedName(input.claim), sandbox.metadata.name]);
   let { claim } = input;
   for (let retry = 0; retry <= MAX_RETRIES; retry += 1) {
-    const status = mergePatchOf(claim.status, input.statusOf(claim));
-    if (status === undefined) return 'unchanged';
-    try {
-      const options = { subresource: 'status', priority: 'claim', signal } as const;
-      await deps.client.mergePatch(sandboxClaims, key, { metadata: guardOf(claim), status }, options);
-      return 'written';
-    } catch (error) {
-      if (isNotFound(error)) return giveUp(deps, input);
-      if (!isConflict(error) && !isUnknownOutcome(error)) throw error;
-      const live = await readClaim(deps, claim, signal);
-      if (live === undefined || namesAnother(live, sandbox)) return giveUp(deps, input);
-      claim = live;
-    }
+    const status = input.statusOf(claim);
+    if (mergePatchOf(claim.status, status) === undefined) return 'unchanged';
+    const guard = publishedName(claim) === sandbox.metadata.name ? 'uid' : 'version';
+    if (await tryPatch(deps, { claim, status, guard, signal })) return 'written';
+    const live = await readClaim(deps, claim, signal);
+    if (live === undefined || !acceptable.has(publishedName(live))) return giveUp(deps, input);
+    claim = live;
   }
-  throw new RetryableError(`the status of claim ${key.name} changes faster than it can be written`);
+  throw new RetryableError(`the status of claim ${keyOf(claim)} changes faster than it can be written`);
 }
 
-/** Always this very claim; and while it names no Sandbox, this very version of it. */
-function guardOf({ metadata, status }: SandboxClaim): JsonObject {
-  const { uid, resourceVersion } = metadata;
-  return (status?.sandbox?.name ?? '') === '' ? { uid, resourceVersion } : { uid };
+/** False when the claim has changed, is gone, or the outcome is unknown: only a read tells. */
+async function tryPatch(deps: PublishDeps, write: StatusWrite): Promise<boolean> {
+  try {
+    await patchStatus(deps, write);
+    return true;
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error) && !isUnknownOutcome(error)) throw error;
+    return false;
+  }
 }
 
-function namesAnother(claim: SandboxClaim, sandbox: Sandbox): boolean {
-  const published = claim.status?.sandbox?.name ?? '';
-  return published !== '' && published !== sandbox.metadata.name;
+/** Says in the claim's status why it has no Sandbox. Gone, or changed since it was read: somebody will look again. */
+export async function writeStatus(deps: PublishDeps, input: Omit<StatusWrite, 'guard'>): Promise<void> {
+  if (mergePatchOf(input.claim.status, input.status) === undefined) return;
+  try {
+    await patchStatus(deps, { ...input, guard: 'version' });
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}
+
+interface StatusWrite {
+  readonly claim: SandboxClaim;
+  readonly status: SandboxClaimStatus;
+  /** Exactly this version of the claim, or whatever version of this very claim. */
+  readonly guard: 'version' | 'uid';
+  readonly signal: AbortSignal;
+}
+
+async function patchStatus(deps: PublishDeps, { claim, status, guard, signal }: StatusWrite): Promise<void> {
+  const { namespace, name = '', uid = '', resourceVersion = '' } = claim.metadata;
+  const metadata: JsonObject = guard === 'version' ? { uid, resourceVersion } : { uid };
+  const patch = { metadata, status: mergePatchOf(claim.status, status) ?? {} };
+  const options = { subresource: 'status', priority: 'claim', signal } as const;
+  const answer = await deps.client.mergePatch(sandboxClaims, { namespace, name }, patch, options);
+  deps.memory.wrote(answer, claim, deps.claims.get(keyOf(claim)));
+}
+
+/** Name of the Sandbox that the claim's status shows; empty when it shows none. */
+export function publishedName({ status }: SandboxClaim): string {
+  return status?.sandbox?.name ?? '';
 }
 
 async function readClaim(
@@ -74,16 +103,21 @@ async function readClaim(
   }
 }
 
-async function giveUp(deps: PublishDeps, { sandbox }: PublishInput): Promise<Published> {
-  await deleteSandbox(deps, sandbox);
+async function giveUp(deps: PublishDeps, { claim, sandbox, signal }: PublishInput): Promise<Published> {
+  deps.memory.release(claim);
+  await deleteSandbox(deps, sandbox, signal);
   return 'lost';
 }
 
 /** Deletes exactly this incarnation; gone already, or replaced, is as good. */
-export async function deleteSandbox({ client }: PublishDeps, sandbox: Sandbox): Promise<void> {
+export async function deleteSandbox(
+  { client }: Pick<PublishDeps, 'client'>,
+  sandbox: Sandbox,
+  signal: AbortSignal,
+): Promise<void> {
   const { namespace, name = '', uid } = sandbox.metadata;
   try {
-    await client.delete(sandboxes, { namespace, name }, { uid });
+    await client.delete(sandboxes, { namespace, name }, { uid, signal });
   } catch (error) {
     if (!isNotFound(error) && !isConflict(error)) throw error;
   }

@@ -1,37 +1,52 @@
 import { claimMessages, claimReasons } from '@sandlot/api-types';
-import { done, isForbidden, isInvalid, TerminalError } from '@sandlot/kube';
+import { done, isForbidden, isInvalid, requeueAfter, TerminalError } from '@sandlot/kube';
 import type { ReconcileContext, ReconcileResult } from '@sandlot/kube';
 import { settle } from './adopt.ts';
 import { apply } from './apply.ts';
-import type { BindDeps, Pass } from './bind.ts';
 import { decide } from './decide.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
+import type { ApplyDeps, Pass } from './pass.ts';
+import type { Plan } from './plan.ts';
 
-export type ReconcileDeps = ObserveDeps & BindDeps;
+/** Quotas and roles change without an event that reaches us. */
+const FORBIDDEN_RETRY_MS = 60_000;
+
+export type ReconcileDeps = ObserveDeps & ApplyDeps;
 
 /** One pass over one claim: observe, decide, apply. */
 export async function reconcileClaim(
   deps: ReconcileDeps,
   key: string,
-  context: ReconcileContext,
+  { signal }: ReconcileContext,
 ): Promise<ReconcileResult> {
-  const claim = deps.cache.claims.store.get(key);
-  if (claim === undefined) {
+  const watched = deps.cache.claims.store.get(key);
+  if (watched === undefined) {
     deps.waiters.remove(key);
     return done;
   }
-  const settled = await settle(deps, claim, context.signal);
-  if (settled !== undefined) deps.observations.of(claim.metadata.uid ?? '').assigned = settled;
-  const snapshot = observe(deps, claim);
-  const pass: Pass = { claim, traceContext: snapshot.traceContext, signal: context.signal };
+  const claim = deps.memory.latest(watched);
+  await settle(deps, claim, signal);
+  const plan = decide(observe(deps, claim));
+  if (!waitsForStock(plan)) deps.waiters.remove(key);
   try {
-    return await apply(deps, pass, decide(snapshot));
+    return await apply(deps, { claim, signal }, plan);
   } catch (error) {
     if (!isInvalid(error) && !isForbidden(error)) throw error;
-    // The API server refuses what the claim or its template asks for: repeating it is useless, its words help the tenant.
-    const report = { reason: claimReasons.reconcilerError, message: claimMessages.error(error.message), final: true };
-    await apply(deps, pass, [{ kind: 'report', report }]);
-    throw new TerminalError(error.message, { cause: error });
+    deps.waiters.remove(key);
+    return refuse(deps, { claim, signal }, error);
   }
+}
+
+function waitsForStock(plan: Plan): boolean {
+  return plan.some(({ kind }) => kind === 'adopt' || kind === 'queueForStock');
+}
+
+/** The API server refuses what the claim or its template asks for: its words help the tenant. */
+async function refuse(deps: ReconcileDeps, pass: Pass, error: Error): Promise<ReconcileResult> {
+  const final = isInvalid(error);
+  const message = claimMessages.error(error.message);
+  await apply(deps, pass, [{ kind: 'report', report: { reason: claimReasons.reconcilerError, message, final } }]);
+  if (final) throw new TerminalError(error.message, { cause: error });
+  return requeueAfter(FORBIDDEN_RETRY_MS, 'the API server forbids what the claim needs');
 }

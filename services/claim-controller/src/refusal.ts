@@ -15,18 +15,31 @@ import type { ClaimSnapshot } from './snapshot.ts';
 type Check = (snapshot: ClaimSnapshot, template: SandboxTemplate) => Omit<Report, 'final'> | undefined;
 
 /** In order of precedence (API contract, claim status). */
-const CHECKS: readonly Check[] = [unsupported, metadataOf, environmentOf, volumesOf];
+const CHECKS: readonly Check[] = [unsupported, environmentOf, volumesOf];
 
 /**
  * Why this claim can never be served as it is written, or undefined when it can. Final until the claim or its template
  * changes: a user's mistake is not retried.
  */
 export function refusalOf(snapshot: ClaimSnapshot, template: SandboxTemplate): Report | undefined {
+  const metadata = metadataRefusalOf(snapshot);
+  if (metadata !== undefined) return metadata;
   for (const check of CHECKS) {
     const finding = check(snapshot, template);
     if (finding !== undefined) return { ...finding, final: true };
   }
   return undefined;
+}
+
+/** Why the claim's pod metadata can never be accepted. It is live, so this holds for a bound claim too. */
+export function metadataRefusalOf({ claim, origin, allowedLabelDomains }: ClaimSnapshot): Report | undefined {
+  const detail = metadataRefusal({
+    additional: claim.spec.additionalPodMetadata,
+    template: origin.kind === 'found' ? origin.template.spec.podTemplate.metadata : undefined,
+    allowedLabelDomains,
+  });
+  if (detail === undefined) return undefined;
+  return { reason: claimReasons.invalidMetadata, message: claimMessages.invalidMetadata(detail), final: true };
 }
 
 /** Says so plainly instead of leaving out a part of what was asked. */
@@ -42,17 +55,6 @@ function unsupported({ claim }: ClaimSnapshot): Omit<Report, 'final'> | undefine
   if (spec.inplaceUpdate !== undefined) return refuse('inplaceUpdate');
   if ((spec.dynamicVolumes ?? []).length > 0) return refuse('dynamicVolumes');
   return undefined;
-}
-
-function metadataOf({ claim, allowedLabelDomains }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
-  const detail = metadataRefusal({
-    additional: claim.spec.additionalPodMetadata,
-    template: template.spec.podTemplate.metadata,
-    allowedLabelDomains,
-  });
-  return detail === undefined
-    ? undefined
-    : { reason: claimReasons.invalidMetadata, message: claimMessages.invalidMetadata(detail) };
 }
 
 function environmentOf({ claim, podDefaults }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {

@@ -16,16 +16,12 @@ export interface ClaimSnapshot {
   readonly owned: readonly Sandbox[];
   /** A Sandbox that bears the claim's name but is not the claim's. */
   readonly namesake: Sandbox | undefined;
-  readonly stock: {
-    /** Candidates that could be adopted now. */
-    readonly available: number;
-    /** Members that exist but have no address yet. */
-    readonly warming: number;
-  };
+  /** Pools of the origin with a candidate that no claim before this one waits for. */
+  readonly offers: readonly SandboxWarmPool[];
+  /** Members of the origin's pools that exist but have no address yet. */
+  readonly warming: number;
   readonly nowMs: number;
   /** Label domains that claims may set on pods. */
   readonly allowedLabelDomains: readonly string[];
   readonly podDefaults: PodDefaults;
-  /** Trace of the operation that made the claim, as the annotation's JSON. */
-  readonly traceContext: string | undefined;
 }

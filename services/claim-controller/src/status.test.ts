@@ -9,7 +9,7 @@ const EARLIER = '2026-01-01T08:00:00Z';
 const theClaim = claim({ metadata: { generation: 7 } });
 
 type Status = 'True' | 'False';
-const condition = (type: string, status: Status, reason: string, message = '') => ({
+const condition = (...[type, status, reason, message = '']: readonly [string, Status, string, string?]) => ({
   type,
   status,
   reason,

@@ -52,17 +52,29 @@ function withFinished(conditions: Condition[], claim: SandboxClaim, sandbox: San
 export function boundStatus(claim: SandboxClaim, sandbox: Sandbox, nowMs: number): SandboxClaimStatus {
   const conditions = withFinished(withReady(claim, readyOf(sandbox, nowMs)), claim, sandbox);
   const ready = findCondition(conditions, claimConditions.ready)?.status === 'True';
-  const podIPs = sandbox.status?.podIPs ?? [];
-  const firstReady = claim.status?.completionTime ?? (ready ? rfc3339(nowMs) : undefined);
+  const completionTime = claim.status?.completionTime ?? (ready ? rfc3339(nowMs) : undefined);
   return {
+    ...identityOf(claim),
     conditions,
-    sandbox: { name: sandbox.metadata.name, ...(podIPs.length === 0 ? {} : { podIPs }) },
-    observedGeneration: generationOf(claim),
-    mode: claim.status?.mode ?? effectiveClaimMode(claim.spec),
-    phase: firstReady === undefined ? 'Claiming' : 'Completed',
-    ...(firstReady === undefined ? {} : { completionTime: firstReady }),
+    sandbox: shownSandbox(sandbox),
+    ...(completionTime === undefined
+      ? { phase: 'Claiming' as const }
+      : { phase: 'Completed' as const, completionTime }),
     claimedReplicas: 1,
     ...(ready ? { readyReplicas: 1 } : {}),
+  };
+}
+
+function shownSandbox({ metadata, status }: Sandbox): NonNullable<SandboxClaimStatus['sandbox']> {
+  const podIPs = status?.podIPs ?? [];
+  return { name: metadata.name, ...(podIPs.length === 0 ? {} : { podIPs }) };
+}
+
+/** What every status of a claim begins with. */
+function identityOf(claim: SandboxClaim): Pick<SandboxClaimStatus, 'observedGeneration' | 'mode'> {
+  return {
+    observedGeneration: generationOf(claim),
+    mode: claim.status?.mode ?? effectiveClaimMode(claim.spec),
   };
 }
 
@@ -87,8 +99,7 @@ function unreadyStatus(
       lastTransitionTime: rfc3339(nowMs),
     }),
     ...(kept === undefined ? {} : { sandbox: kept }),
-    observedGeneration: generationOf(claim),
-    mode: claim.status?.mode ?? effectiveClaimMode(claim.spec),
+    ...identityOf(claim),
     phase,
     message,
     ...(completionTime === undefined ? {} : { completionTime }),

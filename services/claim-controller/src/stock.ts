@@ -89,6 +89,12 @@ export class Stock {
   /** Members without an address, by key, and how many each pool has. */
   readonly #warming = new Map<string, string>();
   readonly #warmingCount = new Map<string, number>();
+  readonly #onAvailable: (poolUid: string) => void;
+
+  /** `onAvailable`: the pool has a candidate to pick that was not there, or not so good, before. */
+  constructor(onAvailable: (poolUid: string) => void = () => undefined) {
+    this.#onAvailable = onAvailable;
+  }
 
   /** Called for every change of a Sandbox; undefined when it is gone or is no candidate (any longer). */
   observe(key: string, candidate: Candidate | undefined): void {
@@ -169,6 +175,7 @@ export class Stock {
     this.#candidates.set(candidate.key, candidate);
     pool.tiers[tierOf(candidate)]?.add(candidate);
     pool.size += 1;
+    this.#onAvailable(candidate.poolUid);
   }
 
   #take(key: string): void {

@@ -1,7 +1,8 @@
+import type { SandboxClaim } from '@sandlot/api-types';
 import { sandboxClaims } from '@sandlot/api-types';
-import { isConflict, isNotFound, parseKey } from '@sandlot/kube';
+import { isConflict, isNotFound, keyOf } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
-import type { Clock, Logger } from '@sandlot/std';
+import type { Clock, Logger, Timer } from '@sandlot/std';
 
 export interface WriteBehindDeps {
   readonly client: KubeClient;
@@ -13,9 +14,12 @@ export interface WriteBehindDeps {
   readonly onFailure: (claimKey: string) => void;
 }
 
+type Notes = Readonly<Record<string, string>>;
+
 interface Pending {
-  readonly uid: string;
-  readonly annotations: Readonly<Record<string, string>>;
+  readonly claim: SandboxClaim;
+  readonly notes: Notes;
+  readonly timer: Timer;
 }
 
 /**
@@ -24,31 +28,68 @@ interface Pending {
  */
 export class WriteBehind {
   readonly #deps: WriteBehindDeps;
+  /** By claim UID. */
   readonly #pending = new Map<string, Pending>();
+  /** Written, and not shown by the watch yet. */
+  readonly #written = new Map<string, Notes>();
+  readonly #writing = new Set<Promise<void>>();
 
   constructor(deps: WriteBehindDeps) {
     this.#deps = deps;
   }
 
-  schedule(claimKey: string, pending: Pending): void {
-    const scheduled = this.#pending.has(claimKey);
-    this.#pending.set(claimKey, pending);
-    if (!scheduled) this.#deps.clock.setTimeout(() => void this.#write(claimKey), this.#deps.windowMs);
+  /** Makes the claim carry these annotations soon. Those that it carries, or is about to, cost nothing. */
+  schedule(claim: SandboxClaim, wanted: Notes): void {
+    const { uid = '', annotations = {} } = claim.metadata;
+    const before = this.#pending.get(uid);
+    const known: Notes = { ...annotations, ...this.#written.get(uid), ...before?.notes };
+    const missing = Object.entries(wanted).filter(([name, value]) => known[name] !== value);
+    if (missing.length === 0) return;
+    const notes = { ...before?.notes, ...Object.fromEntries(missing) };
+    const timer = before?.timer ?? this.#deps.clock.setTimeout(() => this.#start(uid), this.#deps.windowMs);
+    this.#pending.set(uid, { claim, notes, timer });
   }
 
-  async #write(claimKey: string): Promise<void> {
-    const pending = this.#pending.get(claimKey);
-    this.#pending.delete(claimKey);
+  /** The watch shows the claim so. */
+  shown({ metadata: { uid = '', annotations = {} } }: SandboxClaim): void {
+    const written = Object.entries(this.#written.get(uid) ?? {});
+    if (written.every(([name, value]) => annotations[name] === value)) this.#written.delete(uid);
+  }
+
+  /** The claim is gone. */
+  forget({ metadata: { uid = '' } }: SandboxClaim): void {
+    this.#pending.get(uid)?.timer.cancel();
+    this.#pending.delete(uid);
+    this.#written.delete(uid);
+  }
+
+  /** Writes what is waiting without waiting longer; resolves when all of it was tried. */
+  async flush(): Promise<void> {
+    for (const uid of [...this.#pending.keys()]) this.#start(uid);
+    await Promise.all(this.#writing);
+  }
+
+  #start(uid: string): void {
+    const pending = this.#pending.get(uid);
     if (pending === undefined) return;
-    const { uid, annotations } = pending;
+    pending.timer.cancel();
+    this.#pending.delete(uid);
+    const writing = this.#write(pending).finally(() => this.#writing.delete(writing));
+    this.#writing.add(writing);
+  }
+
+  async #write({ claim, notes }: Pending): Promise<void> {
+    const { namespace, name = '', uid = '' } = claim.metadata;
+    this.#written.set(uid, { ...this.#written.get(uid), ...notes });
     try {
-      const patch = { metadata: { uid, annotations } };
-      await this.#deps.client.mergePatch(sandboxClaims, parseKey(claimKey), patch, { priority: 'background' });
+      const patch = { metadata: { uid, annotations: notes } };
+      await this.#deps.client.mergePatch(sandboxClaims, { namespace, name }, patch, { priority: 'background' });
     } catch (error) {
+      this.#written.delete(uid);
       // Gone, or another claim bears the name now: there is nothing left to note.
       if (isNotFound(error) || isConflict(error)) return;
-      this.#deps.log.warn({ err: error, claim: claimKey }, 'annotations of a claim could not be written yet');
-      this.#deps.onFailure(claimKey);
+      this.#deps.log.warn({ err: error, claim: keyOf(claim) }, 'annotations of a claim could not be written yet');
+      this.#deps.onFailure(keyOf(claim));
     }
   }
 }

@@ -1,0 +1,117 @@
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import { controllerOf, dropBulk, keyOf } from '@sandlot/kube';
+import { createStamp } from '@sandlot/std';
+import type { Clock, Timer } from '@sandlot/std';
+
+/** A watch that has not shown a committed Sandbox for this long may never do so: it is looked up. */
+const UNSHOWN_LIMIT_MS = 10_000;
+
+/** What this process knows of one claim before the watch shows it. */
+interface Known {
+  /** First sight of the claim: RFC 3339 with nanoseconds, and monotonic milliseconds. */
+  readonly observedAt: string;
+  readonly observedMs: number;
+  readyAt?: string | undefined;
+  /** Committed to the claim, as the API server answered; until the watch shows it. */
+  assigned?: { readonly sandbox: Sandbox; readonly overdue: Timer } | undefined;
+  /** Key of a Sandbox that may or may not be the claim's: settled before any other is touched. */
+  unsettled?: string | undefined;
+  /** The claim as our last status write left it, and the versions that were before. */
+  written?: { readonly claim: SandboxClaim; readonly older: ReadonlySet<string> } | undefined;
+}
+
+export interface MemoryDeps {
+  readonly clock: Clock;
+  /** An assigned Sandbox did not show up in time: the claim has to be looked at. */
+  readonly onOverdue: (claimKey: string) => void;
+}
+
+/** Lost with the process, and never needed: the owner reference of the Sandbox is the record. */
+export class ClaimMemory {
+  readonly #byUid = new Map<string, Known>();
+  readonly #claimOfSandbox = new Map<string, string>();
+  readonly #deps: MemoryDeps;
+  readonly #stamp: () => string;
+
+  constructor(deps: MemoryDeps) {
+    this.#deps = deps;
+    this.#stamp = createStamp(deps.clock);
+  }
+
+  /** The claim's record, begun now if this is the first time it is seen. */
+  of({ metadata: { uid = '' } }: SandboxClaim): Known {
+    const known = this.#byUid.get(uid) ?? { observedAt: this.#stamp(), observedMs: this.#deps.clock.monotonic() };
+    this.#byUid.set(uid, known);
+    return known;
+  }
+
+  /** Milliseconds since the claim was first seen by this process. */
+  elapsedMs(claim: SandboxClaim): number {
+    return this.#deps.clock.monotonic() - this.of(claim).observedMs;
+  }
+
+  /** Stamps the claim's first Ready, once. */
+  markReady(claim: SandboxClaim): void {
+    this.of(claim).readyAt ??= this.#stamp();
+  }
+
+  /** The Sandbox is the claim's, whether or not the watch ever shows it so. */
+  assign(claim: SandboxClaim, sandbox: Sandbox): void {
+    this.release(claim);
+    const overdue = this.#deps.clock.setTimeout(() => {
+      this.release(claim);
+      this.of(claim).unsettled = keyOf(sandbox);
+      this.#deps.onOverdue(keyOf(claim));
+    }, UNSHOWN_LIMIT_MS);
+    this.of(claim).assigned = { sandbox: dropBulk(sandbox), overdue };
+    this.#claimOfSandbox.set(sandbox.metadata.uid ?? '', claim.metadata.uid ?? '');
+  }
+
+  /** The watch shows it, or it is given up. */
+  release(claim: SandboxClaim): void {
+    this.#release(claim.metadata.uid ?? '');
+  }
+
+  /** The watch shows a Sandbox: what was remembered of it is no longer needed, if it shows whose it is. */
+  sandboxShown(sandbox: Sandbox): void {
+    const claimUid = this.#claimOfSandbox.get(sandbox.metadata.uid ?? '');
+    if (claimUid !== undefined && controllerOf(sandbox)?.uid === claimUid) this.#release(claimUid);
+  }
+
+  /** A Sandbox has been deleted, perhaps before the watch ever showed whose it was. */
+  sandboxGone({ metadata: { uid = '' } }: Sandbox): void {
+    const claimUid = this.#claimOfSandbox.get(uid);
+    if (claimUid !== undefined) this.#release(claimUid);
+  }
+
+  /** Remembers the claim as a status write left it; `over` is what the write was made on, `watched` what the watch shows. */
+  wrote(answer: SandboxClaim, over: SandboxClaim, watched: SandboxClaim | undefined): void {
+    const known = this.of(answer);
+    const older = new Set(known.written?.older);
+    for (const { metadata } of watched === undefined ? [over] : [over, watched])
+      older.add(metadata.resourceVersion ?? '');
+    older.delete(answer.metadata.resourceVersion ?? '');
+    known.written = { claim: dropBulk(answer), older };
+  }
+
+  /** The claim as the watch shows it, or as we left it while the watch still shows what was before. */
+  latest(watched: SandboxClaim): SandboxClaim {
+    const known = this.of(watched);
+    if (known.written?.older.has(watched.metadata.resourceVersion ?? '') === true) return known.written.claim;
+    known.written = undefined;
+    return watched;
+  }
+
+  forget({ metadata: { uid = '' } }: SandboxClaim): void {
+    this.#release(uid);
+    this.#byUid.delete(uid);
+  }
+
+  #release(claimUid: string): void {
+    const known = this.#byUid.get(claimUid);
+    if (known?.assigned === undefined) return;
+    known.assigned.overdue.cancel();
+    this.#claimOfSandbox.delete(known.assigned.sandbox.metadata.uid ?? '');
+    known.assigned = undefined;
+  }
+}

@@ -1,0 +1,24 @@
+import type { SandboxClaim } from '@sandlot/api-types';
+import type { EventRecorder } from '@sandlot/kube';
+import type { AdoptDeps } from './adopt.ts';
+import type { Cache } from './cache.ts';
+import type { ClaimEvents } from './events.ts';
+import type { PublishDeps } from './publish.ts';
+import type { Waiters } from './waiters.ts';
+import type { WriteBehind } from './write-behind.ts';
+
+/** What the steps of a plan are carried out with. */
+export interface ApplyDeps extends AdoptDeps, PublishDeps {
+  readonly cache: Pick<Cache, 'pools'>;
+  readonly writeBehind: WriteBehind;
+  readonly recorder: EventRecorder;
+  readonly events: ClaimEvents;
+  readonly waiters: Waiters;
+  readonly nowMs: () => number;
+}
+
+/** The claim a plan is for, and the life of the pass. */
+export interface Pass {
+  readonly claim: SandboxClaim;
+  readonly signal: AbortSignal;
+}

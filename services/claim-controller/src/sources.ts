@@ -1,0 +1,45 @@
+import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import { controllerOf, keyOf, watchSource } from '@sandlot/kube';
+import type { Change, KubeObject, Source } from '@sandlot/kube';
+import { BY_POOL, BY_TEMPLATE, refKey } from './cache.ts';
+import type { Cache } from './cache.ts';
+import { changesSpec } from './stock-keeper.ts';
+
+/** New claims go before the echoes of what was done for older ones. */
+export const PRIORITY = { claim: 10, sandbox: 5, reference: 0 } as const;
+
+/** Which changes of which objects make which claims worth a look. */
+export function claimSources(cache: Cache): Source[] {
+  const claimsOfPool = (pool: SandboxWarmPool, change: Change<SandboxWarmPool>): string[] =>
+    changesSpec(change)
+      ? [
+          ...keysOf(cache.claims.store.byIndex(BY_POOL, keyOf(pool))),
+          ...keysOf(cache.claims.store.byIndex(BY_TEMPLATE, refKey(pool, pool.spec.sandboxTemplateRef.name))),
+        ]
+      : [];
+  const claimsOfTemplate = (template: SandboxTemplate, change: Change<SandboxTemplate>): string[] => {
+    if (!changesSpec(change)) return [];
+    const pools = [...cache.pools.store.byIndex(BY_TEMPLATE, keyOf(template))];
+    const viaPools = pools.flatMap((pool) => keysOf(cache.claims.store.byIndex(BY_POOL, keyOf(pool))));
+    return [...keysOf(cache.claims.store.byIndex(BY_TEMPLATE, keyOf(template))), ...viaPools];
+  };
+  return [
+    watchSource(cache.claims, (claim: SandboxClaim) => [keyOf(claim)], { priority: PRIORITY.claim }),
+    watchSource(cache.sandboxes, (sandbox) => claimsOfSandbox(cache, sandbox), { priority: PRIORITY.sandbox }),
+    watchSource(cache.pools, claimsOfPool, { priority: PRIORITY.reference }),
+    watchSource(cache.templates, claimsOfTemplate, { priority: PRIORITY.reference }),
+  ];
+}
+
+/** The claim that controls a Sandbox, and the claim that bears its name, since the Sandbox may be in its way. */
+function claimsOfSandbox({ claims }: Cache, sandbox: Sandbox): string[] {
+  const owner = controllerOf(sandbox);
+  const keys = new Set<string>(owner?.kind === 'SandboxClaim' ? [refKey(sandbox, owner.name)] : []);
+  const namesake = keyOf(sandbox);
+  if (claims.store.get(namesake) !== undefined) keys.add(namesake);
+  return [...keys];
+}
+
+function keysOf(objects: Iterable<KubeObject>): string[] {
+  return [...objects].map(keyOf);
+}
