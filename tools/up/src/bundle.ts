@@ -1,4 +1,3 @@
-import { rm } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 
@@ -24,7 +23,6 @@ const NOT_IN_IMAGES = ['@kubernetes/client-node'];
  */
 export async function bundleService(folder: string): Promise<Bundle> {
   const outdir = join(folder, 'dist');
-  await rm(outdir, { recursive: true, force: true });
   const result = await build({
     entryPoints: [join(folder, 'src/main.ts')],
     outfile: join(outdir, 'main.js'),
