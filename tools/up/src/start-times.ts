@@ -15,7 +15,7 @@ interface PodListJson {
 const TICKS_PER_SECOND = 100;
 
 /**
- * Milliseconds from the start of each controller's process to its first reconciling, by the log line that says so.
+ * Milliseconds from the start of each controller's process to its probes being served, by the log line that says so.
  * Kubernetes' own times have whole seconds, so the process's start is read from /proc: only on the local node.
  */
 export async function controllerStartTimes(target: Target): Promise<ReadonlyMap<ControllerName, number>> {
@@ -37,13 +37,13 @@ async function startTimeOf(target: Target, name: ControllerName): Promise<number
   if (pod === undefined || container === undefined) return undefined;
   const startedMs = await processStartMs(container);
   const log = await target.kubectl([...where, 'logs', pod.metadata.name]);
-  const readyMs = firstReconcilingMs(log.stdout);
+  const readyMs = startedLineMs(log.stdout, name);
   return startedMs === undefined || readyMs === undefined ? undefined : readyMs - startedMs;
 }
 
-/** Epoch milliseconds of the first log line with the message `reconciling`; pure. */
-export function firstReconcilingMs(log: string): number | undefined {
-  const line = log.split('\n').find((text) => text.includes('"msg":"reconciling"'));
+/** Epoch milliseconds of the log line `<name> started`; pure. */
+export function startedLineMs(log: string, name: string): number | undefined {
+  const line = log.split('\n').find((text) => text.includes(`"msg":"${name} started"`));
   if (line === undefined) return undefined;
   const { time } = JSON.parse(line) as { time?: number | string };
   const ms = typeof time === 'string' ? Date.parse(time) : (time ?? Number.NaN);

@@ -9,7 +9,7 @@ import { checkoutRoot } from './paths.ts';
 import type { Target } from './target.ts';
 import { findProgram } from './target.ts';
 
-/** One line per image of ours: its size and how long the service takes from process start to its first reconciling. */
+/** One line per image of ours: its size and how long the service takes from process start to serving. */
 export function imageLines(
   images: readonly BuiltImage[],
   startTimes: ReadonlyMap<ControllerName, number>,
@@ -18,7 +18,7 @@ export function imageLines(
   return images.map(({ name, sizeBytes }) => {
     const start = controllerNames.find((controller) => controller === name);
     const ms = start === undefined ? undefined : startTimes.get(start);
-    const started = ms === undefined ? '' : `  reconciling ${Math.round(ms)} ms after its start`;
+    const started = ms === undefined ? '' : `  starts in ${Math.round(ms)} ms`;
     return `  ${name.padEnd(width)}  ${megabytes(sizeBytes).padStart(7)}${started}`;
   });
 }

@@ -1,7 +1,7 @@
 import { stat } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { createCluster, ensureBinaries, ensurePackages } from '@sandlot/local-cluster';
-import type { ClusterHandle, Progress } from '@sandlot/local-cluster';
+import type { Progress } from '@sandlot/local-cluster';
 import type { UpOptions } from './arguments.ts';
 import type { DemoResult } from './demo/demo.ts';
 import { runDemo } from './demo/demo.ts';
@@ -18,7 +18,7 @@ import { installChart } from './install/install.ts';
 import { chartValues } from './install/values.ts';
 import { checkoutRoot } from './paths.ts';
 import { requireRealNode } from './preflight.ts';
-import { raiseSimulated } from './simulated/simulated.ts';
+import { raiseSimulated, requireNoOther } from './simulated/simulated.ts';
 import { externalTarget, findProgram, localTarget } from './target.ts';
 import type { Target } from './target.ts';
 
@@ -47,38 +47,19 @@ export async function up(options: UpOptions, context: UpContext): Promise<UpResu
 async function upNode(options: UpOptions, context: UpContext): Promise<UpResult> {
   const { progress } = context;
   await requireRealNode();
+  await requireNoOther('kwok', 'a simulated cluster');
   const cluster = await createCluster({ root: checkoutRoot, progress });
-  if (cluster.registry === undefined) throw simulatedExists();
   const buildah = await prepareBuilds(progress);
   const images = await buildAll(buildah, progress);
   // Any registry name does: the node asks the local registry for every one of them.
-  const registry = { host: cluster.registry.host, path: 'sandlot' };
-  await publishLocally(images, { cluster, buildah, registry, progress });
+  const registry = { host: cluster.registry?.host ?? '', path: 'sandlot' };
+  await publishImages(images, { buildah, registry, progress });
+  await publishStandIns(images, { registry, crane: await cluster.bin('crane'), progress });
   const target = localTarget(cluster);
   const values = chartValues(images, { registry: { host: 'ghcr.io', path: 'sandlot' }, apiServer: cluster.server });
   await installChart(target, values, progress);
   const demo = options.demo ? await runDemo({ ...context, target, image: 'busybox' }) : undefined;
   return { target, images, demo, kube: await cluster.bin('kube') };
-}
-
-function simulatedExists(): UpError {
-  return new UpError({
-    step: 'Raising the cluster',
-    problem: 'this checkout has a simulated cluster',
-    advice: 'Remove it first: npm run down',
-  });
-}
-
-async function publishLocally(
-  images: readonly BuiltImage[],
-  o: { cluster: ClusterHandle; buildah: Buildah; registry: Registry; progress: Progress },
-): Promise<void> {
-  const { cluster, buildah, registry, progress } = o;
-  const has = async (repository: string, tag: string): Promise<boolean> =>
-    (await cluster.imageDigest(`${repository}:${tag}`)) !== undefined;
-  await publishImages(images, { buildah, registry, progress, has });
-  const crane = await cluster.bin('crane');
-  await publishStandIns(images, { registry, crane, digestOf: (name) => cluster.imageDigest(name) });
 }
 
 async function upExternal(file: string, options: UpOptions, context: UpContext): Promise<UpResult> {

@@ -2,6 +2,7 @@ import type { ClaimTimeline } from './timeline.ts';
 
 /** How the demonstration talks: what it types, and what came of it. */
 export interface Say {
+  heading(text: string): void;
   command(text: string): void;
   lines(texts: readonly string[]): void;
 }
@@ -9,6 +10,7 @@ export interface Say {
 /** Writes to a stream: commands after a `$`, results indented below. */
 export function narrator(stream: NodeJS.WriteStream = process.stdout): Say {
   return {
+    heading: (text) => void stream.write(`\n${text}\n`),
     command: (text) => void stream.write(`  $ ${text}\n`),
     lines: (texts) => void stream.write(texts.map((text) => `      ${text}\n`).join('')),
   };

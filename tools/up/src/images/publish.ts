@@ -1,4 +1,4 @@
-import type { Progress } from '@sandlot/local-cluster';
+import type { Progress, ProgressStep } from '@sandlot/local-cluster';
 import { runOrFail } from '../command.ts';
 import type { BuiltImage } from './build.ts';
 import type { Buildah } from './buildah.ts';
@@ -28,23 +28,34 @@ export function isLoopback(host: string): boolean {
   return /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/.test(host);
 }
 
+const MANIFEST_TYPES = [
+  'application/vnd.oci.image.manifest.v1+json',
+  'application/vnd.oci.image.index.v1+json',
+  'application/vnd.docker.distribution.manifest.v2+json',
+  'application/vnd.docker.distribution.manifest.list.v2+json',
+].join(', ');
+
+/** Digest of an image in a registry on this machine, or undefined when it is not there. */
+export async function localDigest(host: string, repository: string, tag: string): Promise<string | undefined> {
+  const url = `http://${host}/v2/${repository}/manifests/${tag}`;
+  const response = await fetch(url, { method: 'HEAD', headers: { Accept: MANIFEST_TYPES } });
+  return response.ok ? (response.headers.get('docker-content-digest') ?? undefined) : undefined;
+}
+
 export interface PublishOptions {
   readonly buildah: Buildah;
   readonly registry: Registry;
   readonly progress: Progress;
-  /** Whether the registry has an image already; absent: always push, which uploads only what is missing. */
-  readonly has?: ((repository: string, tag: string) => Promise<boolean>) | undefined;
 }
 
-/** Pushes the images that the registry lacks. */
+/** Pushes images. A registry on this machine is asked first what it has; others take only the layers they lack. */
 export async function publishImages(images: readonly BuiltImage[], options: PublishOptions): Promise<void> {
-  const { buildah, registry, progress, has } = options;
+  const { buildah, registry, progress } = options;
   const step = progress.step(`Pushing images to ${registry.host}`);
   let pushed = 0;
   try {
     for (const image of images) {
-      const repository = [registry.path, image.name].filter((part) => part !== '').join('/');
-      if ((await has?.(repository, image.tag)) === true) continue;
+      if (isLoopback(registry.host) && (await isThere(registry, image))) continue;
       step.update(image.name);
       await buildah.push({ name: image.stored, to: imageIn(registry, image), plainHttp: isLoopback(registry.host) });
       pushed += 1;
@@ -56,19 +67,30 @@ export async function publishImages(images: readonly BuiltImage[], options: Publ
   step.done(pushed === 0 ? 'all there' : `${pushed} pushed`);
 }
 
+async function isThere(registry: Registry, { name, tag }: BuiltImage): Promise<boolean> {
+  return (await localDigest(registry.host, pathIn(registry, name), tag)) !== undefined;
+}
+
+function pathIn({ path }: Registry, name: string): string {
+  return [path, name].filter((part) => part !== '').join('/');
+}
+
 /** Serves the popular names of images/stand-ins.yaml from the local cluster's registry. */
 export async function publishStandIns(
   images: readonly BuiltImage[],
-  options: { registry: Registry; crane: string; digestOf: (name: string) => Promise<string | undefined> },
+  { registry, crane, progress }: { registry: Registry; crane: string; progress: Progress },
 ): Promise<void> {
-  const { registry, crane, digestOf } = options;
-  for (const standIn of await readStandIns()) {
-    const image = images.find(({ name }) => name === standIn.image);
+  const { host } = registry;
+  const title = 'Serving stand-ins for popular images';
+  let step: ProgressStep | undefined;
+  for (const { image: name, repository, tag } of await readStandIns()) {
+    const image = images.find((built) => built.name === name);
     if (image === undefined) continue;
-    const source = imageIn(registry, image);
-    const want = await digestOf(`${registry.path}/${image.name}:${image.tag}`);
-    if (want !== undefined && want === (await digestOf(`${standIn.repository}:${standIn.tag}`))) continue;
-    const target = `${registry.host}/${standIn.repository}:${standIn.tag}`;
-    await runOrFail('Publishing stand-ins', [crane, 'copy', '--insecure', source, target]);
+    const want = await localDigest(host, pathIn(registry, name), image.tag);
+    if (want === (await localDigest(host, repository, tag))) continue;
+    step ??= progress.step(title);
+    step.update(`${repository}:${tag}`);
+    await runOrFail(title, [crane, 'copy', '--insecure', imageIn(registry, image), `${host}/${repository}:${tag}`]);
   }
+  step?.done();
 }

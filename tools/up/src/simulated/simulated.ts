@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
-import { createSimulatedCluster } from '@sandlot/local-cluster';
+import { clusterStatus, createSimulatedCluster } from '@sandlot/local-cluster';
 import { clusterPaths } from '../../../local-cluster/src/cluster/paths.ts';
 import { ensureComponent } from '../../../local-cluster/src/cluster/component.ts';
 import type { Component } from '../../../local-cluster/src/cluster/component.ts';
@@ -30,14 +30,8 @@ interface ControllerPorts {
  * etcd: `status` shows them and `down` ends them. Needs no root.
  */
 export async function raiseSimulated(progress: Progress): Promise<{ target: Target; kube: string }> {
+  await requireNoOther('kubelet', 'a cluster with a real node');
   const cluster = await createSimulatedCluster({ root: checkoutRoot, progress });
-  if (cluster.mode !== 'simulated') {
-    throw new UpError({
-      step: 'Raising the simulated cluster',
-      problem: 'this checkout has a cluster with a real node',
-      advice: 'Use it (npm run up), or remove it first: npm run down',
-    });
-  }
   await installCrds(cluster);
   const step = progress.step('Starting the controllers');
   try {
@@ -53,6 +47,17 @@ export async function raiseSimulated(progress: Progress): Promise<{ target: Targ
   }
   step.done('as processes of this machine');
   return { target: localTarget(cluster), kube: await cluster.bin('kube') };
+}
+
+/** A checkout has one cluster of one kind: throws an UpError when a component of the other kind is there, alive or not. */
+export async function requireNoOther(component: 'kubelet' | 'kwok', what: string): Promise<void> {
+  const components = await clusterStatus({ root: checkoutRoot });
+  if (!components.some(({ name }) => name === component)) return;
+  throw new UpError({
+    step: 'Raising the cluster',
+    problem: `this checkout has ${what} already`,
+    advice: 'Remove it first: npm run down',
+  });
 }
 
 async function installCrds(cluster: ClusterHandle): Promise<void> {
