@@ -43,7 +43,9 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const credentials = await loadCredentials({ kubeconfig: target.kubeconfigPath });
   await using client = disposable(createKubeClient({ credentials, userAgent: 'sandlot-up' }));
   const namespace = target.demoNamespace;
-  say.heading('The main job: a sandbox that keeps its disk');
+  say.heading(
+    `The main job: ${target.kind === 'simulated' ? 'a claim gets a sandbox' : 'a sandbox that keeps its disk'}`,
+  );
   await prepare(options, client);
   const claim = { ...(parse(await readManifest('claim.yaml')) as SandboxClaim) };
   claim.metadata = { ...claim.metadata, namespace };

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -33,14 +33,16 @@ export async function raiseSimulated(progress: Progress): Promise<{ target: Targ
   await requireNoOther('kubelet', 'a cluster with a real node');
   const cluster = await createSimulatedCluster({ root: checkoutRoot, progress });
   await installCrds(cluster);
+  await provideVolumes(cluster);
   const step = progress.step('Starting the controllers');
   try {
     await bundleControllers();
     const ports = await choosePorts(cluster);
-    for (const name of controllerNames) {
-      step.update(name);
-      await ensureComponent(clusterPaths(checkoutRoot), await controllerComponent(cluster, name, ports[name]));
-    }
+    await Promise.all(
+      controllerNames.map(async (name) =>
+        ensureComponent(clusterPaths(checkoutRoot), await controllerComponent(cluster, name, ports[name])),
+      ),
+    );
   } catch (error) {
     step.fail();
     throw error;
@@ -66,6 +68,28 @@ async function installCrds(cluster: ClusterHandle): Promise<void> {
   if (applied.code !== 0) throw commandFailed('Installing the CRDs', 'kubectl apply', applied);
   const waited = await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=60s', '-f', folder]);
   if (waited.code !== 0) throw commandFailed('Installing the CRDs', 'kubectl wait', waited);
+}
+
+const storageClass = {
+  apiVersion: 'storage.k8s.io/v1',
+  kind: 'StorageClass',
+  metadata: { name: 'standard', annotations: { 'storageclass.kubernetes.io/is-default-class': 'true' } },
+  provisioner: 'sandlot.dev/volumes',
+  volumeBindingMode: 'WaitForFirstConsumer',
+};
+
+/** Claims of volumes must bind, or the scheduler holds the pods back: each becomes a folder that nothing writes to. */
+async function provideVolumes(cluster: ClusterHandle): Promise<void> {
+  const applied = await cluster.kubectl(['apply', '--server-side', '-f', '-'], JSON.stringify(storageClass));
+  if (applied.code !== 0) throw commandFailed('Providing volumes', 'kubectl apply', applied);
+  const folder = join(cluster.stateDir, 'data/volumes');
+  await mkdir(folder, { recursive: true });
+  await ensureComponent(clusterPaths(checkoutRoot), {
+    name: 'volumes',
+    cwd: cluster.stateDir,
+    argv: [await cluster.bin('volumes'), cluster.kubeconfigPath, storageClass.provisioner, folder],
+    probe: { kind: 'alive' },
+  });
 }
 
 async function controllerComponent(
