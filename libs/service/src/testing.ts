@@ -82,5 +82,6 @@ export async function eventually<T>(clock: FakeClock, check: () => T): Promise<T
 
 /** Lets the fake clock move by `ms` in small steps, with time in between for requests and answers. */
 export async function elapse(clock: FakeClock, ms: number): Promise<void> {
-  for (let passedMs = 0; passedMs < ms; passedMs += STEP_MS) await step(clock);
+  const stepMs = Math.min(Math.max(STEP_MS, ms / 100), LARGEST_STEP_MS);
+  for (let passedMs = 0; passedMs < ms; passedMs += stepMs) await step(clock, stepMs);
 }

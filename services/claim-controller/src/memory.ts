@@ -16,6 +16,8 @@ interface Known {
   assigned?: { readonly sandbox: Sandbox; readonly overdue: Timer } | undefined;
   /** Key of a Sandbox that may or may not be the claim's: settled before any other is touched. */
   unsettled?: string | undefined;
+  /** What was asked for in its name and refused for good. */
+  refused?: string | undefined;
   /** The claim as our last status write left it, and the versions that were before. */
   written?: { readonly claim: SandboxClaim; readonly older: ReadonlySet<string> } | undefined;
 }

@@ -7,10 +7,14 @@ import { decide } from './decide.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
 import type { ApplyDeps, Pass } from './pass.ts';
-import type { Plan } from './plan.ts';
+import type { Plan, Step } from './plan.ts';
+import type { ClaimSnapshot } from './snapshot.ts';
 
 /** Quotas and roles change without an event that reaches us. */
 const FORBIDDEN_RETRY_MS = 60_000;
+
+/** Steps that ask the API server for what the claim and its template say. */
+const ASKING: ReadonlySet<Step['kind']> = new Set(['adopt', 'create', 'syncMetadata']);
 
 export type ReconcileDeps = ObserveDeps & ApplyDeps;
 
@@ -27,15 +31,25 @@ export async function reconcileClaim(
   }
   const claim = deps.memory.latest(watched);
   await settle(deps, claim, signal);
-  const plan = decide(observe(deps, claim));
+  const snapshot = observe(deps, claim);
+  const request = requestOf(snapshot);
+  const isRefused = deps.memory.of(claim).refused === request;
+  const plan = decide(snapshot).filter((step) => !isRefused || !ASKING.has(step.kind));
   if (!waitsForStock(plan)) deps.waiters.remove(key);
   try {
     return await apply(deps, { claim, signal }, plan);
   } catch (error) {
     if (!isInvalid(error) && !isForbidden(error)) throw error;
     deps.waiters.remove(key);
+    if (isInvalid(error)) deps.memory.of(claim).refused = request;
     return refuse(deps, { claim, signal }, error);
   }
+}
+
+/** What the API server is asked for, in the claim's name. */
+function requestOf({ claim, origin, owned }: ClaimSnapshot): string {
+  const template = origin.kind === 'found' ? origin.template.metadata : {};
+  return JSON.stringify([claim.metadata.generation, template.uid, template.generation, owned.length]);
 }
 
 function waitsForStock(plan: Plan): boolean {

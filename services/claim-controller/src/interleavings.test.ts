@@ -1,0 +1,163 @@
+import { sandboxClaims, sandboxes } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
+import type { FaultAnswer, RequestMatch } from '@sandlot/kube/testkit';
+import type { TestController } from '@sandlot/service/testing';
+import fc from 'fast-check';
+import { expect, it } from 'vitest';
+import { ClaimWorld, COMMIT, PUBLISH } from './testing.ts';
+
+const CLAIMS = 6;
+const key = (name: string) => ({ namespace: 'default', name });
+
+/** Watches every commit of the API server for what must never happen, whoever writes. */
+class Referee {
+  readonly #world: ClaimWorld;
+  /** Claim UID by Sandbox UID, for ever. */
+  readonly #givenTo = new Map<string, string>();
+  /** UID of the Sandbox that each claim shows, by claim UID. */
+  readonly #shown = new Map<string, string>();
+  readonly fouls: string[] = [];
+
+  constructor(world: ClaimWorld) {
+    this.#world = world;
+    world.api.onChange(sandboxes, ({ name }) => this.#checkSandbox(world.sandbox(name)));
+    world.api.onChange(sandboxClaims, ({ name }) => this.#checkClaim(name));
+  }
+
+  #checkSandbox(sandbox: Sandbox | undefined): void {
+    const owners = (sandbox?.metadata.ownerReferences ?? []).filter(({ kind }) => kind === 'SandboxClaim');
+    const { uid = '', name = '' } = sandbox?.metadata ?? {};
+    if (owners.length > 1) this.fouls.push(`${name} has two owners`);
+    for (const owner of owners) {
+      const before = this.#givenTo.get(uid) ?? owner.uid;
+      if (before !== owner.uid) this.fouls.push(`${name} was bound twice`);
+      this.#givenTo.set(uid, before);
+    }
+  }
+
+  #checkClaim(name: string): void {
+    const claim = this.#world.api.object(sandboxClaims, key(name));
+    const { uid: claimUid = '' } = claim?.metadata ?? {};
+    const shown = this.#world.sandbox(claim?.status?.sandbox?.name ?? '');
+    if (shown === undefined) return;
+    if (shown.metadata.ownerReferences?.[0]?.uid !== claimUid) this.fouls.push(`${name} shows what is not its own`);
+    const before = this.#shown.get(claimUid);
+    const { uid = '' } = shown.metadata;
+    const survives = this.#world.api.objects(sandboxes).some(({ metadata }) => metadata.uid === before);
+    if (before !== undefined && before !== uid && survives) this.fouls.push(`${name} was given a second Sandbox`);
+    this.#shown.set(claimUid, uid);
+  }
+}
+
+/** One thing that happens. */
+type Happening = (run: Run) => Promise<void> | void;
+
+class Run {
+  readonly world: ClaimWorld;
+  readonly wanted = new Set<string>();
+  readonly #controllers: (TestController | undefined)[] = [undefined, undefined];
+
+  constructor(world: ClaimWorld) {
+    this.world = world;
+  }
+
+  async toggleController(index: number): Promise<void> {
+    const running = this.#controllers[index];
+    if (running === undefined) this.#controllers[index] = this.world.startController(`leader-${index}`);
+    else await this.world.kill(running);
+    if (running !== undefined) this.#controllers[index] = undefined;
+  }
+
+  async ensureController(): Promise<void> {
+    if (this.#controllers.every((controller) => controller === undefined)) await this.toggleController(0);
+  }
+}
+
+const claimName = fc.nat(CLAIMS - 1).map((index) => `c${index}`);
+const answer = fc.constantFrom<FaultAnswer>({ status: 500 }, { status: 503 }, { status: 409 }, 'reset', {
+  status: 429,
+});
+const target = fc.constantFrom<RequestMatch>(COMMIT, PUBLISH, { verb: 'create' }, { verb: 'get' }, { verb: 'delete' });
+const watched = fc.constantFrom<RequestMatch>({ resource: 'sandboxes' }, { resource: 'sandboxclaims' });
+
+const create = claimName.map((name): Happening => ({ world, wanted }) => {
+  if (wanted.has(name) || world.sandbox(name) !== undefined) return;
+  world.claim(name);
+  wanted.add(name);
+});
+const remove = claimName.map((name): Happening => ({ world, wanted }) => {
+  if (wanted.delete(name)) world.api.remove(sandboxClaims, key(name));
+});
+const deleteSandbox = claimName.map((name): Happening => ({ world }) => {
+  const [owned] = world.owned().get(name) ?? [];
+  if (owned !== undefined) world.api.remove(sandboxes, key(owned));
+});
+const addMember = fc.constant<Happening>(({ world }) => void world.addMember());
+const toggle = fc.constantFrom(0, 1).map(
+  (index): Happening =>
+    (run) =>
+      run.toggleController(index),
+);
+const failAfterCommit = fc.record({ match: target, answer }).map(
+  (fault): Happening =>
+    ({ world }) =>
+      world.api.faults.errorAfterCommit(fault),
+);
+const fail = fc.record({ match: target, answer }).map(
+  (fault): Happening =>
+    ({ world }) =>
+      world.api.faults.failNext(fault),
+);
+const stall = watched.map(
+  (match): Happening =>
+    ({ world }) =>
+      void world.api.faults.stallWatches(match),
+);
+const drop = watched.map(
+  (match): Happening =>
+    ({ world }) =>
+      world.api.faults.dropWatches(match),
+);
+const replay = fc.record({ events: fc.integer({ min: 1, max: 5 }), match: watched }).map(
+  ({ events, match }): Happening =>
+    ({ world }) =>
+      world.api.faults.rewindWatches(events, match),
+);
+const heal = fc.constant<Happening>(({ world }) => world.api.faults.clear());
+const pass = fc.constantFrom(0, 10, 100).map(
+  (ms): Happening =>
+    ({ world }) =>
+      world.elapse(ms),
+);
+
+const happening = fc.oneof(
+  { arbitrary: create, weight: 6 },
+  { arbitrary: pass, weight: 5 },
+  { arbitrary: toggle, weight: 3 },
+  { arbitrary: failAfterCommit, weight: 2 },
+  { arbitrary: fail, weight: 2 },
+  ...[remove, deleteSandbox, addMember, stall, drop, replay, heal].map((arbitrary) => ({ arbitrary, weight: 1 })),
+);
+
+it('binds every claim once, whatever happens in between: crashes, two leaders, lost answers, silent watches, deletions', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.nat(4), fc.array(happening, { minLength: 5, maxLength: 25 }), async (members, happenings) => {
+      await using world = await ClaimWorld.start({ members });
+      world.makeAllReady();
+      const referee = new Referee(world);
+      const run = new Run(world);
+      for (const happen of happenings) await happen(run);
+      world.api.faults.clear();
+      await run.ensureController();
+      await world.eventually(() => {
+        for (const name of run.wanted) {
+          expect(world.isReady(name), name).toBe(true);
+          expect(world.owned().get(name)).toEqual([world.statusOf(name).sandbox?.name]);
+        }
+        expect([...world.owned().keys()].sort()).toEqual([...run.wanted].sort());
+      });
+      expect(referee.fouls).toEqual([]);
+    }),
+    { numRuns: 25, interruptAfterTimeLimit: 8_000 },
+  );
+}, 20_000);

@@ -1,0 +1,186 @@
+import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim, SandboxStatus } from '@sandlot/api-types';
+import { claim, pool, template } from '@sandlot/api-types/builders';
+import { memberSandbox, POD_DEFAULTS } from '@sandlot/blueprint';
+import { memoryBus } from '@sandlot/bus/testing';
+import type { MemoryBus } from '@sandlot/bus/testing';
+import { events } from '@sandlot/kube';
+import { startFakeApiServer } from '@sandlot/kube/testkit';
+import type { ActiveFault, FakeApiServer, RequestMatch } from '@sandlot/kube/testkit';
+import { elapse, eventually, startTestController } from '@sandlot/service/testing';
+import type { TestController } from '@sandlot/service/testing';
+import { systemRandom } from '@sandlot/std';
+import { FakeClock } from '@sandlot/std/testing';
+import { addClaimController } from './controller.ts';
+
+const START_MS = Date.UTC(2026, 0, 1, 12);
+
+/** W1 and W2, as requests. */
+export const COMMIT: RequestMatch = { verb: 'patch', resource: 'sandboxes' };
+export const PUBLISH: RequestMatch = { verb: 'patch', resource: 'sandboxclaims', subresource: 'status' };
+const BOOKKEEPING: RequestMatch = { verb: 'patch', resource: 'sandboxclaims', subresource: '' };
+
+type ClaimSpec = Partial<SandboxClaim['spec']>;
+
+/** Claim-controllers over an in-process API server, on a clock that only {@link eventually} and {@link elapse} move. */
+export class ClaimWorld implements AsyncDisposable {
+  readonly api: FakeApiServer;
+  readonly clock: FakeClock;
+  readonly bus: MemoryBus = memoryBus();
+  readonly #controllers = new Set<TestController>();
+  #members = 0;
+
+  private constructor(api: FakeApiServer, clock: FakeClock) {
+    this.api = api;
+    this.clock = clock;
+  }
+
+  /** With the template `template` and so many warm members of the pool `pool`; without either when `members` is absent. */
+  static async start({ members }: { members?: number } = {}): Promise<ClaimWorld> {
+    const clock = new FakeClock(START_MS);
+    const resources = [sandboxes, sandboxClaims, sandboxTemplates, sandboxWarmPools];
+    const world = new ClaimWorld(await startFakeApiServer({ resources, clock }), clock);
+    if (members === undefined) return world;
+    world.api.seed(sandboxTemplates, template());
+    world.api.seed(sandboxWarmPools, pool());
+    for (let index = 0; index < members; index += 1) world.addMember();
+    return world;
+  }
+
+  startController(user = 'claim-controller'): TestController {
+    const controller = startTestController({
+      client: this.api.client({ user, clock: this.clock }),
+      clock: this.clock,
+      random: systemRandom,
+      bus: this.bus,
+      build: (parts) =>
+        addClaimController(parts, {
+          concurrency: 8,
+          namespace: undefined,
+          writeBehindMs: 250,
+          policy: { allowedLabelDomains: ['sandbox.users.io'], podDefaults: POD_DEFAULTS },
+        }),
+    });
+    this.#controllers.add(controller);
+    return controller;
+  }
+
+  /** Ends it without a goodbye: what was queued is left undone. */
+  async kill(controller: TestController): Promise<void> {
+    this.#controllers.delete(controller);
+    await controller[Symbol.asyncDispose]();
+  }
+
+  /** Resolves when every open watch of this world is there: what happens next is seen as it happens. */
+  async watching(controllers = 1): Promise<void> {
+    await this.eventually(() => {
+      const open = this.api.faults.openWatches();
+      if (open < 4 * controllers) throw new Error(`${open} watches are open`);
+    });
+    await this.elapse(20);
+  }
+
+  /** A member of the pool, Ready with an address unless told otherwise. */
+  addMember({ addressed = true }: { addressed?: boolean } = {}): string {
+    this.#members += 1;
+    const [thePool] = this.api.objects(sandboxWarmPools);
+    const [theTemplate] = this.api.objects(sandboxTemplates);
+    if (thePool === undefined || theTemplate === undefined) throw new Error('there is no pool to add a member to');
+    const suffix = `m${String(this.#members).padStart(3, '0')}`;
+    const made = memberSandbox({ pool: thePool, template: theTemplate, defaults: POD_DEFAULTS, suffix });
+    this.api.seed(sandboxes, addressed ? { ...made, status: readyStatus() } : made);
+    return made.metadata.name ?? '';
+  }
+
+  /** The sandbox-controller: the Sandbox is Ready with an address. */
+  makeReady(name: string): void {
+    this.api.change(sandboxes, { namespace: 'default', name }, (sandbox) => void (sandbox.status = readyStatus()));
+  }
+
+  /** From now on every Sandbox becomes Ready as soon as it exists. */
+  makeAllReady(): void {
+    this.api.onChange(sandboxes, (key) => {
+      if (this.api.object(sandboxes, key)?.status === undefined) this.makeReady(key.name);
+    });
+  }
+
+  claim(name: string, spec: ClaimSpec = {}): void {
+    this.api.seed(sandboxClaims, { ...claim({ spec }), metadata: { namespace: 'default', name } });
+  }
+
+  claims(count: number): string[] {
+    const names = Array.from({ length: count }, (_, index) => `c${String(index).padStart(3, '0')}`);
+    for (const name of names) this.claim(name);
+    return names;
+  }
+
+  statusOf(name: string): NonNullable<SandboxClaim['status']> {
+    return this.api.object(sandboxClaims, { namespace: 'default', name })?.status ?? {};
+  }
+
+  /** `reason` of the claim's Ready condition. */
+  reasonOf(name: string): string | undefined {
+    return this.statusOf(name).conditions?.find(({ type }) => type === 'Ready')?.reason;
+  }
+
+  isReady(name: string): boolean {
+    return this.statusOf(name).conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+  }
+
+  annotationsOf(name: string): Record<string, string> {
+    return this.api.object(sandboxClaims, { namespace: 'default', name })?.metadata.annotations ?? {};
+  }
+
+  sandbox(name: string): Sandbox | undefined {
+    return this.api.object(sandboxes, { namespace: 'default', name });
+  }
+
+  /** Names of the Sandboxes that claims control, by claim. */
+  owned(): Map<string, string[]> {
+    const byClaim = new Map<string, string[]>();
+    for (const { metadata } of this.api.objects(sandboxes)) {
+      for (const { kind, name } of metadata.ownerReferences ?? []) {
+        if (kind === 'SandboxClaim') byClaim.set(name, [...(byClaim.get(name) ?? []), metadata.name ?? '']);
+      }
+    }
+    return byClaim;
+  }
+
+  /** Reasons of the Events written so far, with the name of what they are about. */
+  eventReasons(): string[] {
+    return this.api.objects(events).map(({ reason, regarding }) => `${regarding.name ?? ''} ${reason}`);
+  }
+
+  /** `verb resource[/subresource]` of every write that is not an Event. */
+  writes(): string[] {
+    return this.api
+      .writes()
+      .filter(({ resource }) => resource !== 'events')
+      .map(({ verb, resource, subresource }) => `${verb} ${resource}${subresource === '' ? '' : `/${subresource}`}`);
+  }
+
+  /** Bookkeeping fails until the fault ends; nothing else does. */
+  failBookkeeping(): ActiveFault {
+    return this.api.faults.failAfterWrites(0, { match: BOOKKEEPING, answer: { status: 500 } });
+  }
+
+  eventually<T>(check: () => T): Promise<T> {
+    return eventually(this.clock, check);
+  }
+
+  elapse(ms: number): Promise<void> {
+    return elapse(this.clock, ms);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.api.faults.clear();
+    for (const controller of this.#controllers) await controller[Symbol.asyncDispose]();
+    await this.api.stop();
+  }
+}
+
+function readyStatus(): SandboxStatus {
+  const lastTransitionTime = '2026-01-01T12:00:00Z';
+  const ready = { type: 'Ready', status: 'True', reason: 'DependenciesReady', message: 'Pod is Ready' } as const;
+  return { conditions: [{ ...ready, lastTransitionTime }], podIPs: ['10.0.0.1'], nodeName: 'node-1' };
+}
