@@ -28,8 +28,8 @@ function tests(project: string, what: string, timeoutMinutes: number): Step {
 /** From fast to real: what is cheap to find fails first. */
 export const steps: readonly Step[] = [
   check('format', 'prettier', ['prettier', '--check', '--log-level', 'warn', '.']),
-  check('types', 'TypeScript, strict', ['turbo', 'run', 'typecheck', '--output-logs=errors-only']),
-  check('lint', 'ESLint, typed rules', ['turbo', 'run', 'lint', '--output-logs=errors-only']),
+  check('types', 'TypeScript, strict', ['npm', 'run', '--silent', 'typecheck']),
+  check('lint', 'ESLint, typed rules', ['npm', 'run', '--silent', 'lint']),
   check('dead-code', 'unused files, exports and packages', ['knip']),
   check('layers', 'imports point one way', ['npm', 'run', '--silent', 'layers']),
   check('generated', 'CRDs, types and tables match their source', [
