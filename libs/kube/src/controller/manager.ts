@@ -135,7 +135,7 @@ class ControllerManager implements Manager {
   async #lead(term: Term, stop: AbortSignal): Promise<void> {
     if (!(await this.#freshCaches(term, AbortSignal.any([term.signal, stop])))) return;
     this.#term = term;
-    this.#options.log.info({ token: term.token }, 'reconciling');
+    this.#options.log.info({ term: term.token }, 'reconciling');
     const overdue = new AbortController();
     let drain: Timer | undefined;
     const onStop = (): void => {

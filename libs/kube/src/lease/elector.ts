@@ -147,10 +147,10 @@ export class LeaseElector {
     const loss = new AbortController();
     const returned = new AbortController();
     this.#metrics.leaderChanged(name, true);
-    this.#log.info({ token: held.token }, 'holding the lease');
+    this.#log.info({ term: held.token }, 'holding the lease');
     loss.signal.addEventListener('abort', () => {
       this.#metrics.leaderChanged(name, false);
-      this.#log.warn({ token: held.token, err: loss.signal.reason as unknown }, 'lost the lease');
+      this.#log.warn({ term: held.token, err: loss.signal.reason as unknown }, 'lost the lease');
     });
     const renewing = this.#keep(held, loss, returned.signal);
     try {
@@ -214,7 +214,7 @@ export class LeaseElector {
   async #release(held: Held): Promise<void> {
     try {
       await this.#access.release(held.lease);
-      this.#log.info({ token: held.token }, 'released the lease');
+      this.#log.info({ term: held.token }, 'released the lease');
     } catch (err) {
       this.#log.info({ err }, 'could not release the lease');
     }
