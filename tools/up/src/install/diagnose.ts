@@ -48,7 +48,10 @@ async function warningsOf(target: Target, pod: string, namespace: string): Promi
   if (code !== 0) return [];
   const { items } = JSON.parse(stdout) as { items: readonly EventJson[] };
   const texts = items.map(({ reason = '', message = '' }) => `${reason} ${message}`);
-  return [...new Set(texts)].slice(-4);
+  // What the kubelet says about a failed pull is in the message already.
+  return [...new Set(texts)]
+    .filter((text) => !/^Failed .*(?:ErrImagePull|ImagePullBackOff|pull image)/.test(text))
+    .slice(-4);
 }
 
 async function logOf(target: Target, pod: string, namespace: string): Promise<string> {

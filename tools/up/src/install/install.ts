@@ -46,8 +46,10 @@ async function upgrade(target: Target, values: ChartValues | undefined): Promise
     const file = join(folder, 'values.yaml');
     await writeFile(file, stringify(values ?? {}));
     const args = ['upgrade', '--install', release.name, join(checkoutRoot, 'charts/sandlot')];
-    const flags = ['--namespace', release.namespace, '--create-namespace', '--values', file, '--history-max', '5'];
-    const result = await target.helm([...args, ...flags]);
+    const flags = ['--namespace', release.namespace, '--create-namespace', '--values', file];
+    // Without it helm takes over the values of the release before when these are empty.
+    const history = ['--reset-values', '--history-max', '5'];
+    const result = await target.helm([...args, ...flags, ...history]);
     if (result.code !== 0) throw commandFailed(STEP, 'helm upgrade --install sandlot', result);
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -86,7 +88,10 @@ function lastingTroubles(
 
 function summarise(workloads: readonly Workload[], troubles: readonly PodTrouble[]): string {
   const missing = workloads.filter((workload) => !isRolledOut(workload)).map(({ name }) => shortName(name));
-  const why = troubles.map(({ pod, reason }) => `${shortName(pod)}: ${reason}`);
+  const reasons = Map.groupBy(troubles, ({ reason }) => reason);
+  const why = [...reasons].map(([reason, [first, ...others]]) =>
+    others.length > 0 ? `${reason} in ${others.length + 1} pods` : `${reason} in ${shortName(first?.pod ?? '')}`,
+  );
   return why.length > 0 ? why.join(', ') : `waiting for ${missing.join(', ')}`;
 }
 

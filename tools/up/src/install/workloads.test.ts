@@ -12,7 +12,7 @@ const unschedulable = pod({
 describe('troubles of a pod', () => {
   it.each([
     ['an image that cannot be pulled', waiting('ImagePullBackOff'), { reason: 'ImagePullBackOff', hopeless: true }],
-    ['a first failed pull', waiting('ErrImagePull'), { reason: 'ErrImagePull', hopeless: false }],
+    ['a failed pull', waiting('ErrImagePull'), { reason: 'ErrImagePull', hopeless: true }],
     ['a crash that may pass', waiting('CrashLoopBackOff', 1), { reason: 'CrashLoopBackOff', hopeless: false }],
     [
       'a crash that comes again and again',
@@ -45,12 +45,13 @@ describe('troubles of a pod', () => {
 });
 
 describe('a rollout', () => {
-  const done = { name: 'w', desired: 2, updated: 2, ready: 2, observed: true };
+  const done = { name: 'w', desired: 2, total: 2, updated: 2, ready: 2, observed: true };
 
   it.each([
     ['is over when every replica runs the newest spec and is ready', {}, true],
     ['goes on while a replica is not ready', { ready: 1 }, false],
     ['goes on while a replica is old', { updated: 1 }, false],
+    ['goes on while an old pod serves in place of a new one', { total: 3 }, false],
     ['goes on until the newest spec was seen', { observed: false }, false],
   ])('%s', (_, difference, over) => {
     expect(isRolledOut({ ...done, ...difference })).toBe(over);

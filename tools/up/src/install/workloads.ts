@@ -4,6 +4,8 @@ import type { Target } from '../target.ts';
 export interface Workload {
   readonly name: string;
   readonly desired: number;
+  /** Pods of any spec. */
+  readonly total: number;
   readonly updated: number;
   readonly ready: number;
   /** The controller manager has seen the newest spec. */
@@ -25,6 +27,7 @@ interface WorkloadJson {
   readonly spec: { readonly replicas?: number };
   readonly status?: {
     readonly observedGeneration?: number;
+    readonly replicas?: number;
     readonly updatedReplicas?: number;
     readonly readyReplicas?: number;
   };
@@ -64,19 +67,18 @@ export async function readWorkloads(
   target: Target,
   release: { name: string; namespace: string },
 ): Promise<readonly Workload[]> {
-  const items = await listOf<WorkloadJson>(target, 'deployments,statefulsets', release);
-  return items.map(({ metadata, spec, status }) => ({
-    name: metadata.name,
-    desired: spec.replicas ?? 1,
-    updated: status?.updatedReplicas ?? 0,
-    ready: status?.readyReplicas ?? 0,
-    observed: (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0),
-  }));
+  return (await listOf<WorkloadJson>(target, 'deployments,statefulsets', release)).map(workloadOf);
 }
 
-/** Whether every replica runs the newest spec and is ready. */
-export function isRolledOut({ desired, updated, ready, observed }: Workload): boolean {
-  return observed && updated >= desired && ready >= desired;
+function workloadOf({ metadata, spec, status = {} }: WorkloadJson): Workload {
+  const { replicas: total = 0, updatedReplicas: updated = 0, readyReplicas: ready = 0 } = status;
+  const observed = (status.observedGeneration ?? 0) >= (metadata.generation ?? 0);
+  return { name: metadata.name, desired: spec.replicas ?? 1, total, updated, ready, observed };
+}
+
+/** Whether every replica runs the newest spec and is ready. While an old pod is left, the ready one may be that. */
+export function isRolledOut({ desired, total, updated, ready, observed }: Workload): boolean {
+  return observed && updated >= desired && total <= updated && ready >= desired;
 }
 
 /** What keeps the release's pods from working. */
@@ -102,7 +104,7 @@ export function troublesOf(pod: PodJson): readonly PodTrouble[] {
 function troubleOf(pod: string, { state, lastState, restartCount }: ContainerStatusJson): readonly PodTrouble[] {
   const { reason, message = '' } = state?.waiting ?? {};
   if (reason === undefined || reason === 'ContainerCreating') return [];
-  const hopeless = isImageTrouble(reason) || restartCount >= HOPELESS_RESTARTS;
+  const hopeless = isPermanent(reason) || restartCount >= HOPELESS_RESTARTS;
   return [{ pod, reason, message: `${message}${lastExit(lastState)}`, hopeless }];
 }
 
@@ -112,6 +114,7 @@ function lastExit(last: ContainerStatusJson['lastState']): string {
   return ` (last exit: ${reason} ${exitCode})`;
 }
 
-function isImageTrouble(reason: string): boolean {
-  return ['ImagePullBackOff', 'InvalidImageName', 'CreateContainerConfigError'].includes(reason);
+/** A pull that failed comes as two reasons in turn. */
+function isPermanent(reason: string): boolean {
+  return ['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'CreateContainerConfigError'].includes(reason);
 }
