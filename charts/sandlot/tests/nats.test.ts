@@ -1,0 +1,129 @@
+import type { ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { connectBus } from '@sandlot/bus';
+import type { Bus } from '@sandlot/bus';
+import { ensureBinaries } from '@sandlot/local-cluster';
+import { silentLogger } from '@sandlot/std';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { find, render } from './chart.ts';
+
+const users = ['sandbox-controller', 'warmpool-controller', 'claim-controller', 'admin'] as const;
+type User = (typeof users)[number];
+
+let folder: string;
+let server: ChildProcess;
+let url: string;
+
+/** The chart's own configuration, on a free port of this machine. */
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sandlot-nats-'));
+  const config = find(await render(), 'ConfigMap', 'sandlot-nats').data?.['nats.conf'] ?? '';
+  const local = config.replace('port: 4222', 'host: 127.0.0.1\nport: -1').replace('http_port: 8222', 'http_port: -1');
+  await writeFile(join(folder, 'nats.conf'), local.replace('store_dir: /data', `store_dir: ${folder}`));
+  const bin = await ensureBinaries(['nats-server']);
+  const passwords = users.map((user): [string, string] => [
+    `${user.toUpperCase().replaceAll('-', '_')}_PASSWORD`,
+    passwordOf(user),
+  ]);
+  server = spawn(bin('nats-server'), ['-c', join(folder, 'nats.conf'), '--ports_file_dir', folder], {
+    env: { ...process.env, ...Object.fromEntries(passwords), POD_NAME: 'sandlot-nats-0' },
+    stdio: 'ignore',
+  });
+  url = await serverUrl();
+});
+
+afterAll(async () => {
+  server.kill('SIGKILL');
+  await once(server, 'exit');
+  await rm(folder, { recursive: true, force: true });
+});
+
+function passwordOf(user: User): string {
+  return `p${user.replaceAll('-', '')}`;
+}
+
+async function serverUrl(): Promise<string> {
+  const file = join(folder, `nats-server_${server.pid ?? 0}.ports`);
+  for (;;) {
+    const ports = await readFile(file, 'utf8').catch(() => '');
+    if (ports !== '') return (JSON.parse(ports) as { nats: [string] }).nats[0];
+    await sleep(20);
+  }
+}
+
+async function connectAs(user: User): Promise<Bus> {
+  const bus = await connectBus({
+    url,
+    user,
+    password: passwordOf(user),
+    service: user,
+    log: silentLogger,
+    ackTimeoutMs: 500,
+  });
+  while (!bus.connected()) await sleep(10);
+  return bus;
+}
+
+const object = { namespace: 'team-a', name: 'x', uid: 'u' };
+const pool = { ...object, desired: 1, ready: 0 };
+let serial = 0;
+
+type Publish = (bus: Bus, id: string) => void;
+const event = (id: string) => ({ id, timeMs: 0 });
+
+const kinds: Readonly<Record<string, { readonly owner: User; readonly publish: Publish }>> = {
+  claim: {
+    owner: 'claim-controller',
+    publish: (bus, id) =>
+      bus.publish({ ...event(id), type: 'claim.bound', data: { ...object, sandbox: object, launchType: 'warm' } }),
+  },
+  sandbox: {
+    owner: 'sandbox-controller',
+    publish: (bus, id) => bus.publish({ ...event(id), type: 'sandbox.ready', data: object }),
+  },
+  pool: {
+    owner: 'warmpool-controller',
+    publish: (bus, id) => bus.publish({ ...event(id), type: 'pool.depleted', data: pool }),
+  },
+};
+
+/** Whether the event, published by that user, reaches a listener. */
+async function arrives(user: User, kind: string): Promise<boolean> {
+  const id = `event-${(serial += 1)}`;
+  const heard = new Set<string>();
+  await using listener = disposable(await connectAs('admin'));
+  for (const type of ['claim.bound', 'sandbox.ready', 'pool.depleted'] as const)
+    listener.bus.onHint(type, (seen) => heard.add(seen.id));
+  await listener.bus.flush();
+  await using publisher = disposable(await connectAs(user));
+  await publisher.bus.ensureStreams();
+  kinds[kind]?.publish(publisher.bus, id);
+  for (let wait = 0; wait < 40 && !heard.has(id); wait += 1) await sleep(25);
+  return heard.has(id);
+}
+
+function disposable(bus: Bus): AsyncDisposable & { bus: Bus } {
+  return { bus, [Symbol.asyncDispose]: () => bus.close() };
+}
+
+describe('users of the NATS server', () => {
+  const cases = Object.keys(kinds).flatMap((kind) =>
+    users.slice(0, 3).map((user) => ({ user, kind, may: kinds[kind]?.owner === user })),
+  );
+
+  it.each(cases)('$user may publish events about a $kind: $may', async ({ user, kind, may }) => {
+    expect(await arrives(user, kind)).toBe(may);
+  });
+
+  it('need the right password', async () => {
+    const bus = await connectBus({ url, user: 'admin', password: 'wrong', service: 'test', log: silentLogger });
+    await sleep(200);
+    expect(bus.connected()).toBe(false);
+    await bus.close();
+  });
+});
