@@ -46,7 +46,7 @@ function shortages({ memoryBytes, freeDiskBytes }: Machine): readonly string[] {
 }
 
 /** Looks at this machine. */
-export async function inspectMachine(): Promise<Machine> {
+async function inspectMachine(): Promise<Machine> {
   const disk = await statfs(checkoutRoot);
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
   return {

@@ -20,7 +20,7 @@ export async function statusReport(): Promise<StatusReport> {
 }
 
 /** One line per component; pure. */
-export function componentTable(components: readonly ComponentStatus[]): string {
+function componentTable(components: readonly ComponentStatus[]): string {
   const rows = components.map(({ name, pid, healthy, uptimeSeconds, rssBytes, logFile }) => [
     name,
     pid === undefined ? 'down' : healthy ? 'healthy' : 'unwell',

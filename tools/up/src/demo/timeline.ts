@@ -23,7 +23,7 @@ export interface ClaimProgress {
 }
 
 /** Reads a claim's status. */
-export function claimProgress(claim: SandboxClaim): ClaimProgress {
+function claimProgress(claim: SandboxClaim): ClaimProgress {
   const ready = findCondition(claim.status?.conditions ?? [], 'Ready');
   const name = claim.status?.sandbox?.name;
   const sandbox = name === '' ? undefined : name;

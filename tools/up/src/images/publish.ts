@@ -36,7 +36,7 @@ const MANIFEST_TYPES = [
 ].join(', ');
 
 /** Digest of an image in a registry on this machine, or undefined when it is not there. */
-export async function localDigest(host: string, repository: string, tag: string): Promise<string | undefined> {
+async function localDigest(host: string, repository: string, tag: string): Promise<string | undefined> {
   const url = `http://${host}/v2/${repository}/manifests/${tag}`;
   const response = await fetch(url, { method: 'HEAD', headers: { Accept: MANIFEST_TYPES } });
   return response.ok ? (response.headers.get('docker-content-digest') ?? undefined) : undefined;
