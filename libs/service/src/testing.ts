@@ -1,3 +1,5 @@
+export { startServiceProcess } from './service-process.ts';
+export type { ServiceProcess } from './service-process.ts';
 import type { Bus } from '@sandlot/bus';
 import { nullBus } from '@sandlot/bus';
 import { createManager, noMetrics } from '@sandlot/kube';

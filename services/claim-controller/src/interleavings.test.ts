@@ -1,5 +1,6 @@
 import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
+import type { ObjectMeta } from '@sandlot/kube';
 import type { FaultAnswer, RequestMatch } from '@sandlot/kube/testkit';
 import type { TestController } from '@sandlot/service/testing';
 import fc from 'fast-check';
@@ -25,8 +26,9 @@ class Referee {
   }
 
   #checkSandbox(sandbox: Sandbox | undefined): void {
-    const owners = (sandbox?.metadata.ownerReferences ?? []).filter(({ kind }) => kind === 'SandboxClaim');
-    const { uid = '', name = '' } = sandbox?.metadata ?? {};
+    if (sandbox === undefined) return;
+    const { uid = '', name = '', ownerReferences = [] } = sandbox.metadata;
+    const owners = ownerReferences.filter(({ kind }) => kind === 'SandboxClaim');
     if (owners.length > 1) this.fouls.push(`${name} has two owners`);
     for (const owner of owners) {
       const before = this.#givenTo.get(uid) ?? owner.uid;
@@ -37,15 +39,19 @@ class Referee {
 
   #checkClaim(name: string): void {
     const claim = this.#world.api.object(sandboxClaims, key(name));
-    const { uid: claimUid = '' } = claim?.metadata ?? {};
     const shown = this.#world.sandbox(claim?.status?.sandbox?.name ?? '');
-    if (shown === undefined) return;
-    if (shown.metadata.ownerReferences?.[0]?.uid !== claimUid) this.fouls.push(`${name} shows what is not its own`);
-    const before = this.#shown.get(claimUid);
-    const { uid = '' } = shown.metadata;
-    const survives = this.#world.api.objects(sandboxes).some(({ metadata }) => metadata.uid === before);
-    if (before !== undefined && before !== uid && survives) this.fouls.push(`${name} was given a second Sandbox`);
+    if (claim !== undefined && shown !== undefined) this.#checkShown(claim.metadata, shown.metadata);
+  }
+
+  #checkShown({ name = '', uid: claimUid = '' }: ObjectMeta, { uid = '', ownerReferences = [] }: ObjectMeta): void {
+    if (ownerReferences[0]?.uid !== claimUid) this.fouls.push(`${name} shows what is not its own`);
+    const before = this.#shown.get(claimUid) ?? uid;
+    if (before !== uid && this.#exists(before)) this.fouls.push(`${name} was given a second Sandbox`);
     this.#shown.set(claimUid, uid);
+  }
+
+  #exists(sandboxUid: string): boolean {
+    return this.#world.api.objects(sandboxes).some(({ metadata }) => metadata.uid === sandboxUid);
   }
 }
 

@@ -1,0 +1,70 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { systemClock } from '@sandlot/std';
+
+const STARTED_LIMIT_MS = 30_000;
+const STOPPED_LIMIT_MS = 30_000;
+
+/** A service as its own process, as the image runs it. For tests. */
+export interface ServiceProcess extends AsyncDisposable {
+  readonly probePort: number;
+  readonly metricsPort: number;
+  /** SIGTERM; resolves to the exit code. */
+  stop(): Promise<number | null>;
+  /** SIGKILL: no goodbye. */
+  kill(): Promise<void>;
+}
+
+/** Starts a `main.ts` with `env` on top of free ports; resolves when it says that it has started. */
+export async function startServiceProcess(main: URL, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
+  const child = spawn(process.execPath, [fileURLToPath(main)], {
+    env: { PATH: process.env['PATH'], PROBE_PORT: '0', METRICS_PORT: '0', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  const ended = once(child, 'exit');
+  const ports = await startedLine(child);
+  const end = async (signal: NodeJS.Signals): Promise<number | null> => {
+    child.kill(signal);
+    const timer = systemClock.setTimeout(() => child.kill('SIGKILL'), STOPPED_LIMIT_MS);
+    if (child.exitCode === null && child.signalCode === null) await ended;
+    timer.cancel();
+    return child.exitCode;
+  };
+  return {
+    ...ports,
+    stop: () => end('SIGTERM'),
+    kill: async () => {
+      await end('SIGKILL');
+    },
+    [Symbol.asyncDispose]: async () => {
+      await end('SIGKILL');
+    },
+  };
+}
+
+type Ports = Pick<ServiceProcess, 'probePort' | 'metricsPort'>;
+
+async function startedLine(child: ChildProcess): Promise<Ports> {
+  if (child.stdout === null) throw new Error('the process has no output');
+  const timer = systemClock.setTimeout(() => child.kill('SIGKILL'), STARTED_LIMIT_MS);
+  const seen: string[] = [];
+  for await (const line of createInterface({ input: child.stdout })) {
+    seen.push(line);
+    const ports = portsIn(line);
+    if (ports === undefined) continue;
+    timer.cancel();
+    child.stdout.resume();
+    return ports;
+  }
+  throw new Error(`the process ended before it had started: ${seen.join('\n')}`);
+}
+
+function portsIn(line: string): Ports | undefined {
+  const [, probe] = /"probePort":(\d+)/.exec(line) ?? [];
+  const [, metrics] = /"metricsPort":(\d+)/.exec(line) ?? [];
+  if (probe === undefined || metrics === undefined) return undefined;
+  return { probePort: Number(probe), metricsPort: Number(metrics) };
+}
