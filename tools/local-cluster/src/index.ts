@@ -1,6 +1,9 @@
 export { ensureBinaries } from './binaries/ensure.ts';
 export type { Binaries } from './binaries/ensure.ts';
 export type { BinaryName } from './binaries/catalog.ts';
+export { ensureComponent } from './cluster/component.ts';
+export type { Component } from './cluster/component.ts';
+export { clusterPaths } from './cluster/paths.ts';
 export { ClusterOwnedError, ComponentError, LocalClusterError, MissingToolError, NotRootError } from './errors.ts';
 export { ensurePackages } from './packages.ts';
 export type { CommandResult } from './process/exec.ts';
