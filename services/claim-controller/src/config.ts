@@ -13,5 +13,3 @@ export const claimSettings = controllerSettings.extend({
   SECURITY_DEFAULTS: z.enum(['Compat', 'Hardened']).default('Compat'),
   SANDBOX_RUNTIME_CLASS: z.string().default(''),
 });
-
-export type ClaimSettings = z.output<typeof claimSettings>;

@@ -104,8 +104,8 @@ export class ClaimWorld implements AsyncDisposable {
     });
   }
 
-  claim(name: string, spec: ClaimSpec = {}): void {
-    this.api.seed(sandboxClaims, { ...claim({ spec }), metadata: { namespace: 'default', name } });
+  claim(name: string, spec: ClaimSpec = {}, annotations: Record<string, string> = {}): void {
+    this.api.seed(sandboxClaims, { ...claim({ spec }), metadata: { namespace: 'default', name, annotations } });
   }
 
   claims(count: number): string[] {

@@ -10,7 +10,7 @@ import { startServiceProcess } from '@sandlot/service/testing';
 import type { ServiceProcess } from '@sandlot/service/testing';
 import { z } from 'zod';
 
-const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
+const CRDS = fileURLToPath(new URL('../../../../charts/sandlot/files/crds', import.meta.url));
 const CONTROLLERS = ['claim-controller', 'warmpool-controller', 'sandbox-controller'] as const;
 type ControllerName = (typeof CONTROLLERS)[number];
 
@@ -51,7 +51,7 @@ export class Platform implements AsyncDisposable {
   /** Instead of the one of that name that runs, if any. */
   async startController(name: ControllerName, env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
     await this.#running.get(name)?.kill();
-    const main = new URL(`../../${name}/src/main.ts`, import.meta.url);
+    const main = new URL(`../../../${name}/src/main.ts`, import.meta.url);
     const settings = { KUBECONFIG: this.kubeconfigOf(name), LEADER_ELECT: 'false', LOG_LEVEL: 'info', ...env };
     const process = await startServiceProcess(main, settings);
     this.#running.set(name, process);

@@ -1,0 +1,120 @@
+import { fileURLToPath } from 'node:url';
+import { findCondition, sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import type { Sandbox, SandboxWarmPoolStatus } from '@sandlot/api-types';
+import { adoptionPatch } from '@sandlot/blueprint';
+import { createKubeClient, loadCredentials, namespaces } from '@sandlot/kube';
+import type { KubeClient } from '@sandlot/kube';
+import { startControlPlane } from '@sandlot/local-cluster';
+import type { ControlPlane } from '@sandlot/local-cluster';
+import { startServiceProcess } from '@sandlot/service/testing';
+import type { ServiceProcess } from '@sandlot/service/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+
+const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
+const POOL = { namespace: 'team-a', name: 'pool' };
+const USER = 'warmpool-controller';
+
+/** All the controller may do: a verb it needs and does not have here fails the tests. */
+const ROLE = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRole',
+  metadata: { name: USER },
+  rules: [
+    {
+      apiGroups: ['extensions.agents.x-k8s.io'],
+      resources: ['sandboxwarmpools', 'sandboxtemplates'],
+      verbs: ['get', 'list', 'watch'],
+    },
+    { apiGroups: ['extensions.agents.x-k8s.io'], resources: ['sandboxwarmpools/status'], verbs: ['patch'] },
+    { apiGroups: ['extensions.agents.x-k8s.io'], resources: ['sandboxwarmpools/finalizers'], verbs: ['update'] },
+    {
+      apiGroups: ['agents.x-k8s.io'],
+      resources: ['sandboxes'],
+      verbs: ['get', 'list', 'watch', 'create', 'delete'],
+    },
+    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update', 'patch', 'watch'] },
+  ],
+};
+const BINDING = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRoleBinding',
+  metadata: { name: USER },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: USER },
+  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: USER }],
+};
+
+let plane: ControlPlane;
+let client: KubeClient;
+const processes: ServiceProcess[] = [];
+
+beforeAll(async () => {
+  plane = await startControlPlane({ crds: [CRDS], kwokNodes: 1, scheduler: true, controllerManager: true });
+  client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: plane.kubeconfigPath }) });
+  for (const object of [ROLE, BINDING]) await plane.kubectl(['apply', '-f', '-'], JSON.stringify(object));
+  const start = async (name: string, kubeconfig: string): Promise<void> => {
+    const main = new URL(`../../${name}/src/main.ts`, import.meta.url);
+    processes.push(await startServiceProcess(main, { KUBECONFIG: kubeconfig }));
+  };
+  await start('sandbox-controller', plane.kubeconfigPath);
+  await start('warmpool-controller', await plane.kubeconfigFor(USER));
+  const podTemplate = { spec: { containers: [{ name: 'main', image: 'busybox' }] } };
+  await client.create(namespaces, { metadata: { name: POOL.namespace } });
+  await client.create(sandboxTemplates, { metadata: { ...POOL, name: 'template' }, spec: { podTemplate } });
+  const spec = { replicas: 4, sandboxTemplateRef: { name: 'template' } };
+  await client.create(sandboxWarmPools, { metadata: { ...POOL }, spec });
+});
+afterAll(async () => {
+  for (const process of processes) await process.kill();
+  await client.close();
+  await plane.stop();
+});
+
+const members = async (): Promise<Sandbox[]> => {
+  const { items } = await client.listAll(sandboxes, { namespace: POOL.namespace });
+  return items.filter(({ metadata }) => metadata.ownerReferences?.[0]?.kind === 'SandboxWarmPool');
+};
+
+/** Looks ten times a second, for a minute at most; the status that was right. */
+async function statusWhen(holds: (status: SandboxWarmPoolStatus) => boolean): Promise<SandboxWarmPoolStatus> {
+  for (let tries = 0; tries < 600; tries += 1) {
+    const { status = {} } = await client.get(sandboxWarmPools, POOL);
+    if (holds(status)) return status;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error('it did not come true within a minute');
+}
+
+const scaleTo = (replicas: number) =>
+  plane.kubectl(['scale', 'swp', POOL.name, '-n', POOL.namespace, `--replicas=${replicas}`]);
+
+it('fills a pool to its size, and no further', async () => {
+  const status = await statusWhen(({ readyReplicas }) => readyReplicas === 4);
+  expect(status).toMatchObject({ replicas: 4, desiredReplicas: 4, updatedReplicas: 4 });
+  expect(findCondition(status.conditions, 'Available')?.status).toBe('True');
+  expect(await members()).toHaveLength(4);
+});
+
+it('follows the scale subresource up and down', async () => {
+  expect((await scaleTo(7)).code).toBe(0);
+  await statusWhen(({ readyReplicas }) => readyReplicas === 7);
+  expect((await scaleTo(3)).code).toBe(0);
+  await statusWhen(({ replicas, readyReplicas }) => replicas === 3 && readyReplicas === 3);
+  expect(await members()).toHaveLength(3);
+});
+
+it('is current by the label its members carry, although the API server filled in defaults', async () => {
+  expect(await statusWhen(({ updatedReplicas }) => updatedReplicas === 3)).toMatchObject({ replicas: 3 });
+});
+
+it('refills after an adoption; the Sandbox taken stays and is counted', async () => {
+  const spec = { warmPoolRef: { name: POOL.name } };
+  const claim = await client.create(sandboxClaims, { metadata: { ...POOL, name: 'job' }, spec });
+  const template = await client.get(sandboxTemplates, { ...POOL, name: 'template' });
+  const [member] = await members();
+  if (member === undefined) throw new Error('the pool is empty');
+  const key = { namespace: POOL.namespace, name: member.metadata.name ?? '' };
+  await client.mergePatch(sandboxes, key, adoptionPatch({ claim, template, member, poolName: POOL.name }));
+  await statusWhen(({ readyReplicas, inUse }) => readyReplicas === 3 && inUse === 1);
+  expect((await members()).map(({ metadata }) => metadata.name)).not.toContain(key.name);
+  expect((await client.get(sandboxes, key)).metadata.ownerReferences?.[0]?.name).toBe('job');
+});
