@@ -1,6 +1,8 @@
 import { openCluster } from '@sandlot/local-cluster';
 import { checkoutRoot, ensureUp, releaseNamespace, tearDown } from '@sandlot/up';
 import type { TestProject } from 'vitest/node';
+import { machineState } from './support/machine.ts';
+import type { MachineState } from './support/machine.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
@@ -13,8 +15,12 @@ declare module 'vitest' {
   }
 }
 
-/** Uses the cluster of `npm run up` when it is there; raises one, and takes it down afterwards, when it is not. */
+/**
+ * Uses the cluster of `npm run up` when it is there; raises one, and takes it down afterwards, when it is not. Then the
+ * machine must be as it was: what is left behind fails the run.
+ */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
+  const before = await machineState();
   const { kubeconfigPath, raised } = await ensureUp({ demo: false });
   const cluster = await openCluster({ root: checkoutRoot });
   if (cluster === undefined) throw new Error('the cluster that was just raised is not there');
@@ -22,6 +28,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
   project.provide('releaseNamespace', releaseNamespace);
   project.provide('auditLogPath', cluster.auditLogPath);
   return async () => {
-    if (raised) await tearDown();
+    if (!raised) return;
+    await tearDown();
+    expectUnchanged(before, await machineState());
   };
+}
+
+function expectUnchanged(before: MachineState, after: MachineState): void {
+  const [was, is] = [JSON.stringify(before, undefined, 1), JSON.stringify(after, undefined, 1)];
+  if (was !== is) throw new Error(`down left something behind; the machine was\n${was}\nand is\n${is}`);
 }

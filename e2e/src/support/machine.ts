@@ -1,0 +1,58 @@
+import { execFile } from 'node:child_process';
+import { readFile, readdir } from 'node:fs/promises';
+import { promisify } from 'node:util';
+
+const run = promisify(execFile);
+
+/** What a cluster leaves on its machine while it is up, one line each, in a form that two moments can be compared by. */
+export interface MachineState {
+  readonly links: readonly string[];
+  readonly mounts: readonly string[];
+  readonly firewall: readonly string[];
+  readonly cgroups: readonly string[];
+  readonly processes: readonly string[];
+  readonly settings: readonly string[];
+}
+
+/** A tool that is not installed has nothing to show. */
+async function lines(command: string, ...args: readonly string[]): Promise<string[]> {
+  const stdout = await run(command, args).then(
+    (result) => result.stdout,
+    () => '',
+  );
+  return stdout.split('\n').filter((line) => line !== '');
+}
+
+async function folder(path: string): Promise<string[]> {
+  return readdir(path).catch(() => []);
+}
+
+async function cgroups(): Promise<string[]> {
+  const roots = ['', ...(await folder('/sys/fs/cgroup'))].map((name) => `/sys/fs/cgroup/${name}`);
+  const all = await Promise.all(roots.map(async (root) => (await folder(root)).map((name) => `${root}/${name}`)));
+  return all.flat().filter((path) => path.endsWith('/sandlot'));
+}
+
+/** Programs of a cluster, whichever checkout started them: those of tests run under another supervisor. */
+async function processes(): Promise<string[]> {
+  const pids = (await folder('/proc')).filter((name) => /^\d+$/.test(name));
+  const commands = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
+  return commands
+    .map((line) => line.replaceAll('\0', ' '))
+    .filter((line) => /\/run\/sandlot\/|\/\.sandlot\//.test(line));
+}
+
+/** The machine as it is now. */
+export async function machineState(): Promise<MachineState> {
+  const mounts = (await readFile('/proc/mounts', 'utf8')).split('\n').map((line) => line.split(' ')[1] ?? '');
+  return {
+    links: (await folder('/sys/class/net')).sort(),
+    mounts: mounts.filter((path) => /sandlot|kubelet|\/run\/netns|containerd/.test(path)).sort(),
+    firewall: (await lines('nft', 'list', 'ruleset')).map((line) =>
+      line.replaceAll(/packets \d+ bytes \d+/g, '').trim(),
+    ),
+    cgroups: (await cgroups()).sort(),
+    processes: (await processes()).sort(),
+    settings: await lines('sysctl', 'net.ipv4.ip_forward'),
+  };
+}
