@@ -5,6 +5,7 @@
   valueFrom: { fieldRef: { fieldPath: metadata.name } }
 - name: POD_NAMESPACE
   valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
+- { name: BUILD_VERSION, value: {{ .values.image.tag | default $values.image.tag | default .root.Chart.AppVersion | quote }} }
 - { name: LOG_LEVEL, value: {{ $values.log.level | quote }} }
 - { name: PROBE_PORT, value: {{ $values.controller.probePort | quote }} }
 - { name: METRICS_PORT, value: {{ $values.controller.metricsPort | quote }} }
