@@ -1,0 +1,111 @@
+import { findCondition, sandboxClaims, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import type { SandboxClaim } from '@sandlot/api-types';
+import { createInformer, defineResource } from '@sandlot/kube';
+import type { KubeClient, KubeObject } from '@sandlot/kube';
+
+/** Milliseconds after the creation was sent. */
+export interface Timeline {
+  readonly submittedMs: number;
+  readonly boundMs: number;
+  readonly readyMs: number;
+}
+
+interface ConfigMap extends KubeObject {
+  data?: Record<string, string>;
+}
+
+const configMaps = defineResource<ConfigMap>({
+  group: '',
+  version: 'v1',
+  plural: 'configmaps',
+  kind: 'ConfigMap',
+  namespaced: true,
+});
+
+const now = (): number => performance.now();
+
+/** The same three writes in a row by one bare client: a create and two guarded patches, of the smallest objects. */
+export async function measureFloor(client: KubeClient, namespace: string, count: number): Promise<number[]> {
+  const other = await client.create(configMaps, { metadata: { namespace, name: 'floor-other' } });
+  let { resourceVersion } = other.metadata;
+  const times: number[] = [];
+  for (let i = 0; i < count; i += 1) {
+    const key = { namespace, name: `floor-${i}` };
+    const startedMs = now();
+    const made = await client.create(configMaps, { metadata: key });
+    const committed = await client.mergePatch(
+      configMaps,
+      { namespace, name: 'floor-other' },
+      { metadata: { resourceVersion }, data: { owner: key.name } },
+    );
+    const guard = { resourceVersion: made.metadata.resourceVersion };
+    await client.mergePatch(configMaps, key, { metadata: guard, data: { ready: 'True' } });
+    times.push(now() - startedMs);
+    ({ resourceVersion } = committed.metadata);
+  }
+  return times;
+}
+
+/** A template of busybox and a pool of it, full. */
+export async function fillPool(client: KubeClient, namespace: string, replicas: number): Promise<void> {
+  const container = { name: 'box', image: 'busybox', command: ['sleep', 'infinity'] };
+  await client.create(sandboxTemplates, {
+    metadata: { namespace, name: 'box' },
+    spec: { podTemplate: { spec: { terminationGracePeriodSeconds: 0, containers: [container] } } },
+  });
+  await client.create(sandboxWarmPools, {
+    metadata: { namespace, name: 'boxes' },
+    spec: { replicas, sandboxTemplateRef: { name: 'box' } },
+  });
+  const isFull = async (): Promise<boolean> => {
+    const { status } = await client.get(sandboxWarmPools, { namespace, name: 'boxes' });
+    return status?.readyReplicas === replicas;
+  };
+  while (!(await isFull())) await new Promise((resolve) => setTimeout(resolve, 200));
+}
+
+interface Seen {
+  boundMs?: number;
+  readyMs?: number;
+}
+
+/** Keeps the first time of each stage. */
+function note(known: Seen, { status }: SandboxClaim): void {
+  if (status?.sandbox?.name !== undefined) known.boundMs ??= now();
+  if (findCondition(status?.conditions, 'Ready')?.status === 'True') known.readyMs ??= now();
+}
+
+/** Claims one at a time, each timed from the sending of its creation to what a watch opened before it shows. */
+export async function measureClaims(
+  client: KubeClient,
+  namespace: string,
+  claims: readonly SandboxClaim[],
+): Promise<Timeline[]> {
+  const stop = new AbortController();
+  const informer = createInformer({ client, resource: sandboxClaims, namespace });
+  const seen = new Map<string, Seen>();
+  let wake = (): void => undefined;
+  informer.onChange(({ next }) => {
+    const known = seen.get(next?.metadata.name ?? '');
+    if (next === undefined || known === undefined) return;
+    note(known, next);
+    wake();
+  });
+  const running = informer.run(stop.signal);
+  await informer.synced();
+  const timelines: Timeline[] = [];
+  for (const claim of claims) {
+    const known: Seen = {};
+    seen.set(claim.metadata.name ?? '', known);
+    const startedMs = now();
+    await client.create(sandboxClaims, claim);
+    const submittedMs = now() - startedMs;
+    while (known.readyMs === undefined) await new Promise<void>((resolve) => (wake = resolve));
+    const boundMs = (known.boundMs ?? known.readyMs) - startedMs;
+    timelines.push({ submittedMs, boundMs, readyMs: known.readyMs - startedMs });
+    await new Promise((resolve) => setTimeout(resolve, 300));
+  }
+  stop.abort();
+  await running;
+  return timelines;
+}
