@@ -65,7 +65,7 @@ export interface ColdStartInput {
   readonly claim: SandboxClaim;
   readonly template: SandboxTemplate;
   readonly defaults: PodDefaults;
-  /** Pod spec with the claim's variables, when it has any; else the template's own. */
+  /** Pod spec with the variables of the claim; absent when it has none, for the template's own. */
   readonly podSpec?: SandboxSpec['podTemplate']['spec'] | undefined;
   /** The template's volumes merged with the claim's. */
   readonly volumeClaimTemplates?: SandboxSpec['volumeClaimTemplates'];

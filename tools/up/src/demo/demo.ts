@@ -18,7 +18,7 @@ import { timelineLines } from './narrate.ts';
 const POOL_LIMIT_MS = 180_000;
 const POD_LIMIT_MS = 120_000;
 const POLL_MS = 100;
-const NOTE = '/work/note';
+const NOTE = '/data/note';
 
 export interface DemoOptions {
   readonly target: Target;
@@ -149,7 +149,7 @@ function isReady(pod: Pod): boolean {
 }
 
 function volumeOf(pod: Pod): string | undefined {
-  return pod.spec.volumes?.find(({ name }) => name === 'work')?.persistentVolumeClaim?.claimName;
+  return pod.spec.volumes?.find(({ name }) => name === 'data')?.persistentVolumeClaim?.claimName;
 }
 
 async function kubectlOrFail(target: Target, args: readonly string[], input?: string): Promise<string> {
