@@ -8,6 +8,7 @@ import {
 } from '@sandlot/api-types';
 import type { Condition, NextCondition } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube';
+import { awaitsRestart } from './restart.ts';
 import { needsService, serviceInUse } from './service.ts';
 import { failed, isTerminating, onlyPod } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -79,19 +80,20 @@ function suspendedOf(snapshot: Snapshot): Finding {
 
 /**
  * Terminal phase of the Pod. A Pod that ends because it is being deleted has not finished its work: kubelets pass
- * through Failed on the way out, and a claim's TTL must not fire on that.
+ * through Failed on the way out, and a claim's TTL must not fire on that. One that we delete to replace it did end.
  */
 function terminalPhaseOf(snapshot: Snapshot): 'Succeeded' | 'Failed' | undefined {
   const pod = onlyPod(snapshot);
   const phase = pod?.status?.phase;
   if (pod === undefined || (phase !== 'Succeeded' && phase !== 'Failed')) return undefined;
   const wasFinished = findCondition(snapshot.sandbox.status?.conditions, types.finished) !== undefined;
-  return isTerminating(pod) && !wasFinished ? undefined : phase;
+  return isTerminating(pod) && !wasFinished && !awaitsRestart(snapshot) ? undefined : phase;
 }
 
 function finishedOf(snapshot: Snapshot): Finding | undefined {
   const phase = terminalPhaseOf(snapshot);
-  return phase === undefined ? undefined : { status: 'True', ...terminalText[phase] };
+  if (phase === undefined || awaitsRestart(snapshot)) return undefined;
+  return { status: 'True', ...terminalText[phase] };
 }
 
 const terminalText = {

@@ -3,6 +3,7 @@ import type { SandboxStatus } from '@sandlot/api-types';
 import { decideTeardown, expiryMs, isExpired, isMarkedExpired } from './expiry.ts';
 import { decidePod } from './pod.ts';
 import { decideClaims } from './pvcs.ts';
+import { restartWakeMs } from './restart.ts';
 import { decideService } from './service.ts';
 import { onlyPod } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -39,7 +40,7 @@ export function wakeAtMs(snapshot: Snapshot): number | undefined {
   const write = decideStatusWrite(snapshot, statusOf(snapshot));
   const heldUntil = write.kind === 'hold' ? write.untilMs : undefined;
   const lookAgain = snapshot.foreignPod === undefined ? undefined : snapshot.nowMs + FOREIGN_POD_RECHECK_MS;
-  const times = [deadline, heldUntil, lookAgain].filter((time) => time !== undefined);
+  const times = [deadline, restartWakeMs(snapshot), heldUntil, lookAgain].filter((time) => time !== undefined);
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
@@ -58,10 +59,12 @@ function decideExpiry(snapshot: Snapshot): Plan {
 
 /**
  * A Pod that is gone must be seen as not Ready before its successor exists. Otherwise a crash between the creation and
- * the status write, and a quick start, would hide that the sandbox was ever away.
+ * the status write, and a quick start, would hide that the sandbox was ever away, or leave a restart uncounted.
  */
 function announced(snapshot: Snapshot, pod: Plan): Plan {
-  const isReplacement = pod.some((step) => step.kind === 'createPod') && isReadyNow(snapshot.sandbox.status);
+  const { status } = snapshot.sandbox;
+  const isUntold = isReadyNow(status) || status?.restarts?.nextRestartTime !== undefined;
+  const isReplacement = isUntold && pod.some((step) => step.kind === 'createPod');
   return isReplacement ? publishStatus(snapshot, statusOf(snapshot)) : pod;
 }
 
@@ -73,7 +76,7 @@ function publish(snapshot: Snapshot, next: SandboxStatus): Plan {
 function publishStatus(snapshot: Snapshot, next: SandboxStatus): Plan {
   const write = decideStatusWrite(snapshot, next);
   if (write.kind !== 'write') return [];
-  const notes = transitionNotes(snapshot.sandbox.status, next);
+  const notes = transitionNotes(snapshot.sandbox, next);
   const status: Step = { kind: 'patchStatus', patch: write.patch };
   return [status, ...notes.map((note): Step => ({ kind: 'recordEvent', note }))];
 }

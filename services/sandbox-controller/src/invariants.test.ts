@@ -1,4 +1,4 @@
-import { findCondition, rfc3339 } from '@sandlot/api-types';
+import { effectiveMode, findCondition, rfc3339 } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -43,6 +43,18 @@ const incident: fc.Arbitrary<Event> = fc.oneof(
   fc.constantFrom('Delete' as const, 'Retain' as const).map((shutdownPolicy): Event => (world) => {
     world.edit((spec) => ({ ...spec, shutdownPolicy }));
   }),
+  fc
+    .record({
+      restart: fc.constantFrom('Never' as const, 'OnFailure' as const, 'Always' as const),
+      maxRestarts: fc.integer({ min: 0, max: 2 }),
+      backoffSeconds: fc.integer({ min: 1, max: 60 }),
+      resetAfterSeconds: fc.integer({ min: 1, max: 120 }),
+    })
+    .map(
+      (podFailurePolicy): Event =>
+        (world) =>
+          world.edit((spec) => ({ ...spec, podFailurePolicy })),
+    ),
   fc.constantFrom('a', 'b').map((team): Event => (world) => {
     world.edit((spec) => ({ ...spec, podTemplate: { ...spec.podTemplate, metadata: { labels: { team } } } }));
   }),
@@ -82,13 +94,38 @@ const isReady = (sandbox: Sandbox | undefined): boolean =>
 /** What must hold after every single step of the controller. */
 function checkStep(world: World, step: Step): void {
   expect(world.pods.length).toBeLessThanOrEqual(1);
-  const types = world.sandbox?.status?.conditions?.map((condition) => condition.type) ?? [];
-  expect(types).toEqual([...types].sort());
-  expect(['Finished', 'PodScheduled', 'Ready', 'Suspended']).toEqual(expect.arrayContaining(types));
-  if (step.kind === 'createPod') expect(isReady(world.sandbox)).toBe(false);
+  checkConditionTypes(world);
+  if (step.kind === 'createPod') checkMayCreate(world.sandbox);
+  if (step.kind === 'deletePod') checkPodMayGo(world);
+  checkRestarts(world);
   if (step.kind === 'deleteClaim') checkDiskMayGo(world.sandbox, world.nowMs);
   if (step.kind === 'deleteSandbox') checkDisksMayFollow(world);
   if (step.kind === 'patchStatus' && isReady(world.sandbox)) checkReady(world);
+}
+
+function checkConditionTypes({ sandbox }: World): void {
+  const types = sandbox?.status?.conditions?.map((condition) => condition.type) ?? [];
+  expect(types).toEqual([...types].sort());
+  expect(['Finished', 'PodScheduled', 'Ready', 'Suspended']).toEqual(expect.arrayContaining(types));
+}
+
+/** What was there before must have been seen to be gone, and counted if it was restarted. */
+function checkMayCreate(sandbox: Sandbox | undefined): void {
+  expect(isReady(sandbox)).toBe(false);
+  expect(sandbox?.status?.restarts?.nextRestartTime).toBeUndefined();
+}
+
+/** A Pod of a Sandbox that is to run and has not expired is deleted only to replace it, at the published time. */
+function checkPodMayGo({ sandbox, nowMs }: World): void {
+  if (sandbox === undefined || effectiveMode(sandbox.spec) === 'Suspended' || sandbox.status?.phase === 'Expired')
+    return;
+  expect(Date.parse(sandbox.status?.restarts?.nextRestartTime ?? '')).toBeLessThanOrEqual(nowMs);
+}
+
+/** A Sandbox about to come back has not finished. */
+function checkRestarts({ sandbox }: World): void {
+  if (sandbox?.status?.restarts?.nextRestartTime === undefined) return;
+  expect(findCondition(sandbox.status.conditions, 'Finished')).toBeUndefined();
 }
 
 function checkReady({ sandbox, pods: [pod] }: World): void {

@@ -41,6 +41,11 @@ export function createSandboxMetrics(registry: MetricsRegistry): SandboxMetrics 
     labelNames: ['cause'],
     registers: [registry],
   });
+  const restarts = new Counter({
+    name: 'sandlot_sandbox_pod_restarts_total',
+    help: 'Pods replaced because they had ended.',
+    registers: [registry],
+  });
   for (const cause of DELETION_CAUSES) deleted.inc({ cause }, 0);
   return {
     changed(old, next) {
@@ -49,6 +54,7 @@ export function createSandboxMetrics(registry: MetricsRegistry): SandboxMetrics 
       if (old !== undefined && next === undefined) deleted.inc({ cause: causeOf(old) });
     },
     published(before, after) {
+      if (restartCount(after) > restartCount(before)) restarts.inc();
       if (!isFirstReady(before, after)) return;
       const readyAt = findCondition(after.status?.conditions, sandboxConditions.ready)?.lastTransitionTime ?? '';
       const ms = Date.parse(readyAt) - Date.parse(after.metadata.creationTimestamp ?? '');
@@ -86,6 +92,8 @@ function isFirstReady(before: Sandbox, after: Sandbox): boolean {
   const origin = findCondition(before.status?.conditions, sandboxConditions.suspended)?.lastTransitionTime;
   return was.status !== 'True' && was.lastTransitionTime === origin;
 }
+
+const restartCount = ({ status }: Sandbox): number => status?.restarts?.count ?? 0;
 
 function causeOf({ status, spec }: Sandbox): (typeof DELETION_CAUSES)[number] {
   if (status?.phase !== 'Expired') return 'user';

@@ -4,6 +4,7 @@ import { buildPod } from './pod-build.ts';
 import { podMetadataPatch, wantedPodMetadata } from './pod-metadata.ts';
 import { claimNames } from './pvcs.ts';
 import { refusalOf, takeOver } from './ownership.ts';
+import { isRestartDue } from './restart.ts';
 import { failed, isTerminating, onlyPod } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Plan } from './steps.ts';
@@ -16,7 +17,7 @@ export function decidePod(snapshot: Snapshot): Plan {
   if (failed(snapshot, 'pod') || snapshot.ownedPods.length > 1) return [];
   if (effectiveMode(snapshot.sandbox.spec) === 'Suspended') return decideSuspension(snapshot);
   const pod = onlyPod(snapshot);
-  if (pod !== undefined) return decideMetadata(snapshot, pod);
+  if (pod !== undefined) return decidePresent(snapshot, pod);
   if (snapshot.foreignPod !== undefined) return decideTakeOver(snapshot, snapshot.foreignPod);
   return decideCreation(snapshot);
 }
@@ -26,10 +27,14 @@ function decideSuspension(snapshot: Snapshot): Plan {
   return pod === undefined || isTerminating(pod) ? [] : [{ kind: 'deletePod', pod, phase: 'pod' }];
 }
 
-/** A terminating Pod is waited for: its name and its disks are taken until it is gone. */
-function decideMetadata({ sandbox }: Snapshot, pod: Pod): Plan {
+/**
+ * A terminating Pod is waited for, on a dead node too: its name and its disks are taken until it is gone. One that ended
+ * and is to be replaced goes when its time has come.
+ */
+function decidePresent(snapshot: Snapshot, pod: Pod): Plan {
   if (isTerminating(pod)) return [];
-  const patch = podMetadataPatch(sandbox, pod);
+  if (isRestartDue(snapshot)) return [{ kind: 'deletePod', pod, phase: 'pod' }];
+  const patch = podMetadataPatch(snapshot.sandbox, pod);
   return patch === undefined ? [] : [{ kind: 'patchPod', phase: 'pod', pod, patch }];
 }
 

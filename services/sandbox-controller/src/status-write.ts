@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { findCondition, sandboxConditions } from '@sandlot/api-types';
+import { findCondition, mergePatchOf, sandboxConditions } from '@sandlot/api-types';
 import type { SandboxStatus } from '@sandlot/api-types';
 import type { JsonObject, JsonValue } from '@sandlot/kube';
 import { expiryMs } from './expiry.ts';
@@ -26,7 +26,9 @@ export function decideStatusWrite(snapshot: Snapshot, next: SandboxStatus): Stat
   if (changed.length === 0 || isNodeNameOnly(changed, next)) return { kind: 'none' };
   const untilMs = quietUntilMs(snapshot);
   if (untilMs !== undefined && isProgressOnly(before, next)) return { kind: 'hold', untilMs };
-  return { kind: 'write', patch: patchOf({ before, next, uid: snapshot.sandbox.metadata.uid }) };
+  // What changed, null for what went, lists whole. The UID keeps it off a Sandbox made anew.
+  const patch = { metadata: { uid: snapshot.sandbox.metadata.uid }, status: mergePatchOf(before, next) };
+  return { kind: 'write', patch };
 }
 
 function changedFields(before: SandboxStatus, next: SandboxStatus): string[] {
@@ -37,21 +39,6 @@ function changedFields(before: SandboxStatus, next: SandboxStatus): string[] {
 /** The node is known seconds before the Pod runs; it rides along with the next change unless the Sandbox is Ready. */
 function isNodeNameOnly(changed: readonly string[], next: SandboxStatus): boolean {
   return changed.length === 1 && changed[0] === 'nodeName' && !isReadyNow(next);
-}
-
-/** One merge patch: what changed, null for what went, lists whole. The UID keeps it off a Sandbox made anew. */
-function patchOf({
-  before,
-  next,
-  uid,
-}: {
-  before: SandboxStatus;
-  next: SandboxStatus;
-  uid: string | undefined;
-}): JsonObject {
-  const status: Record<string, JsonValue> = {};
-  for (const name of changedFields(before, next)) status[name] = fieldOf(next, name) ?? null;
-  return { metadata: { uid }, status };
 }
 
 function fieldOf(status: SandboxStatus, name: string): JsonValue | undefined {
@@ -75,7 +62,8 @@ function quietUntilMs(snapshot: Snapshot): number | undefined {
  * the same reason, nothing was suspended or finished, and the generation is not one whose effect somebody waits for.
  */
 function isProgressOnly(before: SandboxStatus, next: SandboxStatus): boolean {
-  if (isReadyNow(before) || isReadyNow(next) || next.phase !== 'Pending') return false;
+  if (isReadyNow(before) || isReadyNow(next)) return false;
+  if (next.phase !== 'Pending' && next.phase !== 'Restarting') return false;
   if (before.conditions === undefined) return reasonOf(next) === 'DependenciesNotReady';
   return (
     before.observedGeneration === next.observedGeneration &&

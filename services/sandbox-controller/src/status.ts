@@ -14,6 +14,7 @@ import type { Condition, Sandbox, SandboxStatus } from '@sandlot/api-types';
 import { controllerOf } from '@sandlot/kube';
 import { conditionsOf, conditionsOfExpired } from './conditions.ts';
 import { expiryMs } from './expiry.ts';
+import { awaitsRestart, restartsOf } from './restart.ts';
 import { serviceInUse } from './service.ts';
 import { onlyPod } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -29,6 +30,7 @@ export function statusOf(snapshot: Snapshot): SandboxStatus {
   const startedAt = startOf(snapshot);
   return compact({
     ...kept(before),
+    restarts: restartsOf(snapshot),
     conditions,
     ...serviceFields(snapshot),
     ...podFields(snapshot),
@@ -76,8 +78,8 @@ function isPoolMember(sandbox: Sandbox): boolean {
 }
 
 /** Fields that other phases of the lifecycle own. */
-function kept({ lastActivityTime, restarts, startup, runtime }: SandboxStatus): SandboxStatus {
-  return { lastActivityTime, restarts, startup, runtime };
+function kept({ lastActivityTime, startup, runtime }: SandboxStatus): SandboxStatus {
+  return { lastActivityTime, startup, runtime };
 }
 
 function serviceFields(snapshot: Snapshot): SandboxStatus {
@@ -101,12 +103,15 @@ function podFields(snapshot: Snapshot): SandboxStatus {
   };
 }
 
-function phaseOf({ sandbox }: Snapshot, conditions: readonly Condition[]): NonNullable<SandboxStatus['phase']> {
+/** A restart lasts until the successor is Ready, or the Sandbox takes another turn. */
+function phaseOf(snapshot: Snapshot, conditions: readonly Condition[]): NonNullable<SandboxStatus['phase']> {
+  const { sandbox } = snapshot;
   if (effectiveMode(sandbox.spec) === 'Suspended') {
     return isTrue(conditions, sandboxConditions.suspended) ? 'Suspended' : 'Suspending';
   }
   if (isTrue(conditions, sandboxConditions.finished)) return 'Finished';
-  return isTrue(conditions, sandboxConditions.ready) ? 'Running' : 'Pending';
+  if (isTrue(conditions, sandboxConditions.ready)) return 'Running';
+  return awaitsRestart(snapshot) || sandbox.status?.phase === 'Restarting' ? 'Restarting' : 'Pending';
 }
 
 /** When the last suspension was complete and who asked for it, or when the Sandbox left it. */

@@ -48,6 +48,8 @@ export interface PodParts {
   readonly annotations?: Record<string, string>;
   readonly conditions?: readonly PodCondition[];
   readonly created?: string;
+  /** When and why the container ended. */
+  readonly exit?: { readonly finishedAt: string; readonly reason: string; readonly exitCode: number };
 }
 
 /** The Pod of `sandbox` as a healthy kubelet reports it, apart from what the test says. */
@@ -61,6 +63,9 @@ export function podOf(sandbox: Sandbox, parts: PodParts = {}): Pod {
       phase,
       podIPs: ips.map((ip) => ({ ip })),
       conditions: [...reported, { type: 'Ready', status: ready ? 'True' : 'False' }],
+      ...(parts.exit === undefined
+        ? {}
+        : { containerStatuses: [{ name: 'main', state: { terminated: { ...parts.exit } } }] }),
     },
   };
 }

@@ -2,6 +2,8 @@ import type { Sandbox } from '@sandlot/api-types';
 import type { KubeObject, ObjectMeta, Pod } from '@sandlot/kube';
 import { authorshipEntries } from './authorship.ts';
 
+type PodStatus = NonNullable<Pod['status']>;
+
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /** A Sandbox as the cache keeps it: of managedFields only what tells whether its author used v1alpha1. */
@@ -15,8 +17,20 @@ export function reducedSandbox(sandbox: Sandbox): Sandbox {
 export function reducedPod(pod: Pod): Pod {
   const { nodeName } = pod.spec;
   const { phase, podIPs, conditions, reason, message } = pod.status ?? {};
+  const status = { phase, podIPs, conditions, reason, message, ...exitsOf(pod) };
   const spec = { containers: [], ...(nodeName === undefined ? {} : { nodeName }) };
-  return { ...pod, metadata: withoutBulk(pod.metadata), spec, status: { phase, podIPs, conditions, reason, message } };
+  return { ...pod, metadata: withoutBulk(pod.metadata), spec, status };
+}
+
+/** How the containers of a Pod in a terminal phase ended. */
+function exitsOf({ status: { phase, containerStatuses = [] } = {} }: Pod): Pick<PodStatus, 'containerStatuses'> {
+  if (phase !== 'Failed' && phase !== 'Succeeded') return {};
+  return {
+    containerStatuses: containerStatuses.map(({ name, state }) => ({
+      name,
+      state: { terminated: state?.terminated },
+    })),
+  };
 }
 
 /** Any other child as the cache keeps it. */

@@ -53,11 +53,13 @@ describe('Events', () => {
       ['Warning ReconcilerError'],
     ],
   ])('%s', (...[, before, next, expected]) => {
-    expect(transitionNotes(before, next).map(({ type, reason }) => `${type} ${reason}`)).toEqual(expected);
+    expect(
+      transitionNotes({ spec: running.spec, status: before }, next).map(({ type, reason }) => `${type} ${reason}`),
+    ).toEqual(expected);
   });
 
   it('say what to do', () => {
-    const [note] = transitionNotes(readyStatus, statusOf(two));
+    const [note] = transitionNotes({ spec: running.spec, status: readyStatus }, statusOf(two));
     expect(note?.message).toContain('refusing to choose or create a Pod. Delete all but one of them');
   });
 });

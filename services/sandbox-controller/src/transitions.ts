@@ -1,14 +1,16 @@
 import { eventReasons, findCondition, sandboxConditions, sandboxMessages, sandboxReasons } from '@sandlot/api-types';
-import type { Condition, SandboxStatus } from '@sandlot/api-types';
+import type { Condition, Sandbox, SandboxStatus } from '@sandlot/api-types';
+import { restartCovers } from './restart.ts';
 import type { EventNote } from './steps.ts';
 
 /** The Events that belong to a change of status: what happened and, where a person can act, what to do. */
-export function transitionNotes(before: SandboxStatus | undefined, next: SandboxStatus): EventNote[] {
-  const change = { before: before ?? {}, next };
-  return [...readyNotes(change), ...suspensionNotes(change), ...endNotes(change)];
+export function transitionNotes({ spec, status }: Pick<Sandbox, 'spec' | 'status'>, next: SandboxStatus): EventNote[] {
+  const change = { spec, before: status ?? {}, next };
+  return [...readyNotes(change), ...suspensionNotes(change), ...restartNotes(change), ...endNotes(change)];
 }
 
 interface Change {
+  readonly spec: Sandbox['spec'];
   readonly before: SandboxStatus;
   readonly next: SandboxStatus;
 }
@@ -40,12 +42,30 @@ function suspensionNotes(change: Change): EventNote[] {
   return [normal(eventReasons.resumed, 'Sandbox resumes in a new Pod on the same volumes')];
 }
 
+/** Without its time, so that repeated restarts are one Event with a count. */
+function restartNotes({ before, next }: Change): EventNote[] {
+  const { lastReason, nextRestartTime } = next.restarts ?? {};
+  if (nextRestartTime === undefined || nextRestartTime === before.restarts?.nextRestartTime) return [];
+  const ended = `Pod ended (${lastReason ?? 'unknown'})`;
+  return [
+    normal(eventReasons.podRestarting, `${ended}. A new one follows on the same volumes; status.restarts says when`),
+  ];
+}
+
 function endNotes(change: Change): EventNote[] {
   const finished = entered(change, sandboxConditions.finished);
   if (finished === undefined) return [];
+  const phase = finished.reason === sandboxReasons.podSucceeded ? 'Succeeded' : 'Failed';
+  if (restartCovers(change.spec, phase)) return [restartLimitNote(change, finished)];
   if (finished.reason === sandboxReasons.podSucceeded) return [normal(finished.reason, finished.message)];
   const hint = 'Set podFailurePolicy.restart to have it replaced, or delete the Pod for a new one';
   return [warning(finished.reason, `${finished.message}. ${hint}`)];
+}
+
+function restartLimitNote({ next: { restarts } }: Change, { message }: Condition): EventNote {
+  const exit = `${message} (${restarts?.lastReason ?? 'unknown'}) after ${restarts?.count ?? 0} restarts, the limit`;
+  const hint = 'Raise podFailurePolicy.maxRestarts to have it replaced, or delete the Pod for a new one';
+  return warning(eventReasons.podRestartLimit, `${exit}. ${hint}`);
 }
 
 /** The condition, when this change gave it another reason. */
