@@ -2,18 +2,11 @@ import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@s
 import type { Sandbox, SandboxClaim, SandboxStatus } from '@sandlot/api-types';
 import { claim, pool, template } from '@sandlot/api-types/builders';
 import { memberSandbox, POD_DEFAULTS } from '@sandlot/blueprint';
-import { memoryBus } from '@sandlot/bus/testing';
-import type { MemoryBus } from '@sandlot/bus/testing';
 import { events } from '@sandlot/kube';
-import { startFakeApiServer } from '@sandlot/kube/testkit';
-import type { ActiveFault, FakeApiServer, RequestMatch } from '@sandlot/kube/testkit';
-import { elapse, eventually, startTestController } from '@sandlot/service/testing';
+import type { ActiveFault, RequestMatch } from '@sandlot/kube/testkit';
+import { ControllerWorld, startSurroundings } from '@sandlot/service/testing';
 import type { TestController } from '@sandlot/service/testing';
-import { systemRandom } from '@sandlot/std';
-import { FakeClock } from '@sandlot/std/testing';
 import { addClaimController } from './controller.ts';
-
-const START_MS = Date.UTC(2026, 0, 1, 12);
 
 /** W1 and W2, as requests. */
 export const COMMIT: RequestMatch = { verb: 'patch', resource: 'sandboxes' };
@@ -22,24 +15,14 @@ const BOOKKEEPING: RequestMatch = { verb: 'patch', resource: 'sandboxclaims', su
 
 type ClaimSpec = Partial<SandboxClaim['spec']>;
 
-/** Claim-controllers over an in-process API server, on a clock that only {@link eventually} and {@link elapse} move. */
-export class ClaimWorld implements AsyncDisposable {
-  readonly api: FakeApiServer;
-  readonly clock: FakeClock;
-  readonly bus: MemoryBus = memoryBus();
-  readonly #controllers = new Set<TestController>();
+/** Claim-controllers and what stands around them. */
+export class ClaimWorld extends ControllerWorld {
   #members = 0;
-
-  private constructor(api: FakeApiServer, clock: FakeClock) {
-    this.api = api;
-    this.clock = clock;
-  }
 
   /** With the template `template` and so many warm members of the pool `pool`; without either when `members` is absent. */
   static async start({ members }: { members?: number } = {}): Promise<ClaimWorld> {
-    const clock = new FakeClock(START_MS);
     const resources = [sandboxes, sandboxClaims, sandboxTemplates, sandboxWarmPools];
-    const world = new ClaimWorld(await startFakeApiServer({ resources, clock }), clock);
+    const world = new ClaimWorld(await startSurroundings(resources));
     if (members === undefined) return world;
     world.api.seed(sandboxTemplates, template());
     world.api.seed(sandboxWarmPools, pool());
@@ -48,27 +31,14 @@ export class ClaimWorld implements AsyncDisposable {
   }
 
   startController(user = 'claim-controller'): TestController {
-    const controller = startTestController({
-      client: this.api.client({ user, clock: this.clock }),
-      clock: this.clock,
-      random: systemRandom,
-      bus: this.bus,
-      build: (parts) =>
-        addClaimController(parts, {
-          concurrency: 8,
-          namespace: undefined,
-          writeBehindMs: 250,
-          policy: { allowedLabelDomains: ['sandbox.users.io'], podDefaults: POD_DEFAULTS },
-        }),
-    });
-    this.#controllers.add(controller);
-    return controller;
-  }
-
-  /** Ends it without a goodbye: what was queued is left undone. */
-  async kill(controller: TestController): Promise<void> {
-    this.#controllers.delete(controller);
-    await controller[Symbol.asyncDispose]();
+    return this.run(user, (parts) =>
+      addClaimController(parts, {
+        concurrency: 8,
+        namespace: undefined,
+        writeBehindMs: 250,
+        policy: { allowedLabelDomains: ['sandbox.users.io'], podDefaults: POD_DEFAULTS },
+      }),
+    );
   }
 
   /** Resolves when every open watch of this world is there: what happens next is seen as it happens. */
@@ -151,31 +121,9 @@ export class ClaimWorld implements AsyncDisposable {
     return this.api.objects(events).map(({ reason, regarding }) => `${regarding.name ?? ''} ${reason}`);
   }
 
-  /** `verb resource[/subresource]` of every write that is not an Event. */
-  writes(): string[] {
-    return this.api
-      .writes()
-      .filter(({ resource }) => resource !== 'events')
-      .map(({ verb, resource, subresource }) => `${verb} ${resource}${subresource === '' ? '' : `/${subresource}`}`);
-  }
-
   /** Bookkeeping fails until the fault ends; nothing else does. */
   failBookkeeping(): ActiveFault {
     return this.api.faults.failAfterWrites(0, { match: BOOKKEEPING, answer: { status: 500 } });
-  }
-
-  eventually<T>(check: () => T): Promise<T> {
-    return eventually(this.clock, check);
-  }
-
-  elapse(ms: number): Promise<void> {
-    return elapse(this.clock, ms);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.api.faults.clear();
-    for (const controller of this.#controllers) await controller[Symbol.asyncDispose]();
-    await this.api.stop();
   }
 }
 

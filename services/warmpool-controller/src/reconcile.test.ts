@@ -193,13 +193,13 @@ describe('telling others', () => {
   it('hears of a claim from the bus, looks at the pool, and changes nothing that the watch does not show', async () => {
     await using world = await filled(2);
     await world.elapse(1_000);
-    const before = world.writes().length;
+    const before = world.api.writes().length;
     const claim = { namespace: 'default', name: 'c', uid: 'uid-c', pool: 'pool' };
     const id = eventId({ uid: 'uid-c', type: 'claim.bound', marker: 1 });
     const data = { ...claim, sandbox: { name: 's', uid: 'uid-s' }, launchType: 'warm' as const };
     world.bus.publish({ type: 'claim.bound', id, timeMs: 0, data });
     await world.elapse(1_000);
-    expect(world.writes()).toHaveLength(before);
+    expect(world.api.writes()).toHaveLength(before);
   });
 
   it('writes a few statuses for many adoptions', async () => {

@@ -2,51 +2,25 @@ import { sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-type
 import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
 import { pool, template } from '@sandlot/api-types/builders';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
-import { memoryBus } from '@sandlot/bus/testing';
-import type { MemoryBus } from '@sandlot/bus/testing';
-import { startFakeApiServer } from '@sandlot/kube/testkit';
-import type { FakeApiServer } from '@sandlot/kube/testkit';
-import { elapse, eventually, startTestController } from '@sandlot/service/testing';
+import { ControllerWorld, startSurroundings } from '@sandlot/service/testing';
 import type { TestController } from '@sandlot/service/testing';
-import { systemRandom } from '@sandlot/std';
-import { FakeClock } from '@sandlot/std/testing';
 import { addWarmPoolController } from './controller.ts';
 
 export const POOL = { namespace: 'default', name: 'pool' };
-const START_MS = Date.UTC(2026, 0, 1, 12);
 
-/** A warmpool-controller over an in-process API server, on a clock that only {@link eventually} and {@link elapse} move. */
-export class PoolWorld implements AsyncDisposable {
-  readonly api: FakeApiServer;
-  readonly clock: FakeClock;
-  readonly bus: MemoryBus;
-  readonly #controllers: TestController[] = [];
-
-  private constructor(api: FakeApiServer, clock: FakeClock) {
-    this.api = api;
-    this.clock = clock;
-    this.bus = memoryBus();
-  }
-
+/** A warmpool-controller and what stands around it. */
+export class PoolWorld extends ControllerWorld {
   /** With the template `template` unless told otherwise, and no pool. */
   static async start({ withTemplate = true } = {}): Promise<PoolWorld> {
-    const clock = new FakeClock(START_MS);
-    const api = await startFakeApiServer({ resources: [sandboxes, sandboxTemplates, sandboxWarmPools], clock });
-    if (withTemplate) api.seed(sandboxTemplates, template());
-    return new PoolWorld(api, clock);
+    const world = new PoolWorld(await startSurroundings([sandboxes, sandboxTemplates, sandboxWarmPools]));
+    if (withTemplate) world.api.seed(sandboxTemplates, template());
+    return world;
   }
 
   startController(): TestController {
-    const controller = startTestController({
-      client: this.api.client({ clock: this.clock }),
-      clock: this.clock,
-      random: systemRandom,
-      bus: this.bus,
-      build: (parts) =>
-        addWarmPoolController(parts, { concurrency: 4, namespace: undefined, podDefaults: POD_DEFAULTS }),
-    });
-    this.#controllers.push(controller);
-    return controller;
+    return this.run('warmpool-controller', (parts) =>
+      addWarmPoolController(parts, { concurrency: 4, namespace: undefined, podDefaults: POD_DEFAULTS }),
+    );
   }
 
   /** Pods come up at once from now on: every new Sandbox becomes Ready. */
@@ -102,26 +76,5 @@ export class PoolWorld implements AsyncDisposable {
     const found = this.api.object(sandboxWarmPools, POOL);
     if (found === undefined) throw new Error('the pool is gone');
     return found;
-  }
-
-  /** `verb resource[/subresource]` of every write so far. */
-  writes(): string[] {
-    return this.api
-      .writes()
-      .map(({ verb, resource, subresource }) => `${verb} ${resource}${subresource === '' ? '' : `/${subresource}`}`);
-  }
-
-  eventually<T>(check: () => T): Promise<T> {
-    return eventually(this.clock, check);
-  }
-
-  elapse(ms: number): Promise<void> {
-    return elapse(this.clock, ms);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.api.faults.clear();
-    for (const controller of this.#controllers) await controller[Symbol.asyncDispose]();
-    await this.api.stop();
   }
 }
