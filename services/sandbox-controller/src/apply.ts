@@ -50,6 +50,7 @@ function withFailure(snapshot: Snapshot, phase: Phase | undefined, error: unknow
 async function applyStep(deps: ApplyDeps, s: Snapshot, step: Step): Promise<Snapshot> {
   switch (step.kind) {
     case 'patchSandbox':
+    case 'suspendSandbox':
     case 'patchStatus':
     case 'deleteSandbox':
       return applyToSandbox(deps, s, step);
@@ -94,7 +95,10 @@ function patchOf(object: KubeObject, { patch }: { readonly patch: JsonObject }):
 
 const SANDBOX_TYPE = { apiVersion: `${sandboxes.group}/${sandboxes.version}`, kind: sandboxes.kind };
 
-/** A Sandbox that is gone, or was made anew under its name, has nothing left to be told: that is success. */
+/**
+ * A Sandbox that is gone, or was made anew under its name, has nothing left to be told: that is success. Steps guarded by
+ * resourceVersion conflict with edits too, and are decided anew.
+ */
 async function applyToSandbox(deps: ApplyDeps, s: Snapshot, step: SandboxStep): Promise<Snapshot> {
   try {
     if (step.kind === 'deleteSandbox') return await deleteSandbox(deps, s);
@@ -105,7 +109,8 @@ async function applyToSandbox(deps: ApplyDeps, s: Snapshot, step: SandboxStep): 
     if (step.kind === 'patchStatus') deps.onPublished(s.sandbox, sandbox);
     return { ...s, sandbox };
   } catch (error) {
-    const isReplaced = isConflict(error) && step.kind !== 'deleteSandbox';
+    const isGuarded = step.kind === 'deleteSandbox' || step.kind === 'suspendSandbox';
+    const isReplaced = isConflict(error) && !isGuarded;
     if (isNotFound(error) || isReplaced) return { ...s, gone: true };
     throw error;
   }

@@ -7,6 +7,7 @@ import { restartWakeMs } from './restart.ts';
 import { decideService } from './service.ts';
 import { onlyPod } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
+import { decideStartup, isStartupPending } from './startup.ts';
 import { expiredStatusOf, expiringStatusOf, isReadyNow, startOf, statusOf } from './status.ts';
 import { decideStatusWrite } from './status-write.ts';
 import type { Plan, Step } from './steps.ts';
@@ -23,6 +24,8 @@ export function decide(snapshot: Snapshot): Plan {
   const { sandbox } = snapshot;
   if (snapshot.gone || sandbox.metadata.deletionTimestamp !== undefined) return [];
   if (isExpired(snapshot, deadlineMs(snapshot))) return decideExpiry(snapshot);
+  const startup = decideStartup(snapshot);
+  if (startup.length > 0) return startup;
   const disks = decideClaims(snapshot);
   if (disks.length > 0) return disks;
   const pod = decidePod(snapshot);
@@ -83,16 +86,17 @@ function publishStatus(snapshot: Snapshot, next: SandboxStatus): Plan {
 
 /**
  * Keeps the annotations of the Sandbox true: the Pod's name while there is one, and who suspended it until it resumes.
+ * The latter is also the proof that the startup action was taken, until the status says so.
  */
 function annotate(snapshot: Snapshot): Plan {
   const { sandbox, ownedPods } = snapshot;
   if (ownedPods.length > 1) return [];
   const given = sandbox.metadata.annotations ?? {};
   const wanted = onlyPod(snapshot)?.metadata.name;
-  const isRunning = effectiveMode(sandbox.spec) === 'Running';
+  const isRecordOver = effectiveMode(sandbox.spec) === 'Running' && !isStartupPending(sandbox);
   const changes = {
     ...(given[annotations.podName] === wanted ? {} : { [annotations.podName]: wanted ?? null }),
-    ...(isRunning && given[annotations.suspendedBy] !== undefined ? { [annotations.suspendedBy]: null } : {}),
+    ...(isRecordOver && given[annotations.suspendedBy] !== undefined ? { [annotations.suspendedBy]: null } : {}),
   };
   if (Object.keys(changes).length === 0) return [];
   return [{ kind: 'patchSandbox', patch: { metadata: { uid: sandbox.metadata.uid, annotations: changes } } }];

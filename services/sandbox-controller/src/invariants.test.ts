@@ -55,6 +55,11 @@ const incident: fc.Arbitrary<Event> = fc.oneof(
         (world) =>
           world.edit((spec) => ({ ...spec, podFailurePolicy })),
     ),
+  fc
+    .constantFrom('Run' as const, 'Suspended' as const, 'SuspendAfterReady' as const)
+    .map((action): Event => (world) => {
+      world.edit((spec) => ({ ...spec, startup: { action } }));
+    }),
   fc.constantFrom('a', 'b').map((team): Event => (world) => {
     world.edit((spec) => ({ ...spec, podTemplate: { ...spec.podTemplate, metadata: { labels: { team } } } }));
   }),
@@ -97,6 +102,7 @@ function checkStep(world: World, step: Step): void {
   checkConditionTypes(world);
   if (step.kind === 'createPod') checkMayCreate(world.sandbox);
   if (step.kind === 'deletePod') checkPodMayGo(world);
+  if (step.kind === 'suspendSandbox') checkSuspension(world);
   checkRestarts(world);
   if (step.kind === 'deleteClaim') checkDiskMayGo(world.sandbox, world.nowMs);
   if (step.kind === 'deleteSandbox') checkDisksMayFollow(world);
@@ -126,6 +132,11 @@ function checkPodMayGo({ sandbox, nowMs }: World): void {
 function checkRestarts({ sandbox }: World): void {
   if (sandbox?.status?.restarts?.nextRestartTime === undefined) return;
   expect(findCondition(sandbox.status.conditions, 'Finished')).toBeUndefined();
+}
+
+/** What the controller suspends by itself it suspends for a reason that has not been used up. */
+function checkSuspension({ sandbox }: World): void {
+  expect(sandbox?.status?.startup?.completedTime).toBeUndefined();
 }
 
 function checkReady({ sandbox, pods: [pod] }: World): void {

@@ -1,4 +1,4 @@
-import { CORE_GROUP, labels, nameHash } from '@sandlot/api-types';
+import { CORE_GROUP, EXTENSIONS_GROUP, labels, nameHash } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { controllerOf } from '@sandlot/kube';
 import type { JsonObject, KubeObject, OwnerReference } from '@sandlot/kube';
@@ -31,6 +31,12 @@ export function ownerReference(sandbox: Sandbox): OwnerReference {
 /** The label that finds the children of a Sandbox. It never proves ownership: hashes collide. */
 export function trackingLabel(sandbox: Sandbox): Record<string, string> {
   return { [labels.nameHash]: nameHash(sandbox.metadata.name ?? '') };
+}
+
+/** Whether the Sandbox waits in a pool: what its life is measured by has not begun. */
+export function isPoolMember(sandbox: Sandbox): boolean {
+  const owner = controllerOf(sandbox);
+  return owner?.kind === 'SandboxWarmPool' && owner.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`);
 }
 
 export type ChildNoun = 'pod' | 'service' | 'PVC';

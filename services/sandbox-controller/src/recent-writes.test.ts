@@ -62,6 +62,13 @@ describe('what was written and the cache does not show', () => {
     });
   });
 
+  it('is the whole Sandbox while the cache shows the spec of an earlier generation', () => {
+    const { recent } = start();
+    const later = { ...written, metadata: { ...written.metadata, generation: 2 } };
+    recent.published(later);
+    expect(recent.latestSandbox(sandbox)).toBe(later);
+  });
+
   it('is a Pod name that was removed', () => {
     const { recent } = start();
     recent.published({ ...sandbox, metadata: { ...sandbox.metadata, resourceVersion: '9' } });

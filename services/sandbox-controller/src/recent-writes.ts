@@ -1,5 +1,5 @@
 import { annotations } from '@sandlot/api-types';
-import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
 import { keyOf } from '@sandlot/kube';
 import type { KubeObject } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
@@ -12,12 +12,6 @@ interface Remembered<T> {
   readonly untilMs: number;
 }
 
-interface PublishedState {
-  readonly status: SandboxStatus | undefined;
-  readonly podName: string | undefined;
-  readonly resourceVersion: string | undefined;
-}
-
 /**
  * What this process wrote and its caches do not show yet, so that no pass repeats a write because of a cache that lags.
  * Saves requests only: names chosen by us and UIDs in every write keep a stale pass harmless, and a restart may forget.
@@ -26,7 +20,7 @@ export class RecentWrites {
   readonly #clock: Clock;
   readonly #created = new Map<string, Remembered<KubeObject>>();
   readonly #deletedUids = new Map<string, Remembered<true>>();
-  readonly #published = new Map<string, Remembered<PublishedState>>();
+  readonly #published = new Map<string, Remembered<Sandbox>>();
 
   constructor(clock: Clock) {
     this.#clock = clock;
@@ -41,10 +35,8 @@ export class RecentWrites {
   }
 
   /** The Sandbox as a write of ours returned it. */
-  published({ metadata, status }: Sandbox): void {
-    const podName = metadata.annotations?.[annotations.podName];
-    const state = { status, podName, resourceVersion: metadata.resourceVersion };
-    this.#published.set(metadata.uid ?? '', this.#remember(state));
+  published(sandbox: Sandbox): void {
+    this.#published.set(sandbox.metadata.uid ?? '', this.#remember(sandbox));
   }
 
   /** What the cache shows under `key`, or else what was created there. A pending deletion of ours counts as accepted. */
@@ -54,13 +46,18 @@ export class RecentWrites {
     return this.#fresh(this.#created, this.#createdKey(kind, key)) as T | undefined;
   }
 
-  /** `cached` with the status and the Pod name of our own last write: nobody else writes them. */
+  /**
+   * `cached` with the status and the Pod name of our own last write: nobody else writes them. The whole answer to that
+   * write, when the cache shows the spec of an earlier generation.
+   */
   latestSandbox(cached: Sandbox): Sandbox {
     const uid = cached.metadata.uid ?? '';
     const state = this.#fresh(this.#published, uid);
     if (state === undefined) return cached;
+    if ((cached.metadata.generation ?? 0) < (state.metadata.generation ?? 0)) return state;
+    const podName = state.metadata.annotations?.[annotations.podName];
     const others = Object.entries(cached.metadata.annotations ?? {}).filter(([key]) => key !== annotations.podName);
-    const named = state.podName === undefined ? [] : [[annotations.podName, state.podName] as const];
+    const named = podName === undefined ? [] : [[annotations.podName, podName] as const];
     const metadata = { ...cached.metadata, annotations: Object.fromEntries([...others, ...named]) };
     return { ...cached, metadata, status: state.status };
   }
@@ -75,7 +72,7 @@ export class RecentWrites {
     const uid = (next ?? old)?.metadata.uid ?? '';
     const state = this.#published.get(uid);
     if (state === undefined) return;
-    if (next === undefined || next.metadata.resourceVersion === state.value.resourceVersion)
+    if (next === undefined || next.metadata.resourceVersion === state.value.metadata.resourceVersion)
       this.#published.delete(uid);
   }
 

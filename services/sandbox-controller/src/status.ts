@@ -1,5 +1,4 @@
 import {
-  EXTENSIONS_GROUP,
   annotations,
   effectiveMode,
   findCondition,
@@ -11,13 +10,14 @@ import {
   serviceFQDN,
 } from '@sandlot/api-types';
 import type { Condition, Sandbox, SandboxStatus } from '@sandlot/api-types';
-import { controllerOf } from '@sandlot/kube';
 import { conditionsOf, conditionsOfExpired } from './conditions.ts';
 import { expiryMs } from './expiry.ts';
+import { isPoolMember } from './ownership.ts';
 import { awaitsRestart, restartsOf } from './restart.ts';
 import { serviceInUse } from './service.ts';
 import { onlyPod } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
+import { startupOf } from './startup.ts';
 
 /**
  * The whole status of a Sandbox that has not expired. Empty values are left out, as Go clients leave them out, so that
@@ -31,6 +31,7 @@ export function statusOf(snapshot: Snapshot): SandboxStatus {
   return compact({
     ...kept(before),
     restarts: restartsOf(snapshot),
+    startup: startupOf(snapshot),
     conditions,
     ...serviceFields(snapshot),
     ...podFields(snapshot),
@@ -72,14 +73,9 @@ export function startOf({ sandbox, nowMs }: Pick<Snapshot, 'sandbox' | 'nowMs'>)
   return wasAdopted ? rfc3339(nowMs) : metadata.creationTimestamp;
 }
 
-function isPoolMember(sandbox: Sandbox): boolean {
-  const owner = controllerOf(sandbox);
-  return owner?.kind === 'SandboxWarmPool' && owner.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`);
-}
-
 /** Fields that other phases of the lifecycle own. */
-function kept({ lastActivityTime, startup, runtime }: SandboxStatus): SandboxStatus {
-  return { lastActivityTime, startup, runtime };
+function kept({ lastActivityTime, runtime }: SandboxStatus): SandboxStatus {
+  return { lastActivityTime, runtime };
 }
 
 function serviceFields(snapshot: Snapshot): SandboxStatus {

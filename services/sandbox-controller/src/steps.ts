@@ -25,6 +25,8 @@ export type ChildStep = { readonly phase: Phase } & (
 export type SandboxStep =
   /** Merge patch of the Sandbox itself, never of its status. */
   | { readonly kind: 'patchSandbox'; readonly patch: JsonObject }
+  /** Merge patch that suspends the Sandbox; its guard fails it when anything was edited meanwhile. */
+  | { readonly kind: 'suspendSandbox'; readonly patch: JsonObject }
   /** One merge patch of the status. */
   | { readonly kind: 'patchStatus'; readonly patch: JsonObject }
   | { readonly kind: 'deleteSandbox'; readonly phase: Phase };

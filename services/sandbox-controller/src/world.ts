@@ -112,15 +112,23 @@ export class World {
       case 'deleteService':
         this.service = undefined;
         return;
+      case 'suspendSandbox':
+        this.#patchSandbox(step.patch);
+        this.edit((spec) => spec);
+        return;
       case 'patchSandbox':
       case 'patchStatus':
-        if (this.sandbox !== undefined) this.sandbox = patched(this.sandbox, step.patch);
+        this.#patchSandbox(step.patch);
         return;
       case 'deleteSandbox':
         this.sandbox = undefined;
         return;
       default:
     }
+  }
+
+  #patchSandbox(patch: JsonObject): void {
+    if (this.sandbox !== undefined) this.sandbox = patched(this.sandbox, patch);
   }
 
   #born<T extends KubeObject>(object: T): T {

@@ -1,0 +1,22 @@
+import { annotations } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
+import { authorshipEntries } from './authorship.ts';
+import type { Step } from './steps.ts';
+
+/**
+ * Asks for a suspension as its owner would: in the spec, in the spelling the object uses, so that every client sees an
+ * ordinary suspension and resumes it in the ordinary way. The record of who asked goes with it in one patch, guarded by
+ * resourceVersion: an edit that comes first wins (API contract, idle).
+ */
+export function suspendStep(sandbox: Sandbox, by: 'Idle' | 'Startup'): Step {
+  const { uid, resourceVersion } = sandbox.metadata;
+  const metadata = { uid, resourceVersion, annotations: { [annotations.suspendedBy]: by } };
+  const spec = countsReplicas(sandbox) ? { replicas: 0 } : { operatingMode: 'Suspended' };
+  return { kind: 'suspendSandbox', patch: { metadata, spec } };
+}
+
+/** With neither field set, what the author's version of the API knows decides. */
+function countsReplicas({ spec, metadata }: Sandbox): boolean {
+  if (spec.replicas !== undefined) return true;
+  return spec.operatingMode === undefined && authorshipEntries(metadata.managedFields).length > 0;
+}
