@@ -2,13 +2,12 @@ import { sandboxes } from '@sandlot/api-types';
 import { persistentVolumeClaims, pods } from '@sandlot/kube';
 import type { FaultAnswer, RequestMatch } from '@sandlot/kube/testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { KEY, startHarness } from './harness.ts';
-import type { Harness } from './harness.ts';
+import { Harness, KEY } from './harness.ts';
 import { WORK } from './testing.ts';
 
 let h: Harness;
 beforeEach(async () => {
-  h = await startHarness();
+  h = await Harness.start();
 });
 afterEach(() => h[Symbol.asyncDispose]());
 
@@ -60,7 +59,7 @@ describe('a Sandbox settles with one Pod, one disk and one Service', () => {
 
   it.each([0, 1, 2, 3, 4, 5])('when the controller dies after %i writes and another one takes over', async (writes) => {
     const match = { user: 'sandbox-controller' };
-    const stop = await h.startController();
+    const first = await h.startController();
     const death = h.api.faults.failAfterWrites(writes, { match });
     create();
     await h.until(
@@ -68,7 +67,7 @@ describe('a Sandbox settles with one Pod, one disk and one Service', () => {
       'it got that far',
     );
     if (h.pod() !== undefined) h.runPod();
-    await stop();
+    await h.kill(first);
     death.end();
     await h.startController();
     await settle();
@@ -155,10 +154,10 @@ describe('a cache that lags', () => {
 
 describe('a restarted controller', () => {
   it('writes nothing about Sandboxes that are as they should be', async () => {
-    const stop = await h.startController();
+    const first = await h.startController();
     create();
     await settle();
-    await stop();
+    await h.kill(first);
     h.api.clearRequests();
     await h.startController();
     h.edit((spec) => (spec.ttlSeconds = 100_000));
@@ -187,10 +186,10 @@ describe('a Sandbox that is deleted', () => {
   });
 
   it('while its controller is down leaves nothing behind', async () => {
-    const stop = await h.startController();
+    const first = await h.startController();
     create();
     await settle();
-    await stop();
+    await h.kill(first);
     h.api.remove(sandboxes, KEY);
     await h.startController();
     await h.until(nothingIsLeft, 'nothing is left');

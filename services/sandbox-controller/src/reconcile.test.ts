@@ -1,13 +1,12 @@
 import { sandboxes } from '@sandlot/api-types';
 import { events, persistentVolumeClaims, pods, services } from '@sandlot/kube';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { KEY, startHarness } from './harness.ts';
-import type { Harness } from './harness.ts';
+import { Harness, KEY } from './harness.ts';
 import { STRANGER, WORK } from './testing.ts';
 
 let h: Harness;
 beforeEach(async () => {
-  h = await startHarness();
+  h = await Harness.start();
 });
 afterEach(() => h[Symbol.asyncDispose]());
 

@@ -17,10 +17,11 @@ import {
 import type { KubeClient, KubeObject, Resource } from '@sandlot/kube';
 import { startControlPlane } from '@sandlot/local-cluster';
 import type { ControlPlane } from '@sandlot/local-cluster';
+import { startServiceProcess } from '@sandlot/service/testing';
+import type { ServiceProcess } from '@sandlot/service/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { startProcess } from './controller-process.ts';
-import type { ControllerProcess } from './controller-process.ts';
 
+const MAIN = new URL('main.ts', import.meta.url);
 const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
 const USER = 'sandbox-controller';
 const NAMESPACE = 'team-a';
@@ -55,7 +56,7 @@ const ACCOUNT = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespac
 
 let plane: ControlPlane;
 let client: KubeClient;
-let controller: ControllerProcess;
+let controller: ServiceProcess;
 let env: Record<string, string>;
 
 beforeAll(async () => {
@@ -64,7 +65,7 @@ beforeAll(async () => {
   await client.create(namespaces, { metadata: { name: NAMESPACE } });
   await applyYaml(ROLE, BINDING, ACCOUNT);
   env = { KUBECONFIG: await plane.kubeconfigFor(USER), POD_NAME: 'first', LOG_LEVEL: 'info' };
-  controller = await startProcess(env);
+  controller = await startServiceProcess(MAIN, env);
 });
 afterAll(async () => {
   await controller.stop();
@@ -349,7 +350,7 @@ describe('the process', () => {
     expect(await controller.stop()).toBe(0);
     expect((await client.get(leases, LEASE)).spec?.holderIdentity ?? '').toBe('');
     await create('handed');
-    controller = await startProcess({ ...env, POD_NAME: 'second' });
+    controller = await startServiceProcess(MAIN, { ...env, POD_NAME: 'second' });
     await until('handed', READY);
     expect((await client.get(leases, LEASE)).spec?.holderIdentity).toBe('second');
   });
