@@ -8,7 +8,7 @@ import { publishableText } from './errors.ts';
 import { ownershipOf } from './ownership.ts';
 import { failed } from './snapshot.ts';
 import type { Phase, Snapshot } from './snapshot.ts';
-import type { ChildStep, Plan, SandboxStep, Step } from './steps.ts';
+import type { ChildStep, EventNote, Plan, SandboxStep, Step } from './steps.ts';
 import { reducedSandbox } from './transform.ts';
 
 /** What applying a plan needs. */
@@ -57,7 +57,7 @@ async function applyStep(deps: ApplyDeps, s: Snapshot, step: Step): Promise<Snap
     case 'refuse':
       return { ...s, failures: [...s.failures, { phase: step.phase, message: step.message }] };
     case 'recordEvent':
-      deps.recorder.event({ object: { ...s.sandbox, ...SANDBOX_TYPE }, ...step.note });
+      recordEvent(deps, s, step.note);
       return s;
     case 'lookAgain':
       return s;
@@ -95,13 +95,17 @@ function patchOf(object: KubeObject, { patch }: { readonly patch: JsonObject }):
 
 const SANDBOX_TYPE = { apiVersion: `${sandboxes.group}/${sandboxes.version}`, kind: sandboxes.kind };
 
+function recordEvent({ recorder }: ApplyDeps, { sandbox }: Snapshot, note: EventNote): void {
+  recorder.event({ object: { ...sandbox, ...SANDBOX_TYPE }, ...note });
+}
+
 /**
  * A Sandbox that is gone, or was made anew under its name, has nothing left to be told: that is success. Steps guarded by
  * resourceVersion conflict with edits too, and are decided anew.
  */
 async function applyToSandbox(deps: ApplyDeps, s: Snapshot, step: SandboxStep): Promise<Snapshot> {
   try {
-    if (step.kind === 'deleteSandbox') return await deleteSandbox(deps, s);
+    if (step.kind === 'deleteSandbox') return await deleteSandbox(deps, s, step.note);
     const subresource = step.kind === 'patchStatus' ? 'status' : undefined;
     const answer = await patchObject(deps, sandboxes, { key: objectKey(s.sandbox), patch: step.patch, subresource });
     const sandbox = reducedSandbox(answer);
@@ -117,9 +121,10 @@ async function applyToSandbox(deps: ApplyDeps, s: Snapshot, step: SandboxStep): 
 }
 
 /** Guarded by resourceVersion: an edit that moves the deadline must win over the deletion it makes wrong. */
-async function deleteSandbox({ client, signal }: ApplyDeps, s: Snapshot): Promise<Snapshot> {
+async function deleteSandbox(deps: ApplyDeps, s: Snapshot, note: EventNote | undefined): Promise<Snapshot> {
   const { uid = '', resourceVersion = '' } = s.sandbox.metadata;
-  await client.delete(sandboxes, objectKey(s.sandbox), { signal, uid, resourceVersion });
+  await deps.client.delete(sandboxes, objectKey(s.sandbox), { signal: deps.signal, uid, resourceVersion });
+  if (note !== undefined) recordEvent(deps, s, note);
   return { ...s, gone: true };
 }
 

@@ -34,7 +34,7 @@ export function addSandboxController(
     claims: informers.claims.store,
   };
   informers.sandboxes.onChange(({ old, next }) => {
-    metrics.changed(old, next);
+    metrics.changed(old, next, clock.now());
     if (old !== undefined && next === undefined) announceDeletion(bus, old, clock.now());
   });
   const deps = {

@@ -1,6 +1,7 @@
 import { annotations, effectiveMode } from '@sandlot/api-types';
-import type { SandboxStatus } from '@sandlot/api-types';
+import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
 import { decideTeardown, expiryMs, isExpired, isMarkedExpired } from './expiry.ts';
+import { decideIdleDeletion, decideIdleSuspension, idleWakeMs } from './idle.ts';
 import { decidePod } from './pod.ts';
 import { decideClaims } from './pvcs.ts';
 import { restartWakeMs } from './restart.ts';
@@ -24,10 +25,12 @@ export function decide(snapshot: Snapshot): Plan {
   const { sandbox } = snapshot;
   if (snapshot.gone || sandbox.metadata.deletionTimestamp !== undefined) return [];
   if (isExpired(snapshot, deadlineMs(snapshot))) return decideExpiry(snapshot);
-  const startup = decideStartup(snapshot);
-  if (startup.length > 0) return startup;
+  const suspension = [...decideStartup(snapshot), ...decideIdleSuspension(snapshot)].slice(0, 1);
+  if (suspension.length > 0) return suspension;
   const disks = decideClaims(snapshot);
   if (disks.length > 0) return disks;
+  const end = decideIdleDeletion(snapshot);
+  if (end.length > 0) return end;
   const pod = decidePod(snapshot);
   if (pod.length > 0) return announced(snapshot, pod);
   const service = decideService(snapshot);
@@ -43,7 +46,9 @@ export function wakeAtMs(snapshot: Snapshot): number | undefined {
   const write = decideStatusWrite(snapshot, statusOf(snapshot));
   const heldUntil = write.kind === 'hold' ? write.untilMs : undefined;
   const lookAgain = snapshot.foreignPod === undefined ? undefined : snapshot.nowMs + FOREIGN_POD_RECHECK_MS;
-  const times = [deadline, restartWakeMs(snapshot), heldUntil, lookAgain].filter((time) => time !== undefined);
+  const times = [deadline, restartWakeMs(snapshot), idleWakeMs(snapshot), heldUntil, lookAgain].filter(
+    (time) => time !== undefined,
+  );
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
@@ -84,20 +89,27 @@ function publishStatus(snapshot: Snapshot, next: SandboxStatus): Plan {
   return [status, ...notes.map((note): Step => ({ kind: 'recordEvent', note }))];
 }
 
-/**
- * Keeps the annotations of the Sandbox true: the Pod's name while there is one, and who suspended it until it resumes.
- * The latter is also the proof that the startup action was taken, until the status says so.
- */
+/** Keeps the annotations of the Sandbox true: the Pod's name while there is one, and who suspended it until it resumes. */
 function annotate(snapshot: Snapshot): Plan {
   const { sandbox, ownedPods } = snapshot;
   if (ownedPods.length > 1) return [];
   const given = sandbox.metadata.annotations ?? {};
   const wanted = onlyPod(snapshot)?.metadata.name;
-  const isRecordOver = effectiveMode(sandbox.spec) === 'Running' && !isStartupPending(sandbox);
   const changes = {
     ...(given[annotations.podName] === wanted ? {} : { [annotations.podName]: wanted ?? null }),
-    ...(isRecordOver && given[annotations.suspendedBy] !== undefined ? { [annotations.suspendedBy]: null } : {}),
+    ...(isRecordOver(sandbox) ? { [annotations.suspendedBy]: null } : {}),
   };
   if (Object.keys(changes).length === 0) return [];
   return [{ kind: 'patchSandbox', patch: { metadata: { uid: sandbox.metadata.uid, annotations: changes } } }];
+}
+
+/**
+ * The record of who suspended it is also the proof that the startup action was taken, and that the idle clock has to stop:
+ * it stays until the status says so.
+ */
+function isRecordOver(sandbox: Sandbox): boolean {
+  const { metadata, spec, status } = sandbox;
+  if (metadata.annotations?.[annotations.suspendedBy] === undefined || effectiveMode(spec) === 'Suspended')
+    return false;
+  return !isStartupPending(sandbox) && status?.lastActivityTime === undefined;
 }

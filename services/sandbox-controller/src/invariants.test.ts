@@ -60,6 +60,14 @@ const incident: fc.Arbitrary<Event> = fc.oneof(
     .map((action): Event => (world) => {
       world.edit((spec) => ({ ...spec, startup: { action } }));
     }),
+  fc.tuple(fc.integer({ min: 5, max: 60 }), fc.boolean(), fc.boolean()).map(([seconds, suspends, deletes]): Event => {
+    const idle = {
+      suspendAfterSeconds: suspends ? seconds : undefined,
+      deleteAfterSeconds: deletes ? 2 * seconds : undefined,
+    };
+    return (world) => world.edit((spec) => ({ ...spec, idle }));
+  }),
+  fc.constant<Event>((world) => world.use()),
   fc.constantFrom('a', 'b').map((team): Event => (world) => {
     world.edit((spec) => ({ ...spec, podTemplate: { ...spec.podTemplate, metadata: { labels: { team } } } }));
   }),
@@ -98,6 +106,7 @@ const isReady = (sandbox: Sandbox | undefined): boolean =>
 
 /** What must hold after every single step of the controller. */
 function checkStep(world: World, step: Step): void {
+  if (world.sandbox !== undefined) last = world.sandbox;
   expect(world.pods.length).toBeLessThanOrEqual(1);
   checkConditionTypes(world);
   if (step.kind === 'createPod') checkMayCreate(world.sandbox);
@@ -135,8 +144,12 @@ function checkRestarts({ sandbox }: World): void {
 }
 
 /** What the controller suspends by itself it suspends for a reason that has not been used up. */
-function checkSuspension({ sandbox }: World): void {
-  expect(sandbox?.status?.startup?.completedTime).toBeUndefined();
+function checkSuspension({ sandbox, nowMs, usedMs }: World): void {
+  if (sandbox?.metadata.annotations?.['sandlot.dev/suspended-by'] === 'Startup') {
+    expect(sandbox.status?.startup?.completedTime).toBeUndefined();
+    return;
+  }
+  expect((nowMs - usedMs) / 1_000).toBeGreaterThanOrEqual(sandbox?.spec.idle?.suspendAfterSeconds ?? Infinity);
 }
 
 function checkReady({ sandbox, pods: [pod] }: World): void {
@@ -152,18 +165,19 @@ function checkDiskMayGo(sandbox: Sandbox | undefined, nowMs: number): void {
   expect(Date.parse(sandbox?.spec.shutdownTime ?? '')).toBeLessThanOrEqual(nowMs);
 }
 
-let lastSpec: Spec | undefined;
+let last: Sandbox | undefined;
 /** Garbage collection takes what has an owner: with a policy to retain, nothing may have one. */
 function checkDisksMayFollow({ claims }: World): void {
-  const policy = lastSpec?.persistentVolumeClaimRetentionPolicy;
-  const keeps = (policy?.whenExpired ?? policy?.whenDeleted) === 'Retain';
+  const { whenDeleted, whenExpired } = last?.spec.persistentVolumeClaimRetentionPolicy ?? {};
+  const hasExpired = last?.status?.phase === 'Expired';
+  const keeps = (hasExpired ? (whenExpired ?? whenDeleted) : whenDeleted) === 'Retain';
   if (keeps) expect(claims.flatMap((claim) => claim.metadata.ownerReferences ?? [])).toEqual([]);
 }
 
 function play(world: World, history: readonly Event[]): void {
   const check = (step: Step): void => checkStep(world, step);
   for (const happens of history) {
-    lastSpec = world.sandbox?.spec;
+    last = world.sandbox;
     happens(world, check);
   }
 }
@@ -183,7 +197,7 @@ describe('whatever happens to a Sandbox', () => {
       fc.property(fc.array(event, { maxLength: 40 }), (history) => {
         const world = new World();
         play(world, history);
-        lastSpec = world.sandbox?.spec;
+        last = world.sandbox;
         const check = (step: Step): void => checkStep(world, step);
         for (let round = 0; round < 6; round += 1) {
           world.nowMs += 120_000;
@@ -204,7 +218,7 @@ describe('whatever happens to a Sandbox', () => {
         if (world.sandbox === undefined) return;
         world.deletePods(true);
         world.edit(({ podTemplate, volumeClaimTemplates }) => ({ podTemplate, volumeClaimTemplates }));
-        lastSpec = world.sandbox.spec;
+        last = world.sandbox;
         const check = (step: Step): void => checkStep(world, step);
         world.pass(100, check);
         world.report('Running', true);

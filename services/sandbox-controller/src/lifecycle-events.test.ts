@@ -77,7 +77,10 @@ describe('lifecycle events', () => {
   });
 
   it('tell what ended a Sandbox', () => {
-    const causes = [ready, expired].map((sandbox) => told((bus) => announceDeletion(bus, sandbox, NOW_MS))[0]?.data);
-    expect(causes).toEqual([expect.objectContaining({ cause: 'user' }), expect.objectContaining({ cause: 'expiry' })]);
+    const idle = notebook({ spec: { idle: { deleteAfterSeconds: 60 } }, status: { lastActivityTime: EARLIER } });
+    const causes = [ready, expired, idle].map(
+      (sandbox) => told((bus) => announceDeletion(bus, sandbox, NOW_MS))[0]?.data,
+    );
+    expect(causes).toEqual(['user', 'expiry', 'idle'].map((cause): unknown => expect.objectContaining({ cause })));
   });
 });

@@ -4,6 +4,7 @@ import type { Condition, Sandbox } from '@sandlot/api-types';
 import { eventId } from '@sandlot/bus';
 import type { Bus, EventType } from '@sandlot/bus';
 import { controllerOf } from '@sandlot/kube';
+import { idleDeleteMs } from './idle.ts';
 
 interface Change {
   readonly before: Sandbox;
@@ -18,9 +19,10 @@ export function announceStatus(bus: Bus, before: Sandbox, after: Sandbox): void 
   announceEnd(bus, change);
 }
 
-/** Tells that a Sandbox is gone, and whether its own deadline did it. */
+/** Tells that a Sandbox is gone, and what ended it. */
 export function announceDeletion(bus: Bus, sandbox: Sandbox, nowMs: number): void {
-  const cause = sandbox.status?.phase === 'Expired' ? 'expiry' : 'user';
+  const isIdle = (idleDeleteMs(sandbox) ?? Infinity) <= nowMs;
+  const cause = sandbox.status?.phase === 'Expired' ? 'expiry' : isIdle ? 'idle' : 'user';
   const { uid = '' } = sandbox.metadata;
   const id = eventId({ uid, type: 'sandbox.deleted', marker: 'deleted' });
   bus.publish({ type: 'sandbox.deleted', id, timeMs: nowMs, data: { ...about(sandbox), cause } });

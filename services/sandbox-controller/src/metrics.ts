@@ -4,11 +4,12 @@ import { controllerOf } from '@sandlot/kube';
 import { createLatencyHistogram } from '@sandlot/telemetry';
 import type { MetricsRegistry } from '@sandlot/telemetry';
 import { Counter, Gauge } from 'prom-client';
+import { idleDeleteMs } from './idle.ts';
 
 /** What the sandbox-controller measures about Sandboxes (API contract, observability). */
 export interface SandboxMetrics {
   /** The cache changed: keeps the population counted without ever listing it. */
-  changed(old: Sandbox | undefined, next: Sandbox | undefined): void;
+  changed(old: Sandbox | undefined, next: Sandbox | undefined, nowMs: number): void;
   /** A status was published. */
   published(before: Sandbox, after: Sandbox): void;
 }
@@ -48,10 +49,10 @@ export function createSandboxMetrics(registry: MetricsRegistry): SandboxMetrics 
   });
   for (const cause of DELETION_CAUSES) deleted.inc({ cause }, 0);
   return {
-    changed(old, next) {
+    changed(old, next, nowMs) {
       if (old !== undefined) population.dec(populationLabels(old));
       if (next !== undefined) population.inc(populationLabels(next));
-      if (old !== undefined && next === undefined) deleted.inc({ cause: causeOf(old) });
+      if (old !== undefined && next === undefined) deleted.inc({ cause: causeOf(old, nowMs) });
     },
     published(before, after) {
       if (restartCount(after) > restartCount(before)) restarts.inc();
@@ -95,7 +96,7 @@ function isFirstReady(before: Sandbox, after: Sandbox): boolean {
 
 const restartCount = ({ status }: Sandbox): number => status?.restarts?.count ?? 0;
 
-function causeOf({ status, spec }: Sandbox): (typeof DELETION_CAUSES)[number] {
-  if (status?.phase !== 'Expired') return 'user';
-  return spec.shutdownTime === undefined ? 'ttl' : 'expiry';
+function causeOf(sandbox: Sandbox, nowMs: number): (typeof DELETION_CAUSES)[number] {
+  if (sandbox.status?.phase !== 'Expired') return (idleDeleteMs(sandbox) ?? Infinity) <= nowMs ? 'idle' : 'user';
+  return sandbox.spec.shutdownTime === undefined ? 'ttl' : 'expiry';
 }

@@ -12,6 +12,7 @@ import {
 import type { Condition, Sandbox, SandboxStatus } from '@sandlot/api-types';
 import { conditionsOf, conditionsOfExpired } from './conditions.ts';
 import { expiryMs } from './expiry.ts';
+import { lastActivityOf } from './idle.ts';
 import { isPoolMember } from './ownership.ts';
 import { awaitsRestart, restartsOf } from './restart.ts';
 import { serviceInUse } from './service.ts';
@@ -29,7 +30,8 @@ export function statusOf(snapshot: Snapshot): SandboxStatus {
   const conditions = conditionsOf(snapshot, rfc3339(nowMs));
   const startedAt = startOf(snapshot);
   return compact({
-    ...kept(before),
+    runtime: before.runtime,
+    lastActivityTime: lastActivityOf(snapshot, isTrue(conditions, sandboxConditions.ready)),
     restarts: restartsOf(snapshot),
     startup: startupOf(snapshot),
     conditions,
@@ -71,11 +73,6 @@ export function startOf({ sandbox, nowMs }: Pick<Snapshot, 'sandbox' | 'nowMs'>)
   if (status?.startedAt !== undefined) return status.startedAt;
   const wasAdopted = metadata.labels?.[labels.launchType] === launchTypes.warm && status?.phase !== 'Expired';
   return wasAdopted ? rfc3339(nowMs) : metadata.creationTimestamp;
-}
-
-/** Fields that other phases of the lifecycle own. */
-function kept({ lastActivityTime, runtime }: SandboxStatus): SandboxStatus {
-  return { lastActivityTime, runtime };
 }
 
 function serviceFields(snapshot: Snapshot): SandboxStatus {

@@ -29,7 +29,8 @@ export type SandboxStep =
   | { readonly kind: 'suspendSandbox'; readonly patch: JsonObject }
   /** One merge patch of the status. */
   | { readonly kind: 'patchStatus'; readonly patch: JsonObject }
-  | { readonly kind: 'deleteSandbox'; readonly phase: Phase };
+  /** `note` is recorded once it is done. */
+  | { readonly kind: 'deleteSandbox'; readonly phase: Phase; readonly note?: EventNote };
 
 export type Step =
   | ChildStep

@@ -1,4 +1,4 @@
-import { rfc3339 } from '@sandlot/api-types';
+import { annotations as keys, rfc3339 } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { JsonObject, JsonValue, KubeObject, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
 import { decide } from './decide.ts';
@@ -19,6 +19,8 @@ export class World {
   service: Service | undefined;
   claims: PersistentVolumeClaim[] = [];
   nowMs = NOW_MS;
+  /** When it was last used, as far as anybody reported. */
+  usedMs = 0;
   #uids = 0;
 
   snapshot(sandbox: Sandbox): Snapshot {
@@ -69,6 +71,13 @@ export class World {
   /** Somebody deletes the Pods; with `force` they are gone at once. */
   deletePods(force: boolean): void {
     this.pods = force ? [] : this.pods.map((pod) => this.#terminating(pod));
+  }
+
+  /** Somebody uses the Sandbox, and a tool reports it. */
+  use(): void {
+    this.usedMs = this.nowMs;
+    const annotations = { [keys.lastActivityAt]: new Date(this.nowMs).toISOString() };
+    this.#patchSandbox({ metadata: { annotations } });
   }
 
   /** The kubelet has stopped what was terminating. */
