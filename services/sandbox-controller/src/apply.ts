@@ -93,7 +93,8 @@ function patchOf(object: KubeObject, { patch }: { readonly patch: JsonObject }):
   return { key: objectKey(object), patch };
 }
 
-const SANDBOX_TYPE = { apiVersion: `${sandboxes.group}/${sandboxes.version}`, kind: sandboxes.kind };
+/** What an Event about a Sandbox refers to: caches and answers to patches need not say it. */
+export const SANDBOX_TYPE = { apiVersion: `${sandboxes.group}/${sandboxes.version}`, kind: sandboxes.kind };
 
 function recordEvent({ recorder }: ApplyDeps, { sandbox }: Snapshot, note: EventNote): void {
   recorder.event({ object: { ...sandbox, ...SANDBOX_TYPE }, ...note });

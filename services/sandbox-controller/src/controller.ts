@@ -1,7 +1,9 @@
 import { createEventRecorder, keyOf, watchSource } from '@sandlot/kube';
 import type { KubeObject } from '@sandlot/kube';
 import type { ControllerParts } from '@sandlot/service';
+import { SANDBOX_TYPE } from './apply.ts';
 import { createInformers } from './cache.ts';
+import { lostNote } from './disk-notes.ts';
 import { announceDeletion, announceStatus } from './lifecycle-events.ts';
 import { createSandboxMetrics } from './metrics.ts';
 import { sandboxKeysOf } from './observe.ts';
@@ -36,6 +38,14 @@ export function addSandboxController(
   informers.sandboxes.onChange(({ old, next }) => {
     metrics.changed(old, next, clock.now());
     if (old !== undefined && next === undefined) announceDeletion(bus, old, clock.now());
+  });
+  informers.claims.onChange(({ old, next }) => {
+    const note = lostNote(old, next);
+    if (note === undefined || next === undefined) return;
+    for (const key of sandboxKeysOf(next, caches.sandboxes)) {
+      const object = caches.sandboxes.get(key);
+      if (object !== undefined) recorder.event({ object: { ...object, ...SANDBOX_TYPE }, ...note });
+    }
   });
   const deps = {
     client,

@@ -1,5 +1,6 @@
 import { annotations, effectiveMode } from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
+import { unboundNotes } from './disk-notes.ts';
 import { decideTeardown, expiryMs, isExpired, isMarkedExpired } from './expiry.ts';
 import { decideIdleDeletion, decideIdleSuspension, idleWakeMs } from './idle.ts';
 import { decidePod } from './pod.ts';
@@ -84,7 +85,7 @@ function publish(snapshot: Snapshot, next: SandboxStatus): Plan {
 function publishStatus(snapshot: Snapshot, next: SandboxStatus): Plan {
   const write = decideStatusWrite(snapshot, next);
   if (write.kind !== 'write') return [];
-  const notes = transitionNotes(snapshot.sandbox, next);
+  const notes = [...transitionNotes(snapshot.sandbox, next), ...unboundNotes(snapshot, next)];
   const status: Step = { kind: 'patchStatus', patch: write.patch };
   return [status, ...notes.map((note): Step => ({ kind: 'recordEvent', note }))];
 }

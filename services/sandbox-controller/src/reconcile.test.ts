@@ -184,6 +184,16 @@ describe('a Sandbox', () => {
     await h.until(() => h.pod()?.metadata.labels?.['team'] === undefined, 'the label is gone');
   });
 
+  it('tells of a disk that lost its volume, and keeps running', async () => {
+    await startReady();
+    h.api.change(persistentVolumeClaims, { ...KEY, name: 'work-notebook' }, (claim) => {
+      claim.status = { phase: 'Lost' };
+    });
+    const warned = (): boolean => h.api.objects(events).some(({ reason }) => reason === 'VolumeLost');
+    await h.until(warned, 'there is an Event');
+    expect(summary()).toContain('Ready=True/DependenciesReady');
+  });
+
   it('gets its Service back, and loses it when it no longer wants it', async () => {
     await startReady({ service: true });
     expect(message('Ready')).toBe('Pod is Ready; Service Exists');
