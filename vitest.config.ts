@@ -18,13 +18,20 @@ export default defineConfig({
         test: {
           name: 'integration',
           include: ['{libs,services,tools}/**/*.integration.test.ts'],
+          globalSetup: ['tools/local-cluster/src/test-servers/prepare.ts'],
           testTimeout: 120_000,
           hookTimeout: 600_000,
           maxWorkers: 2,
         },
       },
       {
-        test: { name: 'chart', include: ['charts/**/*.test.ts'], testTimeout: 120_000, hookTimeout: 600_000 },
+        test: {
+          name: 'chart',
+          include: ['charts/**/*.test.ts'],
+          globalSetup: ['tools/local-cluster/src/test-servers/prepare.ts'],
+          testTimeout: 120_000,
+          hookTimeout: 600_000,
+        },
       },
       {
         test: {
