@@ -2,24 +2,14 @@ import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { pods } from '@sandlot/kube';
 import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { poolManifest, templateManifest } from './support/manifests.ts';
 import { fullPool, readyClaim, sandboxNameOf } from './support/sandboxes.ts';
 import { createTeam } from './support/team.ts';
 import type { Team } from './support/team.ts';
 
 const CLAIMS = 20;
 
-const poolOf = (replicas: number): string => `
-apiVersion: extensions.agents.x-k8s.io/v1beta1
-kind: SandboxTemplate
-metadata: {name: box}
-spec:
-  podTemplate: {spec: {terminationGracePeriodSeconds: 0, containers: [{name: box, image: busybox, command: [sleep, infinity]}]}}
----
-apiVersion: extensions.agents.x-k8s.io/v1beta1
-kind: SandboxWarmPool
-metadata: {name: boxes}
-spec: {replicas: ${replicas}, sandboxTemplateRef: {name: box}}
-`;
+const poolOf = (replicas: number): string => `${templateManifest('box')}---${poolManifest('boxes', 'box', replicas)}`;
 
 async function claimAllAtOnce(team: Team): Promise<void> {
   const names = Array.from({ length: CLAIMS }, (_, index) => `claim-${index}`);

@@ -1,21 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { claimManifest as claim, GROUP, poolManifest, templateManifest as template } from './support/manifests.ts';
 import { claimWithReason, readyClaim, readyCondition } from './support/sandboxes.ts';
 import { createTeam, eventually } from './support/team.ts';
 import type { Team } from './support/team.ts';
-
-const GROUP = 'extensions.agents.x-k8s.io';
-const template = (name: string, image: string): string => `
-apiVersion: ${GROUP}/v1beta1
-kind: SandboxTemplate
-metadata: {name: ${name}}
-spec: {podTemplate: {spec: {terminationGracePeriodSeconds: 0, containers: [{name: box, image: "${image}", command: [sleep, infinity]}]}}}
-`;
-const claim = (name: string, spec: string, version = 'v1beta1'): string => `
-apiVersion: ${GROUP}/${version}
-kind: SandboxClaim
-metadata: {name: ${name}}
-spec: ${spec}
-`;
 
 let team: Team;
 beforeAll(async () => {
@@ -69,13 +56,8 @@ describe('a manifest that is accepted and then explained', () => {
     await team.apply(claim('early', '{warmPoolRef: {name: late-pool}}'));
     const waiting = await claimWithReason(team, 'early', 'WarmPoolNotFound');
     expect(readyCondition(waiting)?.message).toBe('SandboxWarmPool "late-pool" not found');
-    await team.apply(template('late', 'busybox'));
-    await team.apply(`
-apiVersion: ${GROUP}/v1beta1
-kind: SandboxWarmPool
-metadata: {name: late-pool}
-spec: {replicas: 1, sandboxTemplateRef: {name: late}}
-`);
+    await team.apply(template('late'));
+    await team.apply(poolManifest('late-pool', 'late', 1));
     await readyClaim(team, 'early');
   });
 
@@ -86,7 +68,7 @@ spec: {replicas: 1, sandboxTemplateRef: {name: late}}
   });
 
   it('shows that an image cannot be had, on the claim and as an event of the pod', async () => {
-    await team.apply(template('no-image', 'registry.invalid/ghost:1'));
+    await team.apply(template('no-image', 'image: "registry.invalid/ghost:1"'));
     await team.apply(claim('no-image', '{sandboxTemplateRef: {name: no-image}}'));
     const pending = await claimWithReason(team, 'no-image', 'DependenciesNotReady');
     expect(readyCondition(pending)?.message).toMatch(/^Pod exists with phase: Pending/);
@@ -96,8 +78,15 @@ spec: {replicas: 1, sandboxTemplateRef: {name: late}}
     });
   });
 
+  it('says what the API server says of a template that names no image', async () => {
+    await team.apply(template('imageless', ''));
+    await team.apply(claim('imageless', '{sandboxTemplateRef: {name: imageless}}'));
+    const refused = await claimWithReason(team, 'imageless', 'ReconcilerError');
+    expect(readyCondition(refused)?.message).toMatch(/Pod "imageless" is invalid: .*image: Required value/);
+  });
+
   it('refuses variables that the template does not allow, for good', async () => {
-    await team.apply(template('plain', 'busybox'));
+    await team.apply(template('plain'));
     await team.apply(claim('env', '{sandboxTemplateRef: {name: plain}, env: [{name: A, value: b}]}'));
     const refused = await claimWithReason(team, 'env', 'EnvVarsInjectionRejected');
     expect(readyCondition(refused)?.message).toBe(

@@ -2,6 +2,7 @@ import { clusterStatus } from '@sandlot/local-cluster';
 import { pods, services } from '@sandlot/kube';
 import { checkoutRoot, ensureUp } from '@sandlot/up';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { claimManifest, templateManifest } from './support/manifests.ts';
 import { readyClaim, readyCondition, sandboxNamed } from './support/sandboxes.ts';
 import { createTeam, eventually } from './support/team.ts';
 import type { Team } from './support/team.ts';
@@ -85,17 +86,8 @@ describe('kill -9 of every component of the cluster', () => {
     expect(after.filter(({ healthy }) => !healthy)).toEqual([]);
     await ready();
     expect(await eventually('the data is read', () => team.sh('notebook', 'cat /data/file'))).toBe('precious');
-    await team.apply(`
-apiVersion: extensions.agents.x-k8s.io/v1beta1
-kind: SandboxTemplate
-metadata: {name: after}
-spec: {podTemplate: {spec: {terminationGracePeriodSeconds: 0, containers: [{name: box, image: busybox, command: [sleep, infinity]}]}}}
----
-apiVersion: extensions.agents.x-k8s.io/v1alpha1
-kind: SandboxClaim
-metadata: {name: after}
-spec: {sandboxTemplateRef: {name: after}}
-`);
+    await team.apply(templateManifest('after'));
+    await team.apply(claimManifest('after', '{sandboxTemplateRef: {name: after}}', 'v1alpha1'));
     await readyClaim(team, 'after');
   });
 });

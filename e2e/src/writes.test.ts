@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { sandboxClaims } from '@sandlot/api-types';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { z } from 'zod';
+import { poolManifest, templateManifest } from './support/manifests.ts';
 import { fullPool, readyClaim, sandboxNameOf } from './support/sandboxes.ts';
 import { createTeam, eventually } from './support/team.ts';
 import type { Team } from './support/team.ts';
@@ -25,17 +26,8 @@ const WRITES = new Set(['create', 'update', 'patch', 'delete']);
 let team: Team;
 beforeAll(async () => {
   team = await createTeam('writes');
-  await team.apply(`
-apiVersion: extensions.agents.x-k8s.io/v1beta1
-kind: SandboxTemplate
-metadata: {name: box}
-spec: {podTemplate: {spec: {terminationGracePeriodSeconds: 0, containers: [{name: box, image: busybox, command: [sleep, infinity]}]}}}
----
-apiVersion: extensions.agents.x-k8s.io/v1beta1
-kind: SandboxWarmPool
-metadata: {name: boxes}
-spec: {replicas: 1, sandboxTemplateRef: {name: box}}
-`);
+  await team.apply(templateManifest('box'));
+  await team.apply(poolManifest('boxes', 'box', 1));
   await fullPool(team, 'boxes');
 });
 afterAll(() => team[Symbol.asyncDispose]());
