@@ -92,13 +92,61 @@ describe.each(['memory', 'NATS'] as const)('a bus over %s', (kind) => {
   });
 });
 
+describe('presence on a bus over NATS', () => {
+  it('misses nobody who answers, everybody who is gone, and nobody while it cannot tell', async () => {
+    await using server = await startNats();
+    const [asking, process] = [await openBus({ url: server.url }), await openBus({ url: server.url })];
+    await vi.waitFor(() => expect([asking.connected(), process.connected()]).toEqual([true, true]), PATIENCE);
+    process.announce('sandlot/claim-controller/pod.1');
+    await process.flush();
+    const isAbsent = (): Promise<boolean> => asking.isAbsent('sandlot/claim-controller/pod.1');
+    await vi.waitFor(async () => expect(await isAbsent()).toBe(false), PATIENCE);
+    expect(await asking.isAbsent('sandlot/claim-controller/pod.2')).toBe(true);
+    await process.close();
+    await vi.waitFor(async () => expect(await isAbsent()).toBe(true), PATIENCE);
+    await server.kill();
+    await vi.waitFor(() => expect(asking.connected()).toBe(false), PATIENCE);
+    expect(await isAbsent()).toBe(false);
+    await server.restart();
+    await vi.waitFor(() => expect(asking.connected()).toBe(true), PATIENCE);
+    expect(await isAbsent()).toBe(false);
+  });
+
+  it('answers again after NATS was killed', async () => {
+    await using server = await startNats();
+    const process = await openBus({ url: server.url });
+    process.announce('pod');
+    await vi.waitFor(() => expect(process.connected()).toBe(true), PATIENCE);
+    await server.kill();
+    await vi.waitFor(() => expect(process.connected()).toBe(false), PATIENCE);
+    await server.restart();
+    await vi.waitFor(() => expect(process.connected()).toBe(true), PATIENCE);
+    const asking = await openBus({ url: server.url });
+    await vi.waitFor(() => expect(asking.connected()).toBe(true), PATIENCE);
+    expect(await asking.isAbsent('nobody')).toBe(true);
+    expect(await asking.isAbsent('pod')).toBe(false);
+  });
+});
+
 describe('a bus without a server', () => {
   it('does nothing and says that it is not connected', async () => {
     const bus = nullBus();
     bus.publish(bound(1));
     bus.onHint('claim.bound', () => undefined)[Symbol.dispose]();
+    bus.announce('pod')[Symbol.dispose]();
+    expect(await bus.isAbsent('pod')).toBe(false);
     await Promise.all([bus.flush(), bus.ensureStreams(), bus.close()]);
     expect(bus.connected()).toBe(false);
+  });
+});
+
+describe('presence on a bus in memory', () => {
+  it('misses who has not announced itself, or no longer does', async () => {
+    const bus = memoryBus();
+    const presence = bus.announce('pod');
+    expect([await bus.isAbsent('pod'), await bus.isAbsent('other')]).toEqual([false, true]);
+    presence[Symbol.dispose]();
+    expect(await bus.isAbsent('pod')).toBe(true);
   });
 });
 

@@ -16,6 +16,14 @@ export interface Bus {
    * possible. Use it to enqueue a key early and for nothing else. A throw is logged and counted.
    */
   onHint<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void): Disposable;
+  /** Answers to `name` for as long as this process lives and is connected, or until disposed. */
+  announce(name: string): Disposable;
+  /**
+   * Whether the server is sure that nobody answers to `name`: the process that announced it is gone, or has lost its
+   * connection. False when somebody does, and whenever it cannot be told: while disconnected, and for the first seconds
+   * after, when others may not be back yet. Never throws. A hint like all others here.
+   */
+  isAbsent(name: string): Promise<boolean>;
   /** Whether the server is reachable now. Never a condition for readiness. */
   connected(): boolean;
   /**
@@ -51,6 +59,8 @@ export function nullBus(): Bus {
   return {
     publish: ignore,
     onHint: () => ({ [Symbol.dispose]: ignore }),
+    announce: () => ({ [Symbol.dispose]: ignore }),
+    isAbsent: () => Promise.resolve(false),
     connected: () => false,
     ensureStreams: resolved,
     flush: resolved,

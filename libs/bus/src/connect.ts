@@ -7,6 +7,7 @@ import type { CloudEvent, OutgoingEvent } from './cloudevent.ts';
 import { Hints } from './hints.ts';
 import { Link } from './link.ts';
 import type { BusOptions } from './options.ts';
+import { Presence } from './presence.ts';
 import { Publisher } from './publisher.ts';
 import { declareStreams, reconcileStreams } from './streams.ts';
 import { tracePublish } from './tracing.ts';
@@ -29,6 +30,7 @@ class NatsBus implements Bus {
   readonly #link: Link;
   readonly #publisher: Publisher;
   readonly #hints: Hints;
+  readonly #presence: Presence;
   #reconciling: Promise<void> | undefined;
   #closed = false;
 
@@ -39,6 +41,7 @@ class NatsBus implements Bus {
     this.#metrics = options.metrics ?? noMetrics;
     const random = options.random ?? systemRandom;
     this.#hints = new Hints(this.#log, this.#metrics);
+    this.#presence = new Presence(this.#clock);
     this.#publisher = new Publisher({
       log: this.#log,
       clock: this.#clock,
@@ -71,6 +74,14 @@ class NatsBus implements Bus {
 
   onHint<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void): Disposable {
     return this.#hints.on(type, handler);
+  }
+
+  announce(name: string): Disposable {
+    return this.#presence.announce(name);
+  }
+
+  isAbsent(name: string): Promise<boolean> {
+    return this.#presence.isAbsent(name);
   }
 
   connected(): boolean {
@@ -106,12 +117,14 @@ class NatsBus implements Bus {
   async #onUp(connection: NatsConnection, fresh: boolean): Promise<void> {
     this.#metrics.connected(true);
     if (fresh) this.#hints.use(connection);
+    this.#presence.up(connection, fresh);
     await this.ensureStreams();
     if (this.#link.connection === connection && !this.#closed) this.#publisher.use(connection);
   }
 
   #onDown(): void {
     this.#metrics.connected(false);
+    this.#presence.down();
     this.#publisher.use(undefined);
   }
 

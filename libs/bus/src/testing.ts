@@ -20,6 +20,7 @@ interface Listener {
 export function memoryBus(): MemoryBus {
   const published = new Map<string, OutgoingEvent>();
   const listeners = new Set<Listener>();
+  const present = new Set<string>();
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   return {
     get published() {
@@ -45,6 +46,11 @@ export function memoryBus(): MemoryBus {
       listeners.add(listener);
       return { [Symbol.dispose]: () => listeners.delete(listener) };
     },
+    announce: (name) => {
+      present.add(name);
+      return { [Symbol.dispose]: () => present.delete(name) };
+    },
+    isAbsent: (name) => settled().then(() => !present.has(name)),
     connected: () => true,
     ensureStreams: settled,
     flush: settled,

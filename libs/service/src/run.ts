@@ -49,7 +49,12 @@ export async function runController({ name, settings, build }: ControllerProcess
   const bus = await openBus(name, settings, { log, metrics });
   open.defer(() => bus.close());
   const instance = settings.POD_NAME ?? `${hostname()}-${process.pid}`;
-  const manager = createManager({ client, log, metrics: kubeMetrics, lease: leaseOf(name, instance, settings) });
+  const manager = createManager({
+    client,
+    log,
+    metrics: kubeMetrics,
+    lease: leaseOf(name, { instance, settings, bus }),
+  });
   const { registry } = metrics;
   const clocks = { clock: systemClock, random: systemRandom };
   const controller = build({ client, manager, bus, registry, kubeMetrics, log, instance, ...clocks });
@@ -94,9 +99,23 @@ function tracingOf(service: string, settings: ControllerSettings, { log, metrics
   });
 }
 
-function leaseOf(name: string, identity: string, settings: ControllerSettings): ManagerOptions['lease'] {
+interface LeaseInput {
+  readonly instance: string;
+  readonly settings: ControllerSettings;
+  readonly bus: Bus;
+}
+
+/** The bus knows who is there: a replica that died is missed within a second, long before its lease expires. */
+function leaseOf(name: string, { instance, settings, bus }: LeaseInput): ManagerOptions['lease'] {
   if (!settings.LEADER_ELECT) return undefined;
-  return { name: `sandlot-${name}`, namespace: settings.POD_NAMESPACE, identity };
+  const nameOf = (identity: string): string => `${settings.POD_NAMESPACE}/${name}/${identity}`;
+  bus.announce(nameOf(instance));
+  return {
+    name: `sandlot-${name}`,
+    namespace: settings.POD_NAMESPACE,
+    identity: instance,
+    isGone: (identity) => bus.isAbsent(nameOf(identity)),
+  };
 }
 
 async function openBus(

@@ -27,6 +27,13 @@ describe('bid', () => {
   });
 });
 
+it('takes that of a holder that is known to be gone, and of no other', () => {
+  const candidate = { identity: 'me', nowMs: 1_000 };
+  const observation = { lease: held(), sinceMs: 1_000 };
+  expect(bid(observation, { ...candidate, gone: 'other' })).toEqual({ kind: 'take', token: 4 });
+  expect(bid(observation, { ...candidate, gone: 'third' })).toEqual({ kind: 'wait', expiresInMs: 15_000 });
+});
+
 describe('observation', () => {
   it.each<[string, Lease | undefined, number]>([
     ['keeps its age while the record stays the same', held(), 1_000],

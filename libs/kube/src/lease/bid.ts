@@ -13,17 +13,26 @@ export type Bid =
   /** Somebody holds it. It expires after `expiresInMs` unless renewed. */
   | { readonly kind: 'wait'; readonly expiresInMs: number };
 
+/** Who bids, when, and whose death it has heard of. */
+export interface CandidateView {
+  readonly identity: string;
+  /** Monotonic milliseconds. */
+  readonly nowMs: number;
+  /** Identity of a holder that is known to be gone. */
+  readonly gone?: string | undefined;
+}
+
 /**
  * The rule of the election. Expiry counts from the moment we saw the record change, by our own monotonic clock: the
  * times in it are the holder's and may be wrong. A lease in our own name is ours at once, because the process that held
- * it under this identity is gone.
+ * it under this identity is gone. So is that of a holder whose end is known otherwise.
  */
-export function bid(observation: Observation, candidate: { identity: string; nowMs: number }): Bid {
+export function bid(observation: Observation, candidate: CandidateView): Bid {
   const { lease, sinceMs } = observation;
   if (lease === undefined) return { kind: 'take', token: 1 };
   const { holderIdentity = '', leaseDurationSeconds = 0 } = lease.spec ?? {};
   const take: Bid = { kind: 'take', token: tokenOf(lease) + 1 };
-  if (holderIdentity === '' || holderIdentity === candidate.identity) return take;
+  if (['', candidate.identity, candidate.gone].includes(holderIdentity)) return take;
   const expiresInMs = sinceMs + leaseDurationSeconds * 1_000 - candidate.nowMs;
   return expiresInMs <= 0 ? take : { kind: 'wait', expiresInMs };
 }

@@ -67,6 +67,36 @@ describe('a lease', () => {
     expect([before.terms[0]?.token, after.terms[0]?.token]).toEqual([1, 2]);
   });
 
+  it('goes to a standby within a second of its holder being missed three times in a row', async () => {
+    const { clock, candidate } = setup();
+    const a = candidate({ identity: 'a' });
+    await clock.advance(0);
+    let isAlive = true;
+    const b = candidate({ identity: 'b', isGone: async (holder) => holder === 'a' && !isAlive });
+    await clock.advance(60_000);
+    isAlive = false;
+    await clock.advance(400);
+    isAlive = true;
+    await clock.advance(60_000);
+    expect([a.leads, b.leads]).toEqual([true, false]);
+    isAlive = false;
+    a.kill();
+    await clock.advance(1_000);
+    expect(b.leads).toBe(true);
+    expect(b.terms.at(-1)?.token).toBe(2);
+  });
+
+  it('is given up at the next renewal by a holder that was missed although it lives', async () => {
+    const { clock, candidate } = setup();
+    const a = candidate({ identity: 'a' });
+    await clock.advance(0);
+    const b = candidate({ identity: 'b', isGone: async () => true });
+    await clock.advance(3_500);
+    expect([a.leads, b.leads]).toEqual([false, true]);
+    await clock.advance(60_000);
+    expect([a.leads, b.leads]).toEqual([false, true]);
+  });
+
   it('is released on stop and goes to a standby the moment that hears of it', async () => {
     const { clock, candidate } = setup();
     const a = candidate({ identity: 'a' });

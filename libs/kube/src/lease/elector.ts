@@ -8,6 +8,7 @@ import type { Lease } from '../resources.ts';
 import { LeaseAccess } from './access.ts';
 import { bid, observe, tokenOf } from './bid.ts';
 import type { Observation } from './bid.ts';
+import { watchOver } from './watchman.ts';
 
 export interface LeaseOptions {
   readonly name: string;
@@ -20,6 +21,11 @@ export interface LeaseOptions {
   readonly renewMs?: number | undefined;
   /** Between renewals, and (with jitter) between looks of a candidate. Default 2,000 ms. */
   readonly retryMs?: number | undefined;
+  /**
+   * Whether the holder of that identity is certainly gone, as somebody else knows it. Asked a few times a second; a
+   * candidate that hears it three times in a row does not wait for the lease to expire. Must not throw.
+   */
+  readonly isGone?: ((identity: string) => Promise<boolean>) | undefined;
 }
 
 export interface ElectorOptions extends LeaseOptions {
@@ -71,6 +77,7 @@ export class LeaseElector {
   readonly #retryMs: number;
   readonly #attempted = Promise.withResolvers<undefined>();
   #observation: Observation | undefined;
+  #gone: string | undefined;
 
   constructor(options: ElectorOptions) {
     const { clock = systemClock, random = systemRandom, metrics = noMetrics, log = silentLogger } = options;
@@ -110,12 +117,13 @@ export class LeaseElector {
     const over = new AbortController();
     const released = new Wake();
     let watching = false;
+    this.#gone = undefined;
     try {
       while (!signal.aborted) {
         const held = await this.#attempt();
         this.#attempted.resolve(undefined);
         if (held !== undefined) return held;
-        if (!watching) void this.#watchReleases(AbortSignal.any([signal, over.signal]), released);
+        if (!watching) this.#listen(AbortSignal.any([signal, over.signal]), released);
         watching = true;
         await released.or((either) => this.#clock.sleep(this.#patienceMs(), either), signal);
       }
@@ -132,7 +140,7 @@ export class LeaseElector {
       const lease = await this.#access.read();
       const sentMs = this.#clock.monotonic();
       this.#observation = observe(this.#observation, lease, sentMs);
-      const plan = bid(this.#observation, { identity, nowMs: sentMs });
+      const plan = bid(this.#observation, { identity, nowMs: sentMs, gone: this.#gone });
       if (plan.kind === 'wait') return undefined;
       return { lease: await this.#access.take(lease, plan.token), token: plan.token, renewedMs: sentMs };
     } catch (err) {
@@ -219,6 +227,24 @@ export class LeaseElector {
       this.#log.info({ err }, 'could not release the lease');
     }
     this.#metrics.leaderChanged(this.#options.name, false);
+  }
+
+  #listen(signal: AbortSignal, released: Wake): void {
+    void this.#watchReleases(signal, released);
+    void this.#missHolder(signal, released);
+  }
+
+  async #missHolder(signal: AbortSignal, released: Wake): Promise<void> {
+    const { isGone } = this.#options;
+    if (isGone === undefined) return;
+    const holder = (): string | undefined => this.#observation?.lease?.spec?.holderIdentity;
+    while (!signal.aborted) {
+      const gone = await watchOver({ clock: this.#clock, holder, isGone }, signal);
+      if (gone === undefined) return;
+      if (gone !== this.#gone) this.#log.warn({ holder: gone }, 'the holder of the lease is gone');
+      this.#gone = gone;
+      released.wake();
+    }
   }
 
   /** Lets a candidate hear of a release at once. Only a hint: without it, candidates look every few seconds. */
