@@ -4,25 +4,37 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { MissingToolError } from '../errors.ts';
 import { exec } from '../process/exec.ts';
-import { recipesFingerprint } from './catalog.ts';
+import type { GoModule } from './catalog.ts';
+import { goModules } from './catalog.ts';
 
-const oldestGo = { major: 1, minor: 26 };
-
-/** The Go module with every program of the cluster. */
-export const goModuleDir = join(import.meta.dirname, '../../go');
+/** What the youngest go.mod asks for. */
+const oldestGo = [1, 26, 3];
 
 /** The environment of every go command: the toolchain on the machine, static binaries. */
 export const goEnvironment = { GOTOOLCHAIN: 'local', CGO_ENABLED: '0' };
 
-/** The folder of the binaries built from exactly these sources with exactly this Go. */
-export async function binaryCacheDir(): Promise<string> {
+/** The folder of a module's sources. */
+export function goModuleDir(module: GoModule): string {
+  return join(import.meta.dirname, '../..', module.folder);
+}
+
+/** Where the binaries built from exactly a module's sources with exactly this Go are. Throws MissingToolError. */
+export async function binaryCacheDirs(): Promise<(module: GoModule) => string> {
+  const version = await goVersion();
+  const dirs = new Map<GoModule, string>();
+  for (const module of goModules) dirs.set(module, join(cacheRoot(), 'bin', await inputsHash(module, version)));
+  return (module) => dirs.get(module) ?? '';
+}
+
+async function inputsHash(module: GoModule, version: string): Promise<string> {
   const hash = createHash('sha256');
-  hash.update(await goVersion()).update(recipesFingerprint);
-  const files = await readdir(goModuleDir, { recursive: true });
+  hash.update(version).update(JSON.stringify(module.recipes));
+  const dir = goModuleDir(module);
+  const files = await readdir(dir, { recursive: true });
   for (const file of files.filter((name) => /(\.go|^go\.(mod|sum))$/.test(name)).sort()) {
-    hash.update(`\0${file}\0`).update(await readFile(join(goModuleDir, file)));
+    hash.update(`\0${file}\0`).update(await readFile(join(dir, file)));
   }
-  return join(cacheRoot(), 'bin', hash.digest('hex'));
+  return hash.digest('hex');
 }
 
 function cacheRoot(): string {
@@ -31,14 +43,29 @@ function cacheRoot(): string {
 }
 
 async function goVersion(): Promise<string> {
-  const { stdout, code } = await exec(['go', 'env', 'GOVERSION', 'GOARCH'], { cwd: goModuleDir, env: goEnvironment });
-  const found = /^go(\d+)\.(\d+)/.exec(stdout);
+  const { stdout, code } = await exec(['go', 'env', 'GOVERSION', 'GOARCH'], {
+    cwd: import.meta.dirname,
+    env: goEnvironment,
+  });
+  const found = /^go(\d+)\.(\d+)(?:\.(\d+))?/.exec(stdout);
+  const oldest = oldestGo.join('.');
   if (code !== 0 || found === null) {
-    throw new MissingToolError('Go is missing: install Go 1.26 or newer (https://go.dev/dl) and put it in PATH');
+    throw new MissingToolError(`Go is missing: install Go ${oldest} or newer (https://go.dev/dl) and put it in PATH`);
   }
-  const [major, minor] = [Number(found[1]), Number(found[2])];
-  if (major < oldestGo.major || (major === oldestGo.major && minor < oldestGo.minor)) {
-    throw new MissingToolError(`Go 1.26 or newer is needed; this machine has ${stdout.trim().split('\n')[0] ?? ''}`);
+  if (
+    isOlder(
+      [found[1], found[2], found[3]].map((part) => Number(part ?? 0)),
+      oldestGo,
+    )
+  ) {
+    throw new MissingToolError(
+      `Go ${oldest} or newer is needed; this machine has ${stdout.trim().split('\n')[0] ?? ''}`,
+    );
   }
   return stdout;
+}
+
+function isOlder(version: readonly number[], oldest: readonly number[]): boolean {
+  const differing = oldest.findIndex((part, index) => (version[index] ?? 0) !== part);
+  return differing >= 0 && (version[differing] ?? 0) < (oldest[differing] ?? 0);
 }

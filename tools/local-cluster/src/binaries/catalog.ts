@@ -13,7 +13,7 @@ const kubernetesLdflags = [
   `-X ${version}.gitTreeState=clean`,
 ].join(' ');
 
-const recipes = {
+const clusterRecipes = {
   /** etcd, kube-apiserver, kube-controller-manager, kube-scheduler, kubelet, kube-proxy and kubectl. */
   kube: { package: './kube', ldflags: kubernetesLdflags },
   /** Issues certificates. */
@@ -37,13 +37,41 @@ const recipes = {
   kubeconform: { package: 'github.com/yannh/kubeconform/cmd/kubeconform' },
 } as const satisfies Record<string, Recipe>;
 
-/** A program built from this package's Go module. */
-export type BinaryName = keyof typeof recipes;
+const gvisorVersion = 'v0.0.0-20260905035102-160fafc42237';
 
-/** The recipe of a binary. */
-export function recipeOf(name: BinaryName): Recipe {
-  return recipes[name];
+const gvisorRecipes = {
+  /** gVisor: the kernel a pod runs on instead of the machine's, and the commands that manage such pods. */
+  runsc: {
+    package: 'gvisor.dev/gvisor/runsc',
+    ldflags: `-X gvisor.dev/gvisor/runsc/version.version=${gvisorVersion}`,
+  },
+  /** What containerd runs a gVisor pod by. */
+  'containerd-shim-runsc-v1': { package: './shim' },
+} as const satisfies Record<string, Recipe>;
+
+/** A program built from one of this package's Go modules. */
+export type BinaryName = keyof typeof clusterRecipes | keyof typeof gvisorRecipes;
+
+/** A folder with a go.mod, and what is built from it. Its binaries are cached apart from those of the others. */
+export interface GoModule {
+  /** Below the package's folder. */
+  folder: string;
+  recipes: Readonly<Partial<Record<BinaryName, Recipe>>>;
 }
 
-/** Every recipe as text: part of the cache key. */
-export const recipesFingerprint = JSON.stringify(recipes);
+const clusterModule: GoModule = { folder: 'go', recipes: clusterRecipes };
+const gvisorModule: GoModule = { folder: 'go-gvisor', recipes: gvisorRecipes };
+
+/** Every Go module. gVisor has one of its own: its dependencies and Kubernetes' would constrain each other. */
+export const goModules: readonly GoModule[] = [clusterModule, gvisorModule];
+
+/** Where and how a binary is built. */
+export function recipeOf(name: BinaryName): { module: GoModule; recipe: Recipe } {
+  return isGvisor(name)
+    ? { module: gvisorModule, recipe: gvisorRecipes[name] }
+    : { module: clusterModule, recipe: clusterRecipes[name] };
+}
+
+function isGvisor(name: BinaryName): name is keyof typeof gvisorRecipes {
+  return name in gvisorRecipes;
+}

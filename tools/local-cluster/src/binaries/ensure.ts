@@ -5,9 +5,9 @@ import { exec } from '../process/exec.ts';
 import { withLock } from '../process/lock.ts';
 import type { Progress, ProgressStep } from '../progress.ts';
 import { silentProgress, withStep } from '../progress.ts';
-import { binaryCacheDir, goEnvironment, goModuleDir } from './cache.ts';
+import { binaryCacheDirs, goEnvironment, goModuleDir } from './cache.ts';
 import type { BinaryName } from './catalog.ts';
-import { recipeOf } from './catalog.ts';
+import { goModules, recipeOf } from './catalog.ts';
 
 /** Absolute path of a binary that was ensured. */
 export type Binaries = (name: BinaryName) => string;
@@ -16,19 +16,25 @@ const buildTimeoutMs = 40 * 60_000;
 
 /**
  * Builds the named binaries unless the cache has them. Callers in parallel, also in other processes, wait for one build.
- * Needs Go 1.26 and, on the first build, the Go module proxy. Throws MissingToolError or BUILD_FAILED.
+ * Needs Go and, on the first build, the Go module proxy. Throws MissingToolError or BUILD_FAILED.
  */
 export async function ensureBinaries(
   names: readonly BinaryName[],
   options: { progress?: Progress | undefined } = {},
 ): Promise<Binaries> {
   const progress = options.progress ?? silentProgress;
-  const dir = await binaryCacheDir();
-  if ((await missing(dir, names)).length > 0) {
+  const dirOf = await binaryCacheDirs();
+  for (const module of goModules) {
+    const dir = dirOf(module);
+    const absent = await missing(
+      dir,
+      names.filter((name) => recipeOf(name).module === module),
+    );
+    if (absent.length === 0) continue;
     await mkdir(dir, { recursive: true });
-    await lockAndBuild({ dir, names, progress });
+    await lockAndBuild({ dir, names: absent, progress });
   }
-  return (name) => join(dir, name);
+  return (name) => join(dirOf(recipeOf(name).module), name);
 }
 
 async function lockAndBuild(job: { dir: string; names: readonly BinaryName[]; progress: Progress }): Promise<void> {
@@ -57,16 +63,17 @@ async function missing(dir: string, names: readonly BinaryName[]): Promise<Binar
 }
 
 async function build(dir: string, name: BinaryName, step: ProgressStep): Promise<void> {
-  const recipe = recipeOf(name);
+  const { recipe, module } = recipeOf(name);
+  const cwd = goModuleDir(module);
   const target = join(dir, name);
   const partial = `${target}.partial`;
   const ldflags = `-s -w ${recipe.ldflags ?? ''}`.trim();
-  const total = await packageCount(recipe.package);
+  const total = await packageCount(recipe.package, cwd);
   let compiled = 0;
   const { code, stderr } = await exec(
     ['nice', 'go', 'build', '-v', '-trimpath', '-ldflags', ldflags, '-o', partial, recipe.package],
     {
-      cwd: goModuleDir,
+      cwd,
       env: goEnvironment,
       timeoutMs: buildTimeoutMs,
       onStderr: (text) => {
@@ -88,9 +95,9 @@ function isPackage(line: string): boolean {
   return /^[\w.~/-]+$/.test(line);
 }
 
-async function packageCount(target: string): Promise<number> {
+async function packageCount(target: string, cwd: string): Promise<number> {
   const { stdout } = await exec(['go', 'list', '-deps', target], {
-    cwd: goModuleDir,
+    cwd,
     env: goEnvironment,
     timeoutMs: buildTimeoutMs,
   });

@@ -46,6 +46,8 @@ export const machinePaths = {
   original: '/run/sandlot/original.json',
   containerdSocket: '/run/sandlot/containerd.sock',
   containerdState: '/run/sandlot/containerd',
+  /** What gVisor's programs keep about the pods they run. */
+  gvisorState: '/run/sandlot/gvisor',
   cniConfig: '/run/sandlot/cni',
   cniState: '/run/sandlot/cni-state',
   registryHosts: '/run/sandlot/registry-hosts',

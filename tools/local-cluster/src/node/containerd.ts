@@ -1,22 +1,35 @@
 import { mkdir, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
 import { machinePaths } from '../cluster/paths.ts';
-import { pauseImage } from './pause-image.ts';
+import { gvisorShimConfig, handler } from './gvisor.ts';
 import { mayLowerOomScore } from './machine.ts';
+import { pauseImage } from './pause-image.ts';
+
+const systemFolders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
 /** containerd with everything of its own: socket, state, images, CNI configuration. The system's is never touched. */
-export async function containerdComponent({ paths, choices }: ClusterContext): Promise<Component> {
+export async function containerdComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
   await writeRegistryHosts(choices.ports.registry);
-  const configuration = containerdConfig({ root: paths.containerd, restrictOomScore: !(await mayLowerOomScore()) });
+  const gvisorConfigFile = join(machinePaths.run, 'gvisor.toml');
+  const configuration = containerdConfig({
+    root: paths.containerd,
+    restrictOomScore: !(await mayLowerOomScore()),
+    gvisorConfigFile,
+  });
   const file = join(machinePaths.run, 'containerd.toml');
   await mkdir(machinePaths.run, { recursive: true, mode: 0o700 });
   await writeFile(file, configuration);
+  // Read anew for every pod: a change of it needs no restart.
+  await writeFile(gvisorConfigFile, gvisorShimConfig({ runsc: bin('runsc') }));
   return {
     name: 'containerd',
     cwd: '/',
     argv: ['containerd', '--config', file],
+    // Where containerd looks for shims; version 1.6 knows no path for those of pods. The folders after it are written
+    // out because a change of this process's PATH is no reason to start containerd anew.
+    env: { PATH: [dirname(bin('containerd-shim-runsc-v1')), ...systemFolders].join(':') },
     configuration,
     probe: { kind: 'command', argv: ['ctr', '--address', machinePaths.containerdSocket, 'version'] },
   };
@@ -26,9 +39,11 @@ interface ContainerdSettings {
   root: string;
   /** Where CAP_SYS_RESOURCE is withheld runc dies on a negative OOM score. */
   restrictOomScore: boolean;
+  gvisorConfigFile: string;
 }
 
-function containerdConfig(settings: ContainerdSettings): string {
+/** containerd's configuration file, version 2. */
+export function containerdConfig(settings: ContainerdSettings): string {
   const cri = 'plugins."io.containerd.grpc.v1.cri"';
   return `version = 2
 root = ${quote(settings.root)}
@@ -64,6 +79,13 @@ runtime_type = "io.containerd.runc.v2"
 
 [${cri}.containerd.runtimes.runc.options]
 SystemdCgroup = false
+
+[${cri}.containerd.runtimes.${handler}]
+runtime_type = "io.containerd.runsc.v1"
+
+[${cri}.containerd.runtimes.${handler}.options]
+TypeUrl = "io.containerd.runsc.v1.options"
+ConfigPath = ${quote(settings.gvisorConfigFile)}
 `;
 }
 

@@ -18,6 +18,7 @@ import { ensurePauseImage } from './pause-image.ts';
 import { removeMachineState } from './cleanup.ts';
 import { containerdComponent } from './containerd.ts';
 import { dnsComponent, dnsManifests } from './dns.ts';
+import { runtimeClass } from './gvisor.ts';
 import { kubeletComponent, nodeName } from './kubelet.ts';
 import { nodePackages, prepareMachine } from './machine.ts';
 import { ensureNetwork, nodeAddress } from './network.ts';
@@ -26,7 +27,18 @@ import { proxyComponent } from './proxy.ts';
 import { registryComponent } from './registry.ts';
 import { storageComponent, storageManifests } from './storage.ts';
 
-const binaries: readonly BinaryName[] = ['kube', 'pki', 'pause', 'registry', 'coredns', 'volumes', 'crane', 'helm'];
+const binaries: readonly BinaryName[] = [
+  'kube',
+  'pki',
+  'pause',
+  'registry',
+  'coredns',
+  'volumes',
+  'crane',
+  'helm',
+  'runsc',
+  'containerd-shim-runsc-v1',
+];
 const lockTimeoutMs = 30 * 60_000;
 
 /** Which checkout, and where progress goes. */
@@ -78,8 +90,8 @@ async function raise(context: ClusterContext, progress: Progress): Promise<void>
     }),
   );
   await withStep(progress, 'Node', async (step) => {
-    const manifests = [...storageManifests(), ...dnsManifests(choices.podNetwork, choices.ports.dns), kubeletAccess];
-    await apply(context, manifests);
+    const dns = dnsManifests(choices.podNetwork, choices.ports.dns);
+    await apply(context, [...storageManifests(), ...dns, kubeletAccess, runtimeClass]);
     await ensureComponent(paths, await containerdComponent(context));
     const [kubelet] = await Promise.all([
       ensureComponent(paths, await kubeletComponent(context)),
