@@ -134,6 +134,20 @@ describe('a cache that lags', () => {
     expect(h.writes().filter((write) => write.startsWith('create') || write.startsWith('delete'))).toEqual([]);
   });
 
+  it('does not hide for ever that somebody changed the name on record', async () => {
+    await h.startController();
+    create();
+    const name = () => h.sandbox().metadata.annotations?.['agents.x-k8s.io/pod-name'];
+    await h.until(() => name() === 'notebook', 'the Pod is on record');
+    h.api.faults.dropEvents(1, { resource: 'sandboxes' });
+    h.runPod();
+    await h.untilReady();
+    h.api.change(sandboxes, KEY, (object) => {
+      object.metadata.annotations = { 'agents.x-k8s.io/pod-name': 'elsewhere' };
+    });
+    await h.until(() => name() === 'notebook', 'the name is repaired');
+  });
+
   it('does not hide that a Pod was away', async () => {
     await h.startController();
     create();

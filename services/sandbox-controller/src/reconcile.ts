@@ -1,5 +1,6 @@
+import { annotations } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { RetryableError, done, requeueAfter } from '@sandlot/kube';
+import { RetryableError, done, keyOf, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
 import { carrier, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
 import type { SpanInput } from '@sandlot/telemetry';
@@ -25,7 +26,7 @@ export async function reconcile(deps: ReconcileDeps, key: string): Promise<Recon
   const snapshot = await observe(deps, key);
   if (snapshot === undefined) return done;
   const plan = decide(snapshot);
-  if (plan.length === 0) return conclude(snapshot, false);
+  if (plan.length === 0) return conclude(snapshot, isCacheBehind(deps, snapshot));
   return withSpan(spanOf(snapshot.sandbox), () => settle(deps, snapshot, plan));
 }
 
@@ -46,7 +47,7 @@ async function settle(deps: ReconcileDeps, first: Snapshot, firstPlan: Plan): Pr
   let plan = firstPlan;
   let hasCreated = false;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    if (plan.length === 0) return conclude(snapshot, hasCreated);
+    if (plan.length === 0) return conclude(snapshot, hasCreated || isCacheBehind(deps, snapshot));
     hasCreated ||= createsSomething(plan);
     snapshot = await apply(deps, snapshot, plan);
     if (plan.some((step) => step.kind === 'lookAgain')) return requeueAfter(0, 'second pass of the expiry');
@@ -56,19 +57,29 @@ async function settle(deps: ReconcileDeps, first: Snapshot, firstPlan: Plan): Pr
 }
 
 /**
- * Two Pods are nobody's mistake to retry: only a Pod event changes that. A creation is looked at again once the caches are
- * believed over our own memory, in case they never show it.
+ * Two Pods are nobody's mistake to retry: only a Pod event changes that. What rests on our own memory is looked at again
+ * once the caches are believed over it: a creation, in case they never show it, and a Sandbox that they show otherwise.
  */
-function conclude(snapshot: Snapshot, hasCreated: boolean): ReconcileResult {
+function conclude(snapshot: Snapshot, isFromMemory: boolean): ReconcileResult {
   if (snapshot.failures.length > 0) {
     throw new RetryableError(snapshot.failures.map((failure) => failure.message).join('\n'));
   }
   const wakeAt = wakeAtMs(snapshot);
   const delays = [
     wakeAt === undefined ? undefined : Math.max(0, wakeAt - snapshot.nowMs),
-    hasCreated ? TRUST_MS : undefined,
+    isFromMemory ? TRUST_MS : undefined,
   ].filter((delay) => delay !== undefined);
   return delays.length === 0 ? done : requeueAfter(Math.min(...delays), 'the next deadline');
+}
+
+/**
+ * The cache shows another Pod name than the one we wrote: it lags, or somebody edited it since. An answer that comes after
+ * its own watch event leaves no way to tell, and no further event would have us look.
+ */
+function isCacheBehind({ caches }: ReconcileDeps, { sandbox: { metadata } }: Snapshot): boolean {
+  const cached = caches.sandboxes.get(keyOf({ metadata }));
+  const shown = cached?.metadata.annotations?.[annotations.podName];
+  return cached !== undefined && shown !== metadata.annotations?.[annotations.podName];
 }
 
 function createsSomething(plan: Plan): boolean {
