@@ -1,0 +1,47 @@
+import { pods } from '@sandlot/kube';
+import { inject } from 'vitest';
+import { kubectlOk } from './kubectl.ts';
+import { eventually } from './team.ts';
+import type { Team } from './team.ts';
+
+/** Workloads of the release, by component. */
+const WORKLOADS = {
+  nats: 'statefulset/sandlot-nats',
+  redis: 'statefulset/sandlot-redis',
+  'sandbox-controller': 'deployment/sandlot-sandbox-controller',
+} as const;
+
+export type Component = keyof typeof WORKLOADS;
+
+export const COMPONENTS = ['nats', 'redis', 'sandbox-controller'] as const satisfies readonly Component[];
+
+const inRelease = (...args: readonly string[]): Promise<string> =>
+  kubectlOk(['--namespace', inject('releaseNamespace'), ...args]);
+
+async function podsOf(team: Team, component: string): Promise<string[]> {
+  const labelSelector = `app.kubernetes.io/component=${component}`;
+  const { items } = await team.client.list(pods, { namespace: inject('releaseNamespace'), labelSelector });
+  return items.map(({ metadata }) => metadata.name ?? '');
+}
+
+/** Takes a component away and waits until none of it is left. */
+export async function takeAway(team: Team, component: Component): Promise<void> {
+  await inRelease('scale', WORKLOADS[component], '--replicas=0');
+  await eventually(`${component} is gone`, async () =>
+    (await podsOf(team, component)).length === 0 ? true : undefined,
+  );
+}
+
+/** Gives it back, if it is away, and waits until it is ready. */
+export async function giveBack(component: Component): Promise<void> {
+  await inRelease('scale', WORKLOADS[component], '--replicas=1');
+  await inRelease('rollout', 'status', WORKLOADS[component], '--timeout=110s');
+}
+
+/** Deletes the pods of a component without any grace: nothing is drained, no lease is released. */
+export async function killComponent(team: Team, component: string): Promise<void> {
+  const names = await podsOf(team, component);
+  if (names.length === 0) throw new Error(`no pod of ${component} to kill`);
+  const namespace = inject('releaseNamespace');
+  await Promise.all(names.map((name) => team.client.delete(pods, { namespace, name }, { gracePeriodSeconds: 0 })));
+}

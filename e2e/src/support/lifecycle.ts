@@ -1,0 +1,141 @@
+import { sandboxes } from '@sandlot/api-types';
+import type { Condition, Sandbox } from '@sandlot/api-types';
+import { events, persistentVolumeClaims, pods, services } from '@sandlot/kube';
+import type { Event, JsonObject, KubeObject, Resource } from '@sandlot/kube';
+import { box } from './boxes.ts';
+import type { BoxChoices } from './boxes.ts';
+import { readyCondition, sandboxNamed } from './sandboxes.ts';
+import { eventually } from './team.ts';
+import type { Team } from './team.ts';
+
+/** Creates the Sandbox; does not wait. */
+export function createBox(team: Team, name: string, choices: BoxChoices = {}): Promise<Sandbox> {
+  return team.client.create(sandboxes, box(team.namespace, name, choices));
+}
+
+/** Merge patch of the spec. */
+export function patchSpec(team: Team, name: string, spec: JsonObject): Promise<Sandbox> {
+  return team.client.mergePatch(sandboxes, { namespace: team.namespace, name }, { spec });
+}
+
+/** The Sandbox once it is as wanted; a failure shows how it was. */
+export async function sandboxThat(
+  team: Team,
+  name: string,
+  isWanted: (sandbox: Sandbox) => boolean | undefined,
+): Promise<Sandbox> {
+  let last: Sandbox | undefined;
+  try {
+    return await eventually(`Sandbox ${name}`, async () => {
+      last = await sandboxNamed(team, name);
+      return isWanted(last) === true ? last : undefined;
+    });
+  } catch (error) {
+    throw new Error(`Sandbox ${name} stays as ${JSON.stringify(last?.status, undefined, 1)}`, { cause: error });
+  }
+}
+
+/**
+ * Every state of the Sandbox after `from`, up to the first that is wanted: a watch misses none, however short, where
+ * asking again and again would.
+ */
+export async function statesUntil(
+  team: Team,
+  from: Sandbox,
+  isWanted: (sandbox: Sandbox) => boolean | undefined,
+): Promise<Sandbox[]> {
+  const { name = '', resourceVersion } = from.metadata;
+  const states: Sandbox[] = [];
+  const fieldSelector = `metadata.name=${name}`;
+  const watch = { namespace: team.namespace, fieldSelector, resourceVersion, timeoutSeconds: 120 };
+  for await (const event of team.client.watch(sandboxes, watch)) {
+    if (event.type === 'BOOKMARK') continue;
+    states.push(event.object);
+    if (isWanted(event.object) === true) return states;
+  }
+  throw new Error(`Sandbox ${name} was only ${JSON.stringify(states.map(({ status }) => status))}`);
+}
+
+/** Whether the status is about the spec as it is now. */
+const isCurrent = ({ metadata, status }: Sandbox): boolean => status?.observedGeneration === metadata.generation;
+
+export function readySandbox(team: Team, name: string): Promise<Sandbox> {
+  return sandboxThat(team, name, (sandbox) => isCurrent(sandbox) && readyCondition(sandbox)?.status === 'True');
+}
+
+export function sandboxInPhase(team: Team, name: string, phase: string): Promise<Sandbox> {
+  return sandboxThat(team, name, (sandbox) => isCurrent(sandbox) && sandbox.status?.phase === phase);
+}
+
+/** A condition without what only says when, and for which generation. */
+export type Said = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+
+/** All conditions, each about the present generation. */
+export function saidBy({ metadata, status }: Sandbox): Said[] {
+  return (status?.conditions ?? []).map(({ type, status: state, reason, message, observedGeneration }) => {
+    if (observedGeneration !== metadata.generation) throw new Error(`${type} is about an old generation`);
+    return { type, status: state, reason, message };
+  });
+}
+
+const condition = (type: string, status: Said['status'], [reason, message]: readonly [string, string]): Said => ({
+  type,
+  status,
+  reason,
+  message,
+});
+
+/** Conditions in the words of the API contract. */
+export const said = {
+  ready: (message: string): Said => condition('Ready', 'True', ['DependenciesReady', message]),
+  notReady: (reason: string, message: string): Said => condition('Ready', 'False', [reason, message]),
+  scheduled: condition('PodScheduled', 'True', ['PodScheduled', '']),
+  unschedulable: (message: string): Said => condition('PodScheduled', 'False', ['Unschedulable', message]),
+  suspended: condition('Suspended', 'True', ['PodTerminated', 'Pod has been terminated. Sandbox is suspended']),
+  notSuspended: condition('Suspended', 'False', ['NotSuspended', 'Sandbox is not suspended']),
+  suspending: condition('Suspended', 'False', ['PodTerminating', 'Pod is terminating. Sandbox is suspending']),
+  finished: (reason: string, message: string): Said => condition('Finished', 'True', [reason, message]),
+};
+
+/** Everything a Sandbox with a Service says while it runs. */
+export const RUNNING: readonly Said[] = [said.scheduled, said.ready('Pod is Ready; Service Exists'), said.notSuspended];
+
+export const SUSPENDED: readonly Said[] = [said.notReady('SandboxSuspended', 'Sandbox is suspended'), said.suspended];
+
+/** An Event on the Sandbox whose reason is this. */
+export function eventOf(team: Team, name: string, reason: string): Promise<Event> {
+  return eventually(`${name} has an Event ${reason}`, async () => {
+    const { items } = await team.client.listAll(events, { namespace: team.namespace });
+    return items.find(
+      (event) => event.regarding.kind === 'Sandbox' && event.regarding.name === name && event.reason === reason,
+    );
+  });
+}
+
+/** Names of the objects of this kind in the team's namespace, sorted. */
+export async function namesOf(team: Team, resource: Resource<KubeObject>): Promise<string[]> {
+  const { items } = await team.client.listAll(resource, { namespace: team.namespace });
+  return items.map(({ metadata }) => metadata.name ?? '').sort();
+}
+
+/** Waits until no Sandbox, Pod or Service is left, and of the disks exactly these. */
+export async function onlyDisksLeft(team: Team, disks: readonly string[] = []): Promise<void> {
+  const wanted = JSON.stringify({ sandboxes: [], pods: [], services: [], disks: [...disks].sort() });
+  let left = '';
+  try {
+    await eventually('everything is gone', async () => {
+      const [boxes, podNames, serviceNames, claims] = await Promise.all(
+        [sandboxes, pods, services, persistentVolumeClaims].map((resource) => namesOf(team, resource)),
+      );
+      left = JSON.stringify({ sandboxes: boxes, pods: podNames, services: serviceNames, disks: claims });
+      return left === wanted ? true : undefined;
+    });
+  } catch (error) {
+    throw new Error(`left in ${team.namespace}: ${left}\nwanted: ${wanted}`, { cause: error });
+  }
+}
+
+/** What the pod's command prints, once the pod can run one: a container starts a moment after its Sandbox is told so. */
+export function readIn(team: Team, pod: string, command: string): Promise<string> {
+  return eventually(`${command} in ${pod}`, () => team.sh(pod, command), 30_000);
+}
