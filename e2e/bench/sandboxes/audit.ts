@@ -1,0 +1,110 @@
+import { createReadStream } from 'node:fs';
+import { readdir } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { z } from 'zod';
+import { CONTROLLER_USER } from './surroundings.ts';
+
+const entry = z.object({
+  verb: z.string(),
+  user: z.object({ username: z.string() }),
+  objectRef: z
+    .object({
+      resource: z.string(),
+      name: z.string().optional(),
+      namespace: z.string().optional(),
+      subresource: z.string().optional(),
+    })
+    .optional(),
+  responseStatus: z.object({ code: z.number() }).optional(),
+  requestReceivedTimestamp: z.string(),
+});
+
+/** A span of wall time, in milliseconds since the epoch. */
+export interface Span {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+/** What the controller asked of the API server, as the audit log has it. Events and its lease are kept apart. */
+export interface Requests {
+  /** By `verb resource[/subresource]`. */
+  readonly writes: Readonly<Record<string, number>>;
+  readonly writesTotal: number;
+  /** Of the Sandbox that was written most, its children of the same name included. */
+  readonly mostWritesOfOne: number;
+  readonly reads: Readonly<Record<string, number>>;
+  readonly events: number;
+  readonly leaseWrites: number;
+  readonly conflicts: number;
+}
+
+const WRITES = new Set(['create', 'update', 'patch', 'delete']);
+
+/** Counts the requests of the controller that the API server received within the span. */
+export async function controllerRequests(auditLogPath: string, span: Span): Promise<Requests> {
+  const tally = new Tally();
+  for (const file of await auditFiles(auditLogPath)) {
+    for await (const line of createInterface({ input: createReadStream(file) })) {
+      if (!line.includes(`"${CONTROLLER_USER}"`)) continue;
+      const parsed = entry.parse(JSON.parse(line));
+      const atMs = Date.parse(parsed.requestReceivedTimestamp);
+      if (parsed.user.username === CONTROLLER_USER && atMs >= span.fromMs && atMs < span.toMs) tally.add(parsed);
+    }
+  }
+  return tally.requests();
+}
+
+/** The log and what was rotated out of it. */
+async function auditFiles(path: string): Promise<string[]> {
+  const folder = dirname(path);
+  const stem = basename(path, '.log');
+  return (await readdir(folder))
+    .filter((name) => name.startsWith(stem) && name.endsWith('.log'))
+    .map((name) => join(folder, name));
+}
+
+class Tally {
+  readonly #writes: Record<string, number> = {};
+  readonly #reads: Record<string, number> = {};
+  readonly #perName = new Map<string, number>();
+  #events = 0;
+  #leaseWrites = 0;
+  #conflicts = 0;
+
+  add({ verb, objectRef, responseStatus }: z.output<typeof entry>): void {
+    if (objectRef === undefined) return;
+    const { resource, subresource } = objectRef;
+    if (responseStatus?.code === 409) this.#conflicts += 1;
+    if (!WRITES.has(verb)) count(this.#reads, `${verb} ${resource}`);
+    else if (resource === 'events') this.#events += 1;
+    else if (resource === 'leases') this.#leaseWrites += 1;
+    else {
+      count(this.#writes, [`${verb} ${resource}`, subresource].filter((part) => part !== undefined).join('/'));
+      this.#countName(objectRef);
+    }
+  }
+
+  #countName({ namespace = '', name = '' }: { namespace?: string | undefined; name?: string | undefined }): void {
+    const key = `${namespace}/${name}`;
+    this.#perName.set(key, (this.#perName.get(key) ?? 0) + 1);
+  }
+
+  requests(): Requests {
+    let mostWritesOfOne = 0;
+    for (const writes of this.#perName.values()) mostWritesOfOne = Math.max(mostWritesOfOne, writes);
+    return {
+      writes: this.#writes,
+      writesTotal: Object.values(this.#writes).reduce((sum, each) => sum + each, 0),
+      mostWritesOfOne,
+      reads: this.#reads,
+      events: this.#events,
+      leaseWrites: this.#leaseWrites,
+      conflicts: this.#conflicts,
+    };
+  }
+}
+
+function count(into: Record<string, number>, key: string): void {
+  into[key] = (into[key] ?? 0) + 1;
+}

@@ -1,0 +1,80 @@
+import { startServiceProcess } from '@sandlot/service/testing';
+import type { ServiceProcess } from '@sandlot/service/testing';
+
+const MAIN = new URL('../../../services/sandbox-controller/src/main.ts', import.meta.url);
+
+/** What the process tells about itself. */
+export interface Sample {
+  readonly cpuSeconds: number;
+  readonly rssMib: number;
+  readonly heapMib: number;
+  readonly reconciles: number;
+  readonly retries: number;
+  readonly queueDepth: number;
+  readonly streams: number;
+  readonly sessions: number;
+  /** Summed wait for its own rate limit. */
+  readonly throttledSeconds: number;
+}
+
+/** The sandbox-controller as its own process. Under one name, so that it takes its lease back at once. */
+export function startController(kubeconfig: string): Promise<ServiceProcess> {
+  const { NODE_OPTIONS } = process.env;
+  const profiling = NODE_OPTIONS === undefined ? {} : { NODE_OPTIONS };
+  return startServiceProcess(MAIN, { KUBECONFIG: kubeconfig, POD_NAME: 'bench', LOG_LEVEL: 'info', ...profiling });
+}
+
+export async function isReady({ probePort }: ServiceProcess): Promise<boolean> {
+  return (await fetch(`http://127.0.0.1:${probePort}/readyz`)).status === 200;
+}
+
+/** Reads its metrics endpoint. */
+export async function sample({ metricsPort }: ServiceProcess): Promise<Sample> {
+  const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
+  const sum = (name: string): number => sumOf(text, name);
+  const mib = (name: string): number => sum(name) / 2 ** 20;
+  return {
+    cpuSeconds: sum('process_cpu_seconds_total'),
+    rssMib: mib('process_resident_memory_bytes'),
+    heapMib: mib('nodejs_heap_size_used_bytes'),
+    reconciles: sum('sandlot_controller_reconciles_total'),
+    retries: sum('sandlot_queue_retries_total'),
+    queueDepth: sum('sandlot_queue_depth'),
+    streams: sum('sandlot_kube_streams'),
+    sessions: sum('sandlot_kube_sessions'),
+    throttledSeconds: sum('sandlot_kube_request_throttle_seconds_sum'),
+  };
+}
+
+/** Sum over all label sets of a metric in the text format. */
+function sumOf(text: string, name: string): number {
+  const values = text
+    .split('\n')
+    .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`))
+    .map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));
+  return values.reduce((total, value) => total + value, 0);
+}
+
+/** The highest value of each figure while `work` was going on. */
+export async function peakWhile<T>(controller: ServiceProcess, work: Promise<T>): Promise<{ result: T; peak: Sample }> {
+  let peak = await sample(controller);
+  const over = work.then(
+    () => true,
+    () => true,
+  );
+  const pause = (): Promise<boolean> => new Promise((resolve) => setTimeout(() => resolve(false), 500));
+  while (!(await Promise.race([over, pause()]))) peak = highest(peak, await sample(controller));
+  return { result: await work, peak };
+}
+
+function highest(a: Sample, b: Sample): Sample {
+  const of = (read: (each: Sample) => number): number => Math.max(read(a), read(b));
+  return {
+    ...b,
+    rssMib: of((each) => each.rssMib),
+    heapMib: of((each) => each.heapMib),
+    queueDepth: of((each) => each.queueDepth),
+    streams: of((each) => each.streams),
+    sessions: of((each) => each.sessions),
+  };
+}

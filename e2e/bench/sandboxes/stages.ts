@@ -1,0 +1,114 @@
+import { sandboxes } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
+import { pods } from '@sandlot/kube';
+import type { KubeClient, KubeObject, Pod, Resource } from '@sandlot/kube';
+import type { Observer } from './observer.ts';
+import { SPACES } from './surroundings.ts';
+
+/** Milliseconds of one start, from the sending of the creation to what the observer saw. */
+export interface Start {
+  readonly acceptedMs: number;
+  readonly podMs: number;
+  /** Undefined for a bare Pod. */
+  readonly sandboxMs: number | undefined;
+}
+
+/** The starts of one burst. */
+export interface Burst {
+  readonly starts: readonly Start[];
+  /** From the first creation sent to the last one accepted. */
+  readonly createdMs: number;
+  /** From the first creation sent to the last Ready. */
+  readonly readyMs: number;
+}
+
+export interface Bench {
+  readonly client: KubeClient;
+  readonly observer: Observer;
+}
+
+/** Creations in flight during a burst. */
+const CREATORS = 32;
+
+const podSpec = {
+  terminationGracePeriodSeconds: 0,
+  containers: [{ name: 'box', image: 'busybox', command: ['sleep', 'infinity'] }],
+};
+
+/** Sends the creation at once. */
+interface Sent {
+  readonly accepted: Promise<number>;
+  readonly start: Promise<Start>;
+}
+
+/** One bare Pod. */
+function startPod({ client, observer }: Bench, namespace: string, name: string): Sent {
+  const sentMs = performance.now();
+  const pod: Pod = { metadata: { namespace, name }, spec: podSpec };
+  const accepted = acceptance(client, pods, pod);
+  const ready = observer.pods.of(`${namespace}/${name}`);
+  const start = Promise.all([accepted, ready]).then(([acceptedMs, podMs]) => ({
+    acceptedMs: acceptedMs - sentMs,
+    podMs: podMs - sentMs,
+    sandboxMs: undefined,
+  }));
+  return { accepted, start };
+}
+
+/** One Sandbox of the same Pod. */
+function startSandbox({ client, observer }: Bench, namespace: string, name: string): Sent {
+  const sentMs = performance.now();
+  const sandbox: Sandbox = { metadata: { namespace, name }, spec: { podTemplate: { spec: podSpec } } };
+  const accepted = acceptance(client, sandboxes, sandbox);
+  const key = `${namespace}/${name}`;
+  const all = Promise.all([accepted, observer.pods.of(key), observer.sandboxes.of(key)]);
+  const start = all.then(([acceptedMs, podMs, sandboxMs]) => ({
+    acceptedMs: acceptedMs - sentMs,
+    podMs: podMs - sentMs,
+    sandboxMs: sandboxMs - sentMs,
+  }));
+  return { accepted, start };
+}
+
+async function acceptance<T extends KubeObject>(client: KubeClient, resource: Resource<T>, object: T): Promise<number> {
+  await client.create(resource, object);
+  return performance.now();
+}
+
+/** `count` bare Pods, as fast as the API server takes them. */
+export function burstOfPods(bench: Bench, count: number, prefix = 'pod'): Promise<Burst> {
+  return burst(count, (index) => startPod(bench, SPACES.bare, `${prefix}-${index}`));
+}
+
+/** `count` Sandboxes, as fast as the API server takes them. */
+export function burstOfSandboxes(bench: Bench, count: number): Promise<Burst> {
+  return burst(count, (index) => startSandbox(bench, SPACES.burst, `box-${index}`));
+}
+
+async function burst(count: number, send: (index: number) => Sent): Promise<Burst> {
+  const startedMs = performance.now();
+  const starts: Promise<Start>[] = [];
+  const create = async (): Promise<void> => {
+    while (starts.length < count) {
+      const { accepted, start } = send(starts.length);
+      starts.push(start);
+      await accepted;
+    }
+  };
+  await Promise.all(Array.from({ length: CREATORS }, create));
+  const createdMs = performance.now() - startedMs;
+  return { starts: await Promise.all(starts), createdMs, readyMs: performance.now() - startedMs };
+}
+
+/** Pods and Sandboxes alternately, one at a time, `pauseMs` after each. */
+export async function quietStarts(bench: Bench, pairs: number): Promise<{ pods: Start[]; sandboxes: Start[] }> {
+  const pauseMs = 60;
+  const found: { pods: Start[]; sandboxes: Start[] } = { pods: [], sandboxes: [] };
+  for (let index = 0; index < pairs; index += 1) {
+    found.pods.push(await startPod(bench, SPACES.quiet, `pod-${index}`).start);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+    found.sandboxes.push(await startSandbox(bench, SPACES.quiet, `box-${index}`).start);
+    await new Promise((resolve) => setTimeout(resolve, pauseMs));
+  }
+  return found;
+}
