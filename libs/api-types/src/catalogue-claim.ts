@@ -36,6 +36,9 @@ export const claimMessages = {
   envVarsInjectionRejected: (detail: string) => `environment variable injection rejected: ${detail}`,
   waitingForStock: 'No ready sandbox in the pool; createOnNoStock is false',
   claimTimeout: (claimed: number, wanted: number) => `Claimed ${claimed} of ${wanted} sandboxes before claimTimeout`,
+  claiming: (claimed: number, wanted: number) => `Claimed ${claimed} of ${wanted} sandboxes`,
+  notAllReady: (ready: number, wanted: number) => `Claimed ${wanted} sandboxes, ${ready} of them are ready`,
+  allReplicasClaimed: (wanted: number) => `Claimed ${wanted} sandboxes`,
   claimExpired: 'Claim expired. Sandbox cleanup initiated.',
   claimExpiredNotOwned: (sandbox: string, claim: string) =>
     `Claim expired. sandbox not owned by this claim: sandbox "${sandbox}" is not owned by claim "${claim}"; deletion skipped.`,

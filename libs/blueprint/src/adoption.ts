@@ -4,7 +4,7 @@ import type { JsonObject } from '@sandlot/kube';
 import { nameHash } from '@sandlot/std';
 import { lifecycleDefaultsOf } from './blueprint.ts';
 import { claimedPodMetadata, podMetadataPatch } from './metadata.ts';
-import { ownedBy } from './owner.ts';
+import { custodyOf } from './slots.ts';
 
 export interface AdoptionInput {
   readonly claim: SandboxClaim;
@@ -12,6 +12,8 @@ export interface AdoptionInput {
   /** The member as last read: its resourceVersion guards the patch, its metadata says what has to go. */
   readonly member: Sandbox;
   readonly poolName: string;
+  /** Of a detached claim: the slot it fills. Absent: the claim becomes the owner. */
+  readonly slot?: number | undefined;
   /** Trace context to hand on, as the annotation's JSON. */
   readonly traceContext?: string | undefined;
 }
@@ -20,28 +22,32 @@ export interface AdoptionInput {
  * W1, the commit: one merge patch that makes a pool member the claim's. It carries the member's uid and resourceVersion,
  * so that of two claims only one can succeed (API contract, the commit protocol).
  */
-export function adoptionPatch({ claim, template, member, poolName, traceContext }: AdoptionInput): JsonObject {
+export function adoptionPatch(input: AdoptionInput): JsonObject {
+  const { claim, template, member, slot, traceContext } = input;
   const { uid = '', resourceVersion = '', name = '', annotations: present = {} } = member.metadata;
   const podMetadata = podMetadataPatch(member.spec.podTemplate.metadata, claimedPodMetadata(template, claim));
+  const custody = custodyOf(claim, slot);
   return {
     metadata: {
       uid,
       resourceVersion,
-      ownerReferences: [{ ...ownedBy(claim) }],
-      labels: adoptedLabels(claim, template, poolName),
+      ownerReferences: custody.ownerReferences.map((owner) => ({ ...owner })),
+      labels: { ...adoptedLabels(input), ...custody.labels },
       annotations: {
         [annotations.podName]: present[annotations.podName] ?? name,
+        ...custody.annotations,
         ...(traceContext === undefined ? {} : { [annotations.traceContext]: traceContext }),
       },
     },
     spec: {
       ...jsonOf(lifecycleDefaultsOf(template)),
+      ...jsonOf(custody.spec),
       ...(podMetadata === undefined ? {} : { podTemplate: { metadata: podMetadata } }),
     },
   };
 }
 
-function adoptedLabels({ metadata }: SandboxClaim, template: SandboxTemplate, poolName: string): JsonObject {
+function adoptedLabels({ claim: { metadata }, template, poolName }: AdoptionInput): JsonObject {
   return {
     [labels.warmPoolMember]: null,
     [labels.templateHash]: null,

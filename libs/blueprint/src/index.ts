@@ -6,5 +6,7 @@ export type { PodDefaults } from './defaults.ts';
 export { isFinished, isReady } from './readiness.ts';
 export { coldSandbox, memberSandbox } from './sandbox.ts';
 export type { ColdStartInput, MemberInput } from './sandbox.ts';
+export { claimNameOf, fillsSlotOf, slotOf } from './slots.ts';
 export { createCurrencyTest } from './staleness.ts';
 export type { CurrencyTest } from './staleness.ts';
+export { takeOverPatch } from './take-over.ts';

@@ -8,6 +8,7 @@ import type { PodDefaults } from './defaults.ts';
 import { claimedPodMetadata, memberPodMetadata } from './metadata.ts';
 import type { PodMetadata } from './metadata.ts';
 import { ownedBy } from './owner.ts';
+import { custodyOf } from './slots.ts';
 
 /** Pod and PVC names are derived from the Sandbox's, and a pod's host name holds 63 characters. */
 const MAX_NAME = 63;
@@ -69,34 +70,46 @@ export interface ColdStartInput {
   readonly podSpec?: SandboxSpec['podTemplate']['spec'] | undefined;
   /** The template's volumes merged with the claim's. */
   readonly volumeClaimTemplates?: SandboxSpec['volumeClaimTemplates'];
+  /** Of a detached claim: the slot it fills. Absent: the claim is the owner. */
+  readonly slot?: number | undefined;
 }
 
-/** The Sandbox of a claim that no warm one can serve: named like the claim, controlled by it, living by its template. */
+/**
+ * The Sandbox of a claim that no warm one can serve, living by its template: named like the claim and controlled by it,
+ * or of a detached claim `<claim>-<slot>` and controlled by nobody.
+ */
 export function coldSandbox(input: ColdStartInput): Sandbox {
-  const { claim, template, defaults } = input;
+  const { claim, template, defaults, slot } = input;
   const blueprint = blueprintOf(template, defaults);
+  const custody = custodyOf(claim, slot);
   const templateName = template.metadata.name ?? '';
   const createdBy = claim.metadata.labels?.[labels.createdBy];
   const volumes = input.volumeClaimTemplates ?? blueprint.volumeClaimTemplates;
   const spec: SandboxSpec = {
     ...blueprint,
     ...lifecycleDefaultsOf(template),
+    ...custody.spec,
     ...(volumes === undefined ? {} : { volumeClaimTemplates: volumes }),
     podTemplate: { ...blueprint.podTemplate, spec: input.podSpec ?? blueprint.podTemplate.spec },
   };
   return sandboxOf(
     {
-      name: claim.metadata.name,
+      name: coldName(claim, slot),
       namespace: claim.metadata.namespace,
       labels: {
+        ...custody.labels,
         [labels.claimUid]: claim.metadata.uid ?? '',
         [labels.templateRefHash]: nameHash(templateName),
         [labels.launchType]: launchTypes.cold,
         ...(createdBy === undefined ? {} : { [labels.createdBy]: createdBy }),
       },
-      annotations: { [annotations.templateRef]: templateName },
-      ownerReferences: [ownedBy(claim)],
+      annotations: { ...custody.annotations, [annotations.templateRef]: templateName },
+      ownerReferences: custody.ownerReferences,
     },
     withPodMetadata(spec, claimedPodMetadata(template, claim)),
   );
+}
+
+function coldName({ metadata: { name = '' } }: SandboxClaim, slot: number | undefined): string {
+  return slot === undefined ? name : `${name}-${slot}`;
 }

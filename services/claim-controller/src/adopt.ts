@@ -1,6 +1,6 @@
 import { sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { adoptionPatch } from '@sandlot/blueprint';
+import { adoptionPatch, fillsSlotOf, slotOf } from '@sandlot/blueprint';
 import { controllerOf, isConflict, isNotFound, isUnknownOutcome, keyOf, parseKey, RetryableError } from '@sandlot/kube';
 import type { KubeClient, Store } from '@sandlot/kube';
 import { isAdoptable } from './candidates.ts';
@@ -21,8 +21,17 @@ export interface AdoptDeps {
   readonly metrics: ClaimMetrics;
 }
 
+/** What this process knows of a commit that it tried. */
+export interface Commitment {
+  /** Key of a Sandbox that may or may not have been committed: settled before any other is touched. */
+  unsettled?: string | undefined;
+}
+
 export interface AdoptInput {
   readonly claim: SandboxClaim;
+  /** Of a detached claim: the slot to fill. */
+  readonly slot?: number | undefined;
+  readonly record: Commitment;
   readonly pools: readonly SandboxWarmPool[];
   readonly template: SandboxTemplate;
   /** Trace context to hand on, as the annotation's JSON. */
@@ -65,19 +74,19 @@ async function commit(deps: AdoptDeps, input: AdoptInput, picked: Sandbox): Prom
     if (pool === undefined) return LOST;
     const answer = await tryOnce(deps, input, { member, pool });
     if (answer === undefined) return LOST;
-    if (isOwnedBy(answer, input.claim)) return { kind: 'committed', sandbox: answer };
+    if (isTaken(answer, input)) return { kind: 'committed', sandbox: answer };
     member = answer;
   }
   return { kind: 'busy' };
 }
 
-interface Pick {
+interface Choice {
   readonly member: Sandbox;
   readonly pool: SandboxWarmPool;
 }
 
 /** One write, and the Sandbox as it is after it, whoever it belongs to; undefined when it is gone. */
-async function tryOnce(deps: AdoptDeps, input: AdoptInput, { member, pool }: Pick): Promise<Sandbox | undefined> {
+async function tryOnce(deps: AdoptDeps, input: AdoptInput, { member, pool }: Choice): Promise<Sandbox | undefined> {
   const { namespace, name = '' } = member.metadata;
   const patch = adoptionPatch({ ...input, member, poolName: pool.metadata.name ?? '' });
   const options = { priority: 'claim', signal: input.signal } as const;
@@ -89,34 +98,42 @@ async function tryOnce(deps: AdoptDeps, input: AdoptInput, { member, pool }: Pic
       deps.stock.release(keyOf(member));
       throw error;
     }
-    deps.memory.of(input.claim).unsettled = keyOf(member);
+    input.record.unsettled = keyOf(member);
   }
-  return lookUp(deps, input.claim, input.signal);
+  return lookUp(deps, input.record, input.signal);
 }
 
 /** The unsettled Sandbox as the API server has it now. While it does not say, the claim's next pass begins with this. */
-async function lookUp(deps: AdoptDeps, claim: SandboxClaim, signal: AbortSignal): Promise<Sandbox | undefined> {
-  const known = deps.memory.of(claim);
+async function lookUp(deps: AdoptDeps, record: Commitment, signal: AbortSignal): Promise<Sandbox | undefined> {
   let live: Sandbox | undefined;
   try {
-    live = await deps.client.get(sandboxes, parseKey(known.unsettled ?? ''), { priority: 'claim', signal });
+    live = await deps.client.get(sandboxes, parseKey(record.unsettled ?? ''), { priority: 'claim', signal });
   } catch (error) {
     if (!isNotFound(error)) throw new RetryableError('whose a Sandbox is cannot be read', { cause: error });
   }
-  known.unsettled = undefined;
+  record.unsettled = undefined;
   return live;
 }
 
+export type SettleInput = Pick<AdoptInput, 'claim' | 'slot' | 'record' | 'signal'>;
+
 /**
- * Learns the fate of a commit that an earlier pass could not. Throws while the API server does not say, so that the claim
- * is retried and never given a second Sandbox meanwhile.
+ * Learns the fate of a commit that an earlier pass could not: the Sandbox, if it was committed. Throws while the API
+ * server does not say, so that the claim is retried and never given a second Sandbox meanwhile.
  */
-export async function settle(deps: AdoptDeps, claim: SandboxClaim, signal: AbortSignal): Promise<void> {
-  const { unsettled } = deps.memory.of(claim);
-  if (unsettled === undefined) return;
-  const live = await lookUp(deps, claim, signal);
-  if (live !== undefined && isOwnedBy(live, claim)) deps.memory.assign(claim, live);
-  else deps.stock.release(unsettled);
+export async function settle(deps: AdoptDeps, input: SettleInput): Promise<Sandbox | undefined> {
+  const { unsettled } = input.record;
+  if (unsettled === undefined) return undefined;
+  const live = await lookUp(deps, input.record, input.signal);
+  if (live !== undefined && isTaken(live, input)) return live;
+  deps.stock.release(unsettled);
+  return undefined;
+}
+
+/** Whether the Sandbox is what the claim, or a slot of it, was to get. */
+export function isTaken(sandbox: Sandbox, { claim, slot }: Pick<AdoptInput, 'claim' | 'slot'>): boolean {
+  if (slot === undefined) return isOwnedBy(sandbox, claim);
+  return fillsSlotOf(sandbox, claim) && slotOf(sandbox) === slot;
 }
 
 /** Whether the claim controls this Sandbox: by UID, whichever version wrote the reference. */

@@ -3,12 +3,14 @@ import type { Sandbox, SandboxTemplate } from '@sandlot/api-types';
 import { metadataPatch } from '@sandlot/blueprint';
 import { done, isConflict, isNotFound, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
+import { fillSlots } from './batch-fill.ts';
+import { publishSlots } from './batch-publish.ts';
 import { bind } from './bind.ts';
 import { annotate, publishSandbox } from './deliver.ts';
 import type { ApplyDeps, Pass } from './pass.ts';
 import type { Plan, Step } from './plan.ts';
 import { deleteSandbox, writeStatus } from './publish.ts';
-import { expiredStatus, reportStatus } from './status.ts';
+import { expiredStatus, isDetached, reportStatus } from './status.ts';
 
 /** What a step asks for: a later look, or that the rest of the plan is left undone because it no longer holds. */
 type Outcome = ReconcileResult | { readonly kind: 'abandon' };
@@ -51,7 +53,17 @@ const handlers: Handlers = {
     return done;
   },
   deleteClaim,
+  fillSlots,
+  publishSlots: async (deps, pass, news) => {
+    const published = await publishSlots(deps, pass, news);
+    if (published === 'gone' || published.againInMs === undefined) return done;
+    return requeueAfter(published.againInMs, 'changes of readiness are gathered');
+  },
   report: async (deps, pass, { report }) => {
+    if (isDetached(pass.claim)) {
+      await publishSlots(deps, pass, { timedOut: false, report });
+      return done;
+    }
     await writeStatus(deps, { ...pass, status: reportStatus(pass.claim, report, deps.nowMs()) });
     return done;
   },
@@ -93,10 +105,19 @@ async function expire(deps: ApplyDeps, pass: Pass, step: Step & { kind: 'expire'
   return done;
 }
 
-async function deleteClaim(deps: ApplyDeps, pass: Pass, { policy }: Step & { kind: 'deleteClaim' }): Promise<Outcome> {
+async function deleteClaim(
+  deps: ApplyDeps,
+  pass: Pass,
+  { policy, cause }: Step & { kind: 'deleteClaim' },
+): Promise<Outcome> {
   const { namespace, name = '', uid } = pass.claim.metadata;
   const propagationPolicy = policy === 'DeleteForeground' ? 'Foreground' : 'Background';
-  deps.recorder.event(expiryEvent(pass, `Deleting Claim (ShutdownPolicy=${policy})`));
+  deps.recorder.event(
+    expiryEvent(
+      pass,
+      cause === 'shutdownPolicy' ? `Deleting Claim (ShutdownPolicy=${policy})` : `Deleting Claim (${cause})`,
+    ),
+  );
   try {
     await deps.client.delete(sandboxClaims, { namespace, name }, { uid, propagationPolicy, signal: pass.signal });
   } catch (error) {

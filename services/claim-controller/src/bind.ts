@@ -1,9 +1,9 @@
-import { annotations, claimMessages, claimReasons, sandboxes } from '@sandlot/api-types';
-import type { Sandbox } from '@sandlot/api-types';
-import { done, isAlreadyExists, isNotFound, keyOf, requeueAfter } from '@sandlot/kube';
+import { annotations, claimMessages, claimReasons } from '@sandlot/api-types';
+import { done, keyOf, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
 import { carrier, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
-import { adopt, isOwnedBy } from './adopt.ts';
+import { adopt } from './adopt.ts';
+import { createOrRead, withTrace } from './cold-start.ts';
 import { deliver } from './deliver.ts';
 import type { ApplyDeps, Pass } from './pass.ts';
 import type { Shortage, Step } from './plan.ts';
@@ -34,7 +34,8 @@ async function adoptWarm(deps: ApplyDeps, pass: Pass, step: Adoption): Promise<R
   const traceContext = carrier.inject();
   deps.waiters.serving(claimKey, true);
   try {
-    const input = { ...pass, pools: step.pools, template: step.template, traceContext };
+    const record = deps.memory.of(pass.claim);
+    const input = { ...pass, record, pools: step.pools, template: step.template, traceContext };
     const sandbox = await withSpan({ name: spanNames.claimAdopt }, () => adopt(deps, input));
     if (sandbox !== undefined) {
       await withSpan({ name: spanNames.claimStatus }, () => deliver(deps, pass, sandbox));
@@ -58,34 +59,6 @@ async function createOwn(deps: ApplyDeps, pass: Pass, step: Shortage & { kind: '
   const report = { reason: claimReasons.sandboxCreatePending, message: claimMessages.sandboxCreatePending };
   await writeStatus(deps, { ...pass, status: reportStatus(pass.claim, report, deps.nowMs()) });
   return requeueAfter(CREATE_PENDING_MS, 'a Sandbox of that name exists');
-}
-
-function withTrace(sandbox: Sandbox, traceContext: string | undefined): Sandbox {
-  if (traceContext === undefined) return sandbox;
-  const notes = { ...sandbox.metadata.annotations, [annotations.traceContext]: traceContext };
-  return { ...sandbox, metadata: { ...sandbox.metadata, annotations: notes } };
-}
-
-/** The name is the claim's, so a Sandbox that is there already is its own from an earlier try, or it is in the way. */
-async function createOrRead(
-  { client }: ApplyDeps,
-  { claim, signal }: Pass,
-  wanted: Sandbox,
-): Promise<Sandbox | undefined> {
-  const { namespace, name = '' } = wanted.metadata;
-  const options = { priority: 'claim', signal } as const;
-  try {
-    return await client.create(sandboxes, wanted, options);
-  } catch (error) {
-    if (!isAlreadyExists(error)) throw error;
-  }
-  try {
-    const live = await client.get(sandboxes, { namespace, name }, options);
-    return isOwnedBy(live, claim) ? live : undefined;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }
 
 async function queueForStock(

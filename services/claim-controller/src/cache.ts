@@ -1,10 +1,13 @@
-import { sandboxClaims, sandboxTemplates, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
+import { labels, sandboxClaims, sandboxTemplates, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import { slotOf } from '@sandlot/blueprint';
 import { controllerOf, createInformer } from '@sandlot/kube';
 import type { Informer, InformerOptions, KubeObject, Resource } from '@sandlot/kube';
 
 /** Index of objects by the UID of the owner that controls them. */
 export const BY_CONTROLLER = 'controllerUid';
+/** Index of Sandboxes in slots of detached claims by the claim's UID. */
+export const BY_CLAIM = 'claimUid';
 /** Index of pools and claims by `namespace/name` of the template they name. */
 export const BY_TEMPLATE = 'template';
 /** Index of claims by `namespace/name` of the pool they name. */
@@ -47,6 +50,10 @@ export function createCache(shared: Shared): Cache {
       [BY_CONTROLLER]: (sandbox) => {
         const owner = controllerOf(sandbox)?.uid;
         return owner === undefined ? [] : [owner];
+      },
+      [BY_CLAIM]: (sandbox) => {
+        const claimUid = slotOf(sandbox) === undefined ? undefined : sandbox.metadata.labels?.[labels.claimUid];
+        return claimUid === undefined ? [] : [claimUid];
       },
     }),
     pools: informer(sandboxWarmPools, { [BY_TEMPLATE]: indexed((pool) => pool.spec.sandboxTemplateRef.name) }),

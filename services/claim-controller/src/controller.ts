@@ -1,5 +1,6 @@
 import { createEventRecorder, channelSource } from '@sandlot/kube';
 import type { ControllerParts } from '@sandlot/service';
+import { BatchMemory } from './batch-memory.ts';
 import { createCache } from './cache.ts';
 import type { Cache } from './cache.ts';
 import { createClaimEvents } from './events.ts';
@@ -34,6 +35,7 @@ export function addClaimController(
   const stock = new Stock((poolUid) => waiters.arrived(poolUid));
   const waiters = new Waiters({ wake, available: (poolUid) => stock.available(poolUid) });
   const memory = new ClaimMemory({ clock, onOverdue: wake });
+  const batches = new BatchMemory();
   const writeBehind = new WriteBehind({ client, clock, log, windowMs: writeBehindMs, onFailure: wake });
   const recorder = createEventRecorder({ ...shared, controller: 'sandlot.dev/claim-controller', instance });
   const nowMs = (): number => clock.now();
@@ -43,6 +45,7 @@ export function addClaimController(
     stock,
     waiters,
     memory,
+    batches,
     writeBehind,
     recorder,
     policy,
@@ -53,7 +56,7 @@ export function addClaimController(
     events: createClaimEvents({ bus, nowMs }),
   };
   keepStock({ cache, stock, podDefaults: policy.podDefaults });
-  followClaims(cache, { memory, writeBehind });
+  followClaims(cache, { memory, batches, writeBehind });
   manager.add({
     name: 'claim',
     concurrency,
@@ -69,14 +72,16 @@ export function addClaimController(
 
 interface Followers {
   readonly memory: ClaimMemory;
+  readonly batches: BatchMemory;
   readonly writeBehind: WriteBehind;
 }
 
 /** First sight of a claim is when its latency begins; what is remembered of it ends with it. */
-function followClaims({ claims, sandboxes }: Cache, { memory, writeBehind }: Followers): void {
+function followClaims({ claims, sandboxes }: Cache, { memory, batches, writeBehind }: Followers): void {
   claims.onChange(({ old, next }) => {
     if (old !== undefined && old.metadata.uid !== next?.metadata.uid) {
       memory.forget(old);
+      batches.forget(old);
       writeBehind.forget(old);
     }
     if (next === undefined) return;
@@ -84,7 +89,9 @@ function followClaims({ claims, sandboxes }: Cache, { memory, writeBehind }: Fol
     writeBehind.shown(next);
   });
   sandboxes.onChange(({ old, next }) => {
-    if (old !== undefined && next === undefined) memory.sandboxGone(old);
-    else if (next !== undefined) memory.sandboxShown(next);
+    for (const record of [memory, batches]) {
+      if (old !== undefined && next === undefined) record.sandboxGone(old);
+      else if (next !== undefined) record.sandboxShown(next);
+    }
   });
 }

@@ -39,7 +39,7 @@ function endOf(snapshot: ClaimSnapshot): Plan {
   switch (policy) {
     case 'Delete':
     case 'DeleteForeground':
-      return [{ kind: 'deleteClaim', policy }];
+      return [{ kind: 'deleteClaim', policy, cause: 'shutdownPolicy' }];
     case 'Retain':
       return [
         ...snapshot.owned

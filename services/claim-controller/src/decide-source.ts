@@ -1,6 +1,7 @@
 import { claimMessages, claimReasons } from '@sandlot/api-types';
 import type { SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { coldSandbox } from '@sandlot/blueprint';
+import type { ColdStartInput } from '@sandlot/blueprint';
 import type { Shortage } from './plan.ts';
 import { claimedPodSpec, claimedVolumes } from './refusal.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
@@ -24,15 +25,22 @@ export function decideShortage(
   template: SandboxTemplate,
   pools: readonly SandboxWarmPool[],
 ): Shortage {
+  return shortageOf(snapshot, pools) ?? { kind: 'create', sandbox: coldSandbox(coldStart(snapshot, template)) };
+}
+
+/** How to wait for stock; undefined when it is time to go cold. */
+export function shortageOf(
+  snapshot: ClaimSnapshot,
+  pools: readonly SandboxWarmPool[],
+): Extract<Shortage, { readonly kind: 'queueForStock' }> | undefined {
   const { claim, warming } = snapshot;
-  const cold: Shortage = { kind: 'create', sandbox: coldStart(snapshot, template) };
-  if (pools.length === 0) return cold;
+  if (pools.length === 0) return undefined;
   if (claim.spec.createOnNoStock === false) {
     const report = { reason: claimReasons.waitingForStock, message: claimMessages.waitingForStock };
     return { kind: 'queueForStock', pools, retryMs: STOCK_POLL_MS, report };
   }
   const remainingMs = WARMING_PATIENCE_MS - ageMs(snapshot);
-  if (warming === 0 || remainingMs <= 0) return cold;
+  if (warming === 0 || remainingMs <= 0) return undefined;
   return { kind: 'queueForStock', pools, retryMs: Math.min(WARMING_POLL_MS, remainingMs) };
 }
 
@@ -41,13 +49,14 @@ function ageMs({ claim, nowMs }: ClaimSnapshot): number {
   return created === undefined ? 0 : Math.max(0, nowMs - Date.parse(created));
 }
 
-function coldStart(snapshot: ClaimSnapshot, template: SandboxTemplate): ReturnType<typeof coldSandbox> {
+/** What the claim's cold Sandboxes are made of. */
+export function coldStart(snapshot: ClaimSnapshot, template: SandboxTemplate): ColdStartInput {
   const { claim, podDefaults } = snapshot;
-  return coldSandbox({
+  return {
     claim,
     template,
     defaults: podDefaults,
     podSpec: claimedPodSpec(claim, template, podDefaults),
     volumeClaimTemplates: claimedVolumes(claim, template),
-  });
+  };
 }

@@ -147,12 +147,6 @@ describe('a claim that can never be served as written', () => {
       'invalid additionalPodMetadata: failed to validate label "team": label "team" must have a domain prefix' +
         " (e.g. 'sandbox.users.io/my-label') to prevent opting into unintended policy domains",
     ],
-    [
-      'a batch',
-      withSpec({ replicas: 5 }),
-      'ReconcilerError',
-      'Error seen: this version of Sandlot does not serve batch claims (replicas above 1, ttlSecondsAfterCompleted); remove it from the claim',
-    ],
   ];
   it.each(rows)('reports %s, whatever is in stock, and does not retry', (...[, parts, reason, message]) => {
     expect(decide(snapshot({ ...stock(5), ...parts }))).toEqual([

@@ -43,6 +43,11 @@ function announceBinding(deps: ApplyDeps, claim: SandboxClaim, sandbox: Sandbox)
   deps.events.bound({ claim, sandbox, pool: poolNameOf(deps, claim, sandbox), bindMs });
 }
 
+/** Tells of one delivered Sandbox of a detached claim. */
+export function announceDelivery(deps: ApplyDeps, claim: SandboxClaim, sandbox: Sandbox): void {
+  deps.events.bound({ claim, sandbox, pool: poolNameOf(deps, claim, sandbox), bindMs: undefined });
+}
+
 /** The pool the claim names, else the one its Sandbox came from. */
 function poolNameOf({ cache }: ApplyDeps, { spec }: SandboxClaim, sandbox: Sandbox): string | undefined {
   if (spec.warmPoolRef !== undefined) return spec.warmPoolRef.name;

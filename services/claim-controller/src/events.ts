@@ -15,6 +15,8 @@ export interface Binding {
 /** Lifecycle events of claims: what others may want to hear early. Losing one loses nothing but time. */
 export interface ClaimEvents {
   bound(binding: Binding): void;
+  /** A detached claim does not claim any more. */
+  completed(claim: SandboxClaim): void;
 }
 
 export interface ClaimEventDeps {
@@ -41,6 +43,15 @@ export function createClaimEvents({ bus, nowMs }: ClaimEventDeps): ClaimEvents {
           sandbox: { name: sandboxName, uid: sandboxUid },
           launchType: marks?.[labels.launchType] === launchTypes.warm ? 'warm' : 'cold',
         },
+      });
+    },
+    completed({ metadata, spec }) {
+      const { namespace = '', name = '', uid = '' } = metadata;
+      bus.publish({
+        type: 'claim.completed',
+        id: eventId({ uid, type: 'claim.completed', marker: uid }),
+        timeMs: nowMs(),
+        data: { namespace, name, uid, pool: spec.warmPoolRef?.name, template: spec.sandboxTemplateRef?.name },
       });
     },
   };

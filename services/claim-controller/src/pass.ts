@@ -1,15 +1,18 @@
 import type { SandboxClaim } from '@sandlot/api-types';
 import type { EventRecorder } from '@sandlot/kube';
 import type { AdoptDeps } from './adopt.ts';
+import type { BatchMemory } from './batch-memory.ts';
 import type { Cache } from './cache.ts';
 import type { ClaimEvents } from './events.ts';
+import type { Ledger } from './ledger.ts';
 import type { PublishDeps } from './publish.ts';
 import type { Waiters } from './waiters.ts';
 import type { WriteBehind } from './write-behind.ts';
 
 /** What the steps of a plan are carried out with. */
 export interface ApplyDeps extends AdoptDeps, PublishDeps {
-  readonly cache: Pick<Cache, 'pools'>;
+  readonly cache: Pick<Cache, 'pools' | 'sandboxes'>;
+  readonly batches: BatchMemory;
   readonly writeBehind: WriteBehind;
   readonly recorder: EventRecorder;
   readonly events: ClaimEvents;
@@ -21,4 +24,5 @@ export interface ApplyDeps extends AdoptDeps, PublishDeps {
 export interface Pass {
   readonly claim: SandboxClaim;
   readonly signal: AbortSignal;
+  readonly ledger: Ledger;
 }

@@ -1,4 +1,5 @@
 import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import type { ColdStartInput } from '@sandlot/blueprint';
 
 /** Why a claim has no Sandbox, as its Ready condition says it. */
 export interface Report {
@@ -25,10 +26,25 @@ export type Step =
   /** Bring the pod metadata of a bound Sandbox in line with template and claim. */
   | { readonly kind: 'syncMetadata'; readonly sandbox: Sandbox; readonly template: SandboxTemplate }
   | { readonly kind: 'deleteSandbox'; readonly sandbox: Sandbox }
-  | { readonly kind: 'deleteClaim'; readonly policy: 'Delete' | 'DeleteForeground' }
+  | {
+      readonly kind: 'deleteClaim';
+      readonly policy: 'Delete' | 'DeleteForeground';
+      /** Field of the spec that says so. */
+      readonly cause: 'shutdownPolicy' | 'ttlSecondsAfterCompleted';
+    }
   | { readonly kind: 'report'; readonly report: Report }
   /** The claim has ended: Ready False, and `sandbox` cleared when nothing is left of it. */
   | { readonly kind: 'expire'; readonly message: string; readonly first: boolean; readonly sandboxGone: boolean }
+  /** Fill slots of a detached claim, many at a time, and show what was delivered wave by wave. */
+  | {
+      readonly kind: 'fillSlots';
+      readonly slots: readonly number[];
+      readonly pools: readonly SandboxWarmPool[];
+      readonly template: SandboxTemplate;
+      readonly otherwise: SlotShortage;
+    }
+  /** Show the Sandboxes of a detached claim; those that it will never show go. */
+  | { readonly kind: 'publishSlots'; readonly timedOut: boolean; readonly report?: Report }
   | { readonly kind: 'wait'; readonly ms: number; readonly reason: string };
 
 /** What to do when no warm Sandbox can be had. */
@@ -41,6 +57,11 @@ export type Shortage =
       readonly retryMs: number;
       readonly report?: Report | undefined;
     };
+
+/** What to do for a slot when no warm Sandbox can be had. */
+export type SlotShortage =
+  | { readonly kind: 'createSlot'; readonly input: ColdStartInput }
+  | Extract<Shortage, { readonly kind: 'queueForStock' }>;
 
 export type Plan = readonly Step[];
 

@@ -37,7 +37,7 @@ export async function publish(deps: PublishDeps, input: PublishInput): Promise<P
     const status = input.statusOf(claim);
     if (mergePatchOf(claim.status, status) === undefined) return 'unchanged';
     const guard = publishedName(claim) === sandbox.metadata.name ? 'uid' : 'version';
-    if (await tryPatch(deps, { claim, status, guard, signal })) return 'written';
+    if ((await tryPatch(deps, { claim, status, guard, signal })) !== undefined) return 'written';
     const live = await readClaim(deps, claim, signal);
     if (live === undefined || !acceptable.has(publishedName(live))) return giveUp(deps, input);
     claim = live;
@@ -45,14 +45,13 @@ export async function publish(deps: PublishDeps, input: PublishInput): Promise<P
   throw new RetryableError(`the status of claim ${keyOf(claim)} changes faster than it can be written`);
 }
 
-/** False when the claim has changed, is gone, or the outcome is unknown: only a read tells. */
-async function tryPatch(deps: PublishDeps, write: StatusWrite): Promise<boolean> {
+/** The claim as written; undefined when it has changed, is gone, or the outcome is unknown: only a read tells. */
+export async function tryPatch(deps: PublishDeps, write: StatusWrite): Promise<SandboxClaim | undefined> {
   try {
-    await patchStatus(deps, write);
-    return true;
+    return await patchStatus(deps, write);
   } catch (error) {
     if (!isNotFound(error) && !isConflict(error) && !isUnknownOutcome(error)) throw error;
-    return false;
+    return undefined;
   }
 }
 
@@ -66,7 +65,7 @@ export async function writeStatus(deps: PublishDeps, input: Omit<StatusWrite, 'g
   }
 }
 
-interface StatusWrite {
+export interface StatusWrite {
   readonly claim: SandboxClaim;
   readonly status: SandboxClaimStatus;
   /** Exactly this version of the claim, or whatever version of this very claim. */
@@ -74,13 +73,14 @@ interface StatusWrite {
   readonly signal: AbortSignal;
 }
 
-async function patchStatus(deps: PublishDeps, { claim, status, guard, signal }: StatusWrite): Promise<void> {
+async function patchStatus(deps: PublishDeps, { claim, status, guard, signal }: StatusWrite): Promise<SandboxClaim> {
   const { namespace, name = '', uid = '', resourceVersion = '' } = claim.metadata;
   const metadata: JsonObject = guard === 'version' ? { uid, resourceVersion } : { uid };
   const patch = { metadata, status: mergePatchOf(claim.status, status) ?? {} };
   const options = { subresource: 'status', priority: 'claim', signal } as const;
   const answer = await deps.client.mergePatch(sandboxClaims, { namespace, name }, patch, options);
   deps.memory.wrote(answer, claim, deps.claims.get(keyOf(claim)));
+  return answer;
 }
 
 /** Name of the Sandbox that the claim's status shows; empty when it shows none. */
@@ -88,7 +88,8 @@ export function publishedName({ status }: SandboxClaim): string {
   return status?.sandbox?.name ?? '';
 }
 
-async function readClaim(
+/** The claim as the API server has it; undefined when it is gone. */
+export async function readClaim(
   { client }: PublishDeps,
   claim: SandboxClaim,
   signal: AbortSignal,

@@ -3,18 +3,22 @@ import { done, isForbidden, isInvalid, requeueAfter, TerminalError } from '@sand
 import type { ReconcileContext, ReconcileResult } from '@sandlot/kube';
 import { settle } from './adopt.ts';
 import { apply } from './apply.ts';
+import { observeBatch } from './batch-observe.ts';
+import { decideBatch } from './decide-batch.ts';
 import { decide } from './decide.ts';
+import { Ledger } from './ledger.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
 import type { ApplyDeps, Pass } from './pass.ts';
 import type { Plan, Step } from './plan.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
+import { isDetached } from './status.ts';
 
 /** Quotas and roles change without an event that reaches us. */
 const FORBIDDEN_RETRY_MS = 60_000;
 
 /** Steps that ask the API server for what the claim and its template say. */
-const ASKING: ReadonlySet<Step['kind']> = new Set(['adopt', 'create', 'syncMetadata']);
+const ASKING: ReadonlySet<Step['kind']> = new Set(['adopt', 'create', 'fillSlots', 'syncMetadata']);
 
 export type ReconcileDeps = ObserveDeps & ApplyDeps;
 
@@ -30,20 +34,41 @@ export async function reconcileClaim(
     return done;
   }
   const claim = deps.memory.latest(watched);
-  await settle(deps, claim, signal);
-  const snapshot = observe(deps, claim);
-  const request = requestOf(snapshot);
+  const pass: Pass = { claim, signal, ledger: new Ledger() };
+  const { plan, request } = await (isDetached(claim) ? planBatch(deps, pass) : planBound(deps, pass));
   const isRefused = deps.memory.of(claim).refused === request;
-  const plan = decide(snapshot).filter((step) => !isRefused || !ASKING.has(step.kind));
-  if (!waitsForStock(plan)) deps.waiters.remove(key);
+  const allowed = plan.filter((step) => !isRefused || !ASKING.has(step.kind));
+  if (!waitsForStock(allowed)) deps.waiters.remove(key);
   try {
-    return await apply(deps, { claim, signal }, plan);
+    return await apply(deps, pass, allowed);
   } catch (error) {
     if (!isInvalid(error) && !isForbidden(error)) throw error;
     deps.waiters.remove(key);
     if (isInvalid(error)) deps.memory.of(claim).refused = request;
-    return refuse(deps, { claim, signal }, error);
+    return refuse(deps, pass, error);
   }
+}
+
+interface Intent {
+  readonly plan: Plan;
+  /** What the API server would be asked for. */
+  readonly request: string;
+}
+
+async function planBound(deps: ReconcileDeps, { claim, signal }: Pass): Promise<Intent> {
+  const committed = await settle(deps, { claim, record: deps.memory.of(claim), signal });
+  if (committed !== undefined) deps.memory.assign(claim, committed);
+  const snapshot = observe(deps, claim);
+  return { plan: decide(snapshot), request: requestOf(snapshot) };
+}
+
+async function planBatch(deps: ReconcileDeps, { claim, signal }: Pass): Promise<Intent> {
+  for (const [slot, record] of deps.batches.unsettled(claim)) {
+    const committed = await settle(deps, { claim, slot, record, signal });
+    if (committed !== undefined) deps.batches.assign(claim, committed, deps.nowMs());
+  }
+  const snapshot = observeBatch(deps, claim);
+  return { plan: decideBatch(snapshot), request: requestOf(snapshot) };
 }
 
 /** What the API server is asked for, in the claim's name. */
@@ -53,7 +78,7 @@ function requestOf({ claim, origin, owned }: ClaimSnapshot): string {
 }
 
 function waitsForStock(plan: Plan): boolean {
-  return plan.some(({ kind }) => kind === 'adopt' || kind === 'queueForStock');
+  return plan.some(({ kind }) => kind === 'adopt' || kind === 'queueForStock' || kind === 'fillSlots');
 }
 
 /** The API server refuses what the claim or its template asks for: its words help the tenant. */

@@ -1,11 +1,4 @@
-import {
-  claimMessages,
-  claimReasons,
-  effectiveClaimMode,
-  injectEnv,
-  mergeVolumeClaimTemplates,
-  metadataRefusal,
-} from '@sandlot/api-types';
+import { claimMessages, claimReasons, injectEnv, mergeVolumeClaimTemplates, metadataRefusal } from '@sandlot/api-types';
 import type { PodSpec, SandboxClaim, SandboxTemplate, VolumeClaimTemplate } from '@sandlot/api-types';
 import { blueprintOf } from '@sandlot/blueprint';
 import type { PodDefaults } from '@sandlot/blueprint';
@@ -49,8 +42,6 @@ function unsupported({ claim }: ClaimSnapshot): Omit<Report, 'final'> | undefine
     reason: claimReasons.reconcilerError,
     message: claimMessages.error(`this version of Sandlot does not serve ${what}; remove it from the claim`),
   });
-  if (effectiveClaimMode(spec) === 'Detached')
-    return refuse('batch claims (replicas above 1, ttlSecondsAfterCompleted)');
   if ((spec.envs ?? []).length > 0) return refuse('envs');
   if (spec.inplaceUpdate !== undefined) return refuse('inplaceUpdate');
   if ((spec.dynamicVolumes ?? []).length > 0) return refuse('dynamicVolumes');

@@ -1,4 +1,5 @@
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import { claimNameOf, slotOf } from '@sandlot/blueprint';
 import { controllerOf, keyOf, watchSource } from '@sandlot/kube';
 import type { Change, KubeObject, Source } from '@sandlot/kube';
 import { BY_POOL, BY_TEMPLATE, refKey } from './cache.ts';
@@ -31,10 +32,12 @@ export function claimSources(cache: Cache): Source[] {
   ];
 }
 
-/** The claim that controls a Sandbox, and the claim that bears its name, since the Sandbox may be in its way. */
+/** The claim that a Sandbox was given to, and the claim that bears its name, since the Sandbox may be in its way. */
 function claimsOfSandbox({ claims }: Cache, sandbox: Sandbox): string[] {
   const owner = controllerOf(sandbox);
   const keys = new Set<string>(owner?.kind === 'SandboxClaim' ? [refKey(sandbox, owner.name)] : []);
+  const claimed = slotOf(sandbox) === undefined ? undefined : claimNameOf(sandbox);
+  if (claimed !== undefined) keys.add(refKey(sandbox, claimed));
   const namesake = keyOf(sandbox);
   if (claims.store.get(namesake) !== undefined) keys.add(namesake);
   return [...keys];

@@ -19,7 +19,7 @@ function generationOf(claim: SandboxClaim): number {
 }
 
 /** Conditions with Ready as stated for the claim's generation; the transition time is the Sandbox's where it is copied. */
-function withReady(claim: SandboxClaim, ready: Condition): Condition[] {
+export function withReady(claim: SandboxClaim, ready: Condition): Condition[] {
   const others = removeCondition(claim.status?.conditions, claimConditions.ready);
   const before = findCondition(claim.status?.conditions, claimConditions.ready);
   const lastTransitionTime = before?.status === ready.status ? before.lastTransitionTime : ready.lastTransitionTime;
@@ -71,7 +71,7 @@ function shownSandbox({ metadata, status }: Sandbox): NonNullable<SandboxClaimSt
 }
 
 /** What every status of a claim begins with. */
-function identityOf(claim: SandboxClaim): Pick<SandboxClaimStatus, 'observedGeneration' | 'mode'> {
+export function identityOf(claim: SandboxClaim): Pick<SandboxClaimStatus, 'observedGeneration' | 'mode'> {
   return {
     observedGeneration: generationOf(claim),
     mode: claim.status?.mode ?? effectiveClaimMode(claim.spec),
@@ -121,5 +121,25 @@ export function expiredStatus(
   nowMs: number,
 ): SandboxClaimStatus {
   const reason = claimReasons.claimExpired;
+  if (isDetached(claim)) return expiredBatch(claim, { reason, message }, nowMs);
   return unreadyStatus(claim, { reason, message, phase: 'Expired', keepSandbox: !sandboxGone, nowMs });
+}
+
+/** Whether the Sandboxes of a claim are its own to give, not to own. Stored on the first pass, and cannot change. */
+export function isDetached({ spec, status }: SandboxClaim): boolean {
+  return (status?.mode ?? effectiveClaimMode(spec)) === 'Detached';
+}
+
+/** What was delivered stays delivered, and goes by its own lifetime. */
+function expiredBatch(claim: SandboxClaim, { reason, message }: Report, nowMs: number): SandboxClaimStatus {
+  const lastTransitionTime = rfc3339(nowMs);
+  const ready: Condition = { type: claimConditions.ready, status: 'False', reason, message, lastTransitionTime };
+  return {
+    ...claim.status,
+    ...identityOf(claim),
+    conditions: withReady(claim, ready),
+    phase: 'Expired',
+    message,
+    claimedReplicas: claim.status?.sandboxes?.length ?? 0,
+  };
 }

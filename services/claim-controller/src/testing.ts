@@ -116,6 +116,18 @@ export class ClaimWorld extends ControllerWorld {
     return byClaim;
   }
 
+  /** Names of the Sandboxes in slots of a detached claim, by slot; several for a slot that was filled twice. */
+  slots(claimName: string): Map<number, string[]> {
+    const bySlot = new Map<number, string[]>();
+    for (const { metadata } of this.api.objects(sandboxes)) {
+      const marks = metadata.labels ?? {};
+      if (marks['sandlot.dev/claim-name'] !== claimName) continue;
+      const slot = Number(marks['sandlot.dev/claim-slot']);
+      bySlot.set(slot, [...(bySlot.get(slot) ?? []), metadata.name ?? '']);
+    }
+    return bySlot;
+  }
+
   /** Reasons of the Events written so far, with the name of what they are about. */
   eventReasons(): string[] {
     return this.api.objects(events).map(({ reason, regarding }) => `${regarding.name ?? ''} ${reason}`);

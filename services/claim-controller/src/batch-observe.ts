@@ -1,0 +1,40 @@
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import { fillsSlotOf } from '@sandlot/blueprint';
+import { keyOf } from '@sandlot/kube';
+import type { BatchMemory } from './batch-memory.ts';
+import { BY_CLAIM } from './cache.ts';
+import type { Cache } from './cache.ts';
+import { observe } from './observe.ts';
+import type { ObserveDeps } from './observe.ts';
+import type { ClaimSnapshot } from './snapshot.ts';
+
+/** One moment's view of a detached claim. */
+export interface BatchSnapshot extends ClaimSnapshot {
+  /** Sandboxes committed to slots of the claim and not being deleted, the freshest known form of each. */
+  readonly live: readonly Sandbox[];
+  /** When claiming began, epoch milliseconds. */
+  readonly startMs: number;
+}
+
+export interface BatchDeps {
+  readonly cache: Pick<Cache, 'sandboxes'>;
+  readonly batches: BatchMemory;
+}
+
+/** A detached claim owns nothing, and its name is no Sandbox's. */
+export function observeBatch(deps: ObserveDeps & BatchDeps, claim: SandboxClaim): BatchSnapshot {
+  const seen = observe(deps, claim);
+  const { startMs } = deps.batches.of(claim, seen.nowMs);
+  return { ...seen, owned: [], namesake: undefined, live: liveSandboxes(deps, claim), startMs };
+}
+
+/** What the watch shows, and what this process committed that the watch does not show yet. */
+export function liveSandboxes({ cache, batches }: BatchDeps, claim: SandboxClaim): readonly Sandbox[] {
+  const { store } = cache.sandboxes;
+  const shown = [...store.byIndex(BY_CLAIM, claim.metadata.uid ?? '')].filter((sandbox) => fillsSlotOf(sandbox, claim));
+  const unshown = batches.unshown(claim).filter((sandbox) => {
+    const seen = store.get(keyOf(sandbox));
+    return seen === undefined || seen.metadata.uid !== sandbox.metadata.uid || !fillsSlotOf(seen, claim);
+  });
+  return [...shown, ...unshown].filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+}
