@@ -17,11 +17,13 @@ export default defineConfig({
       {
         test: {
           name: 'integration',
-          include: ['{libs,services,tools}/**/*.integration.test.ts'],
+          include: ['{libs,services,tools}/**/*.integration.test.ts', 'e2e/bench/**/*.integration.test.ts'],
           globalSetup: ['tools/local-cluster/src/test-servers/prepare.ts'],
           testTimeout: 120_000,
           hookTimeout: 600_000,
           maxWorkers: 2,
+          // Concurrent tests wait for deadlines most of the time.
+          maxConcurrency: 25,
         },
       },
       {

@@ -4,6 +4,7 @@ import { release } from './install/values.ts';
 import { checkoutRoot } from './paths.ts';
 import { up } from './up.ts';
 
+export { bundleControllers } from './images/build.ts';
 export { checkoutRoot } from './paths.ts';
 
 /** Where the chart is installed. */

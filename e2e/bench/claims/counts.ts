@@ -1,0 +1,102 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import { z } from 'zod';
+import { sumOf } from './prometheus.ts';
+import { CONTROLLERS, flowSchemaOf, NAMESPACE } from './stage.ts';
+import type { ControllerName, Stage } from './stage.ts';
+
+/** Running totals of one controller. */
+export interface ControllerCounts {
+  /** Writes, as the API server's own metrics have them; leases and Events apart. */
+  readonly writes: number;
+  readonly reconciles: number;
+  readonly cpuMs: number;
+  /** Of all replicas together, at the time of counting. */
+  readonly rssMiB: number;
+}
+
+/** Running totals. */
+export interface Counts {
+  readonly controllers: Readonly<Record<ControllerName, ControllerCounts>>;
+  /** Answers 409 to anybody, as the API server's own metrics have them. */
+  readonly conflicts: number;
+}
+
+const KINDS = ['sandboxes', 'sandboxclaims', 'sandboxwarmpools', 'pods'];
+
+export async function countNow(stage: Stage): Promise<Counts> {
+  const server = await stage.apiServerMetrics();
+  const entries = await Promise.all(
+    CONTROLLERS.map(async (name) => [name, await countController(stage, name, server)] as const),
+  );
+  const conflicts = KINDS.map((resource) => sumOf(server, 'apiserver_request_total', { resource, code: '409' }));
+  return {
+    controllers: Object.fromEntries(entries) as Record<ControllerName, ControllerCounts>,
+    conflicts: conflicts.reduce((sum, count) => sum + count, 0),
+  };
+}
+
+async function countController(stage: Stage, name: ControllerName, server: string): Promise<ControllerCounts> {
+  const own = await stage.metricsOf(name);
+  const dispatched = 'apiserver_flowcontrol_dispatched_requests_total';
+  return {
+    writes: sumOf(server, dispatched, { flow_schema: flowSchemaOf(name) }),
+    reconciles: sumOf(own, 'sandlot_controller_reconciles_total'),
+    cpuMs: sumOf(own, 'process_cpu_seconds_total') * 1_000,
+    rssMiB: sumOf(own, 'process_resident_memory_bytes') / 1024 ** 2,
+  };
+}
+
+const auditEvent = z.object({
+  verb: z.string(),
+  user: z.object({ username: z.string() }),
+  objectRef: z
+    .object({ resource: z.string(), namespace: z.string().optional(), name: z.string().optional() })
+    .optional(),
+  requestReceivedTimestamp: z.string(),
+});
+
+const WRITES = new Set(['create', 'update', 'patch', 'delete']);
+const CHILDREN = new Set(['sandboxes', 'pods']);
+
+/**
+ * Writes of the controllers for claims since `since` (RFC 3339): to claims, and to sandboxes and their pods from the
+ * moment a claim is given them. What else they wrote refills pools. From the audit log, which has the names.
+ */
+export async function writesForClaims(stage: Stage, since: string): Promise<number> {
+  const given = new Set<string>();
+  let writes = 0;
+  for (const { user, resource, name } of await writesSince(stage, since)) {
+    if (user === 'claim-controller' && resource === 'sandboxes') given.add(name);
+    if (resource === 'sandboxclaims' || (CHILDREN.has(resource) && given.has(name))) writes += 1;
+  }
+  return writes;
+}
+
+interface Write {
+  readonly user: string;
+  readonly resource: string;
+  readonly name: string;
+  readonly time: string;
+}
+
+/** Writes of the controllers, in the order in which they arrived. */
+async function writesSince(stage: Stage, since: string): Promise<Write[]> {
+  const writes: Write[] = [];
+  for (const line of await auditLines(stage)) {
+    if (!line.includes('-controller"') || !line.includes(`"${NAMESPACE}"`)) continue;
+    const { verb, user, objectRef, requestReceivedTimestamp: time } = auditEvent.parse(JSON.parse(line));
+    const isOurs = CONTROLLERS.some((name) => name === user.username);
+    if (!isOurs || !WRITES.has(verb) || time < since || objectRef === undefined) continue;
+    writes.push({ user: user.username, resource: objectRef.resource, name: objectRef.name ?? '', time });
+  }
+  return writes.sort((a, b) => (a.time < b.time ? -1 : 1));
+}
+
+/** The server begins a new file when one is full. */
+async function auditLines({ plane }: Stage): Promise<string[]> {
+  const folder = dirname(plane.auditLogPath ?? '');
+  const files = (await readdir(folder)).filter((name) => /^audit.*\.log$/.test(name));
+  const logs = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')));
+  return logs.flatMap((log) => log.split('\n'));
+}

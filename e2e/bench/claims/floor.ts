@@ -1,0 +1,162 @@
+// The floor: what the same writes cost a bare client that decides nothing, on the same server in the same run.
+import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
+import { adoptionPatch } from '@sandlot/blueprint';
+import { createInformer, pods } from '@sandlot/kube';
+import type { JsonObject, Pod } from '@sandlot/kube';
+import * as objects from './objects.ts';
+import { latenciesOf, Observer } from './observer.ts';
+import type { Latencies } from './observer.ts';
+import { drive, pause } from './shapes.ts';
+import type { Shape } from './shapes.ts';
+import { NAMESPACE } from './stage.ts';
+import type { Stage } from './stage.ts';
+
+/** What is written for one claim. */
+export type FloorKind = 'warm' | 'cold' | 'batch';
+
+/** Writes of its own that a batch's status takes besides the commits. */
+const BATCH_STATUS_WRITES = 5;
+const IN_FLIGHT = 64;
+
+export async function measureFloor(stage: Stage, kind: FloorKind, shape: Shape): Promise<Latencies> {
+  const { client } = stage;
+  const template = await client.create(sandboxTemplates, objects.templateObject());
+  const pool = await client.create(sandboxWarmPools, objects.poolObject(0));
+  const members: Sandbox[] = [];
+  await inParallel(kind === 'cold' ? 0 : shape.claims, async (index) => {
+    members.push(await client.create(sandboxes, objects.memberObject(pool, template, index)));
+  });
+  await pause(1_000);
+  await using observer = await Observer.watch(client);
+  const bare = new BareClient({ stage, template, members, observer });
+  if (kind === 'batch') await bare.batch(shape.claims);
+  else if (kind === 'warm') await drive(shape, 'floor', (name) => bare.warm(name));
+  else await bare.whilePodsAreWatched(() => drive(shape, 'floor', (name) => bare.cold(name)));
+  await observer.until(() => observer.readyCount === shape.claims);
+  const latencies = latenciesOf(observer.times.values());
+  await clear(stage);
+  return latencies;
+}
+
+interface BareDeps {
+  readonly stage: Stage;
+  readonly template: SandboxTemplate;
+  readonly members: Sandbox[];
+  readonly observer: Observer;
+}
+
+class BareClient {
+  readonly #deps: BareDeps;
+  readonly #podReady = new Map<string, () => void>();
+
+  constructor(deps: BareDeps) {
+    this.#deps = deps;
+  }
+
+  async warm(name: string): Promise<void> {
+    const { stage, observer } = this.#deps;
+    observer.sending(name);
+    const claim = await stage.client.create(sandboxClaims, objects.claimObject(name));
+    const sandboxName = await this.#adopt(claim);
+    await this.#publish(claim, objects.boundStatus(sandboxName));
+    await observer.ready(name);
+  }
+
+  async cold(name: string): Promise<void> {
+    const { stage, template, observer } = this.#deps;
+    const { client } = stage;
+    observer.sending(name);
+    const claim = await client.create(sandboxClaims, objects.claimObject(name));
+    const sandbox = await client.create(sandboxes, objects.coldObject(claim, template));
+    const started = new Promise<void>((resolve) => this.#podReady.set(name, resolve));
+    await client.create(pods, objects.podObject(sandbox));
+    await started;
+    const key = { namespace: NAMESPACE, name };
+    const noted = { metadata: { annotations: { [objects.podNameAnnotation]: name } } };
+    await client.mergePatch(sandboxes, key, noted);
+    const status = objects.readySandboxStatus() as unknown as JsonObject;
+    await client.mergePatch(sandboxes, key, { status }, { subresource: 'status' });
+    await this.#publish(claim, objects.boundStatus(name));
+    await observer.ready(name);
+  }
+
+  async batch(count: number): Promise<void> {
+    const { stage, observer } = this.#deps;
+    observer.sending('floor', count);
+    const claim = await stage.client.create(sandboxClaims, objects.claimObject('floor', { replicas: count }));
+    const names: string[] = [];
+    for (let wave = 0; wave < BATCH_STATUS_WRITES; wave += 1) {
+      const size = Math.ceil(count / BATCH_STATUS_WRITES);
+      const adopted = Array.from({ length: Math.min(size, count - names.length) }, () => this.#adopt(claim));
+      names.push(...(await Promise.all(adopted)));
+      const shown = names.map((name, slot) => ({ name, slot, ready: true }));
+      const { sandbox, ...status } = objects.boundStatus(names[0] ?? '');
+      const counts = { claimedReplicas: names.length, readyReplicas: names.length };
+      await this.#publish(claim, { ...status, mode: 'Detached', sandbox, ...counts, sandboxes: shown }, false);
+    }
+  }
+
+  async whilePodsAreWatched(work: () => Promise<void>): Promise<void> {
+    const stop = new AbortController();
+    const informer = createInformer({ client: this.#deps.stage.client, resource: pods, namespace: NAMESPACE });
+    informer.onChange(({ next }) => {
+      if (next !== undefined && isReady(next)) this.#podReady.get(next.metadata.name ?? '')?.();
+    });
+    const running = informer.run(stop.signal);
+    await informer.synced();
+    await work();
+    stop.abort();
+    await running;
+  }
+
+  async #adopt(claim: SandboxClaim): Promise<string> {
+    const { stage, template, members } = this.#deps;
+    const member = members.pop();
+    if (member === undefined) throw new Error('the floor has no member left');
+    const { namespace, name = '' } = member.metadata;
+    const patch = adoptionPatch({ claim, template, member, poolName: objects.POOL });
+    await stage.client.mergePatch(sandboxes, { namespace, name }, patch);
+    return name;
+  }
+
+  async #publish(claim: SandboxClaim, status: object, guarded = true): Promise<void> {
+    const { namespace, name = '', resourceVersion } = claim.metadata;
+    const metadata = guarded ? { resourceVersion } : {};
+    const patch = { metadata, status } as unknown as JsonObject;
+    await this.#deps.stage.client.mergePatch(sandboxClaims, { namespace, name }, patch, { subresource: 'status' });
+  }
+}
+
+function isReady({ status }: Pod): boolean {
+  return status?.conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True') === true;
+}
+
+/** Nothing of the floor may be there when the controllers start. */
+async function clear({ plane, client }: Stage): Promise<void> {
+  const kinds = 'sandboxclaims,sandboxes,sandboxwarmpools,sandboxtemplates,pods';
+  const { code, stderr } = await plane.kubectl(['delete', kinds, '--all', '-n', NAMESPACE, '--now']);
+  if (code !== 0) throw new Error(`the floor cannot be cleared: ${stderr}`);
+  const left = async (): Promise<number> => {
+    const lists = await Promise.all([sandboxes, sandboxClaims, pods].map((kind) => countOf(client, kind)));
+    return lists.reduce((sum, count) => sum + count, 0);
+  };
+  while ((await left()) > 0) await pause(200);
+}
+
+async function countOf(client: Stage['client'], resource: Parameters<Stage['client']['listAll']>[0]): Promise<number> {
+  return (await client.listAll(resource, { namespace: NAMESPACE })).items.length;
+}
+
+/** Calls `work` for each index, a bounded number at a time. */
+export async function inParallel(count: number, work: (index: number) => Promise<void>): Promise<void> {
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < count) {
+      const index = next;
+      next += 1;
+      await work(index);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(IN_FLIGHT, count) }, worker));
+}

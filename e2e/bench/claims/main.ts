@@ -1,0 +1,32 @@
+// Claims against the speed of the same writes alone: npm run bench:claims [-- --scenario NAME] [--json FILE]
+import { writeFile } from 'node:fs/promises';
+import { cpus, loadavg } from 'node:os';
+import { parseArgs } from 'node:util';
+import { renderReport } from './report.ts';
+import { runScenario } from './run.ts';
+import type { Result } from './run.ts';
+import { SCENARIOS } from './scenarios.ts';
+
+const { values } = parseArgs({
+  options: { scenario: { type: 'string', multiple: true }, json: { type: 'string' } },
+});
+const wanted = values.scenario ?? SCENARIOS.map(({ name }) => name);
+const unknown = wanted.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name));
+if (unknown.length > 0) {
+  const known = SCENARIOS.map(({ name }) => name).join(', ');
+  console.error(`There is no scenario ${unknown.join(', ')}. There are: ${known}`);
+  process.exit(2);
+}
+
+const say = (text: string): void => void process.stderr.write(`${text}\n`);
+const load = loadavg()[0]?.toFixed(1) ?? '?';
+const results: Result[] = [];
+for (const scenario of SCENARIOS.filter(({ name }) => wanted.includes(name))) {
+  results.push(await runScenario(scenario, say));
+  if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(results, undefined, 2)}\n`);
+}
+console.log(
+  `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} cores, load ${load} before\n`,
+);
+console.log(renderReport(results));
+process.exit(0);

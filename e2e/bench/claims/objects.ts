@@ -1,0 +1,73 @@
+import { annotations, podNameOf } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim, SandboxClaimStatus, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import { coldSandbox, memberSandbox, POD_DEFAULTS } from '@sandlot/blueprint';
+import type { Pod } from '@sandlot/kube';
+import { NAMESPACE } from './stage.ts';
+
+export const TEMPLATE = 'box';
+export const POOL = 'boxes';
+
+export function templateObject(): SandboxTemplate {
+  const container = { name: 'box', image: 'busybox', command: ['sleep', 'infinity'] };
+  return {
+    metadata: { namespace: NAMESPACE, name: TEMPLATE },
+    spec: { podTemplate: { spec: { terminationGracePeriodSeconds: 0, containers: [container] } } },
+  };
+}
+
+export function poolObject(replicas: number): SandboxWarmPool {
+  return { metadata: { namespace: NAMESPACE, name: POOL }, spec: { replicas, sandboxTemplateRef: { name: TEMPLATE } } };
+}
+
+export function claimObject(name: string, spec: Partial<SandboxClaim['spec']> = {}): SandboxClaim {
+  return { metadata: { namespace: NAMESPACE, name }, spec: { warmPoolRef: { name: POOL }, ...spec } };
+}
+
+/** A member as the warmpool-controller makes it. */
+export function memberObject(pool: SandboxWarmPool, template: SandboxTemplate, index: number): Sandbox {
+  return memberSandbox({ pool, template, defaults: POD_DEFAULTS, suffix: `floor${index}` });
+}
+
+/** The Sandbox of a claim without stock, as the claim-controller makes it. */
+export function coldObject(claim: SandboxClaim, template: SandboxTemplate): Sandbox {
+  return coldSandbox({ claim, template, defaults: POD_DEFAULTS });
+}
+
+/** The Pod of a Sandbox, near enough in size. */
+export function podObject(sandbox: Sandbox): Pod {
+  const { metadata, spec } = sandbox.spec.podTemplate;
+  return { metadata: { namespace: NAMESPACE, name: podNameOf(sandbox), labels: metadata?.labels }, spec };
+}
+
+/** The status of a bound claim, as the claim-controller writes it. */
+export function boundStatus(sandboxName: string): SandboxClaimStatus {
+  return {
+    conditions: [readyCondition()],
+    sandbox: { name: sandboxName, podIPs: ['10.0.0.1'] },
+    observedGeneration: 1,
+    mode: 'Bound',
+    phase: 'Completed',
+    completionTime: new Date().toISOString(),
+    claimedReplicas: 1,
+    readyReplicas: 1,
+  };
+}
+
+/** The status of a Sandbox that is Ready, near enough in size. */
+export function readySandboxStatus(): NonNullable<Sandbox['status']> {
+  const others = ['PodScheduled', 'Suspended'].map((type) => ({ ...readyCondition(), type }));
+  return { conditions: [readyCondition(), ...others], podIPs: ['10.0.0.1'], nodeName: 'simulated-1', phase: 'Running' };
+}
+
+export const podNameAnnotation = annotations.podName;
+
+function readyCondition() {
+  return {
+    type: 'Ready',
+    status: 'True' as const,
+    reason: 'DependenciesReady',
+    message: 'Pod is Ready',
+    observedGeneration: 1,
+    lastTransitionTime: new Date().toISOString().replace(/\.\d+Z$/, 'Z'),
+  };
+}

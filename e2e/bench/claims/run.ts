@@ -1,0 +1,193 @@
+import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import { defineResource, isNotFound } from '@sandlot/kube';
+import type { KubeObject } from '@sandlot/kube';
+import { countNow, writesForClaims } from './counts.ts';
+import type { Counts } from './counts.ts';
+import { inParallel, measureFloor } from './floor.ts';
+import { claimObject, poolObject, POOL, templateObject } from './objects.ts';
+import { latenciesOf, Observer } from './observer.ts';
+import type { Latencies } from './observer.ts';
+import type { Scenario } from './scenarios.ts';
+import { drive, pause } from './shapes.ts';
+import type { Shape } from './shapes.ts';
+import { CONTROLLERS, NAMESPACE, Stage } from './stage.ts';
+import type { ControllerName } from './stage.ts';
+
+/** What a scenario came to. */
+export interface Result extends Latencies {
+  readonly scenario: string;
+  readonly claims: number;
+  readonly floorAllReadyMs: number;
+  readonly floorP50Ms: number;
+  /** For claims and for what they were given, bookkeeping included; the refill of the pool apart. */
+  readonly controllerWritesPerClaim: number;
+  readonly reconcilesPerClaim: number;
+  readonly conflictsPerClaim: number;
+  readonly controllers: Readonly<Record<ControllerName, ControllerResult>>;
+  /** Only where a controller is killed: from then until the next claim is Ready. */
+  readonly nextBindMs?: number;
+  /** Most that any claim waited, and claims that were served from stock. */
+  readonly maxMs: number;
+  readonly warm: number;
+}
+
+interface ControllerResult {
+  readonly cpuMs: number;
+  readonly rssMiB: number;
+  /** All its writes per claim, the refill of the pool among them. */
+  readonly writesPerClaim: number;
+  readonly reconcilesPerClaim: number;
+}
+
+const LEASE = 'sandlot-claim-controller';
+/** Claims come evenly: a few seconds of them are enough for the floor. */
+const FLOOR_SECONDS = 10;
+/** Annotations are written within a second; a pool's status and refill a little later. */
+const QUIET_MS = 3_000;
+
+export async function runScenario(scenario: Scenario, say: (text: string) => void): Promise<Result> {
+  const { shape, pool, idle = 0 } = scenario;
+  say(`${scenario.name}: raising a control plane`);
+  await using stage = await Stage.raise(2 * pool + shape.claims + idle);
+  say(`${scenario.name}: the floor`);
+  const floor = await measureFloor(stage, scenario.kind, floorShape(shape));
+  await stage.startControllers(scenario.kill === true ? 2 : 1);
+  say(`${scenario.name}: filling the pool`);
+  await stage.client.create(sandboxTemplates, templateObject());
+  await makeIdle(stage, idle, say);
+  await stage.client.create(sandboxWarmPools, poolObject(pool));
+  await full(stage, pool);
+  await pause(QUIET_MS);
+  const since = new Date().toISOString();
+  const before = await countNow(stage);
+  say(`${scenario.name}: claims`);
+  await using observer = await Observer.watch(stage.client);
+  const outage = await claimAll(stage, scenario, observer);
+  if (scenario.dwellMs === undefined) await full(stage, pool);
+  await pause(QUIET_MS);
+  const after = await countNow(stage);
+  const given = new Set([...observer.times.values()].flatMap(({ sandbox }) => sandbox ?? []));
+  const writes = await writesForClaims(stage, since);
+  const times = [...observer.times.values()];
+  const latencies = latenciesOf(times);
+  return {
+    scenario: scenario.name,
+    claims: shape.claims,
+    ...latencies,
+    floorAllReadyMs: floor.allReadyMs,
+    floorP50Ms: floor.p50Ms,
+    controllerWritesPerClaim: writes / shape.claims,
+    ...perClaim(before, after, shape.claims),
+    ...outage,
+    maxMs: Math.max(...times.map(({ sentMs, readyMs = Infinity }) => readyMs - sentMs)),
+    warm: [...given].filter((name) => name.startsWith(`${POOL}-`)).length,
+  };
+}
+
+function floorShape(shape: Shape): Shape {
+  if (shape.kind !== 'rate') return shape;
+  return { ...shape, claims: Math.min(shape.claims, shape.perSecond * FLOOR_SECONDS) };
+}
+
+/** Sends every claim of the scenario and waits until all are Ready. */
+async function claimAll(stage: Stage, scenario: Scenario, observer: Observer): Promise<{ nextBindMs?: number }> {
+  const { client } = stage;
+  if (scenario.kind === 'batch') {
+    const { claims } = scenario.shape;
+    observer.sending('batch', claims);
+    await client.create(sandboxClaims, claimObject('batch', { replicas: claims }));
+    await observer.until(() => observer.readyCount === claims);
+    return {};
+  }
+  const sent = drive(scenario.shape, 'claim', async (name) => {
+    observer.sending(name);
+    await client.create(sandboxClaims, claimObject(name));
+    await observer.ready(name);
+    if (scenario.dwellMs === undefined) return;
+    await pause(scenario.dwellMs);
+    await client.delete(sandboxClaims, { namespace: NAMESPACE, name });
+  });
+  const outage = scenario.kill === true ? await killLeader(stage, scenario, observer) : {};
+  await sent;
+  return outage;
+}
+
+async function killLeader(stage: Stage, { shape }: Scenario, observer: Observer): Promise<{ nextBindMs: number }> {
+  await observer.until(() => observer.readyCount >= shape.claims / 3);
+  const lease = await stage.client.get(leases, { namespace: 'default', name: LEASE });
+  await stage.kill(lease.spec.holderIdentity ?? '');
+  const killedMs = performance.now();
+  await observer.until(() => observer.readyCount === shape.claims);
+  return { nextBindMs: longestSilence(observer, killedMs) };
+}
+
+/** What was committed before the kill may still be seen after it: the outage is the longest time without a Ready. */
+function longestSilence(observer: Observer, sinceMs: number): number {
+  const seen = [...observer.times.values()].flatMap(({ readyMs }) => readyMs ?? []).filter((ms) => ms > sinceMs);
+  const moments = [sinceMs, ...seen.sort((a, b) => a - b)];
+  return Math.max(...moments.slice(1).map((ms, index) => ms - (moments[index] ?? ms)));
+}
+
+function perClaim(before: Counts, after: Counts, claims: number) {
+  const entries = CONTROLLERS.map((name): [ControllerName, ControllerResult] => {
+    const [then, now] = [before.controllers[name], after.controllers[name]];
+    return [
+      name,
+      {
+        cpuMs: now.cpuMs - then.cpuMs,
+        rssMiB: now.rssMiB,
+        writesPerClaim: (now.writes - then.writes) / claims,
+        reconcilesPerClaim: (now.reconciles - then.reconciles) / claims,
+      },
+    ];
+  });
+  const reconciles = entries.map(([, { reconcilesPerClaim }]) => reconcilesPerClaim);
+  return {
+    reconcilesPerClaim: reconciles.reduce((sum, each) => sum + each, 0),
+    conflictsPerClaim: (after.conflicts - before.conflicts) / claims,
+    controllers: Object.fromEntries(entries) as Record<ControllerName, ControllerResult>,
+  };
+}
+
+async function makeIdle({ client }: Stage, count: number, say: (text: string) => void): Promise<void> {
+  if (count === 0) return;
+  const { spec } = templateObject();
+  await inParallel(count, async (index) => {
+    await client.create(sandboxes, { metadata: { namespace: NAMESPACE, name: `idle-${index}` }, spec });
+  });
+  for (let ready = 0; ready < count; ready = await countReady(client)) {
+    say(`${ready} of ${count} idle sandboxes are Ready`);
+    await pause(5_000);
+  }
+}
+
+async function countReady(client: Stage['client']): Promise<number> {
+  const { items } = await client.listAll(sandboxes, { namespace: NAMESPACE });
+  return items.filter(({ status }) => status?.phase === 'Running').length;
+}
+
+/** The pool holds as many Ready members as it should. */
+async function full({ client }: Stage, replicas: number): Promise<void> {
+  const isFull = async (): Promise<boolean> => {
+    try {
+      const { status } = await client.get(sandboxWarmPools, { namespace: NAMESPACE, name: POOL });
+      return status !== undefined && (status.readyReplicas ?? 0) === replicas;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  };
+  while (!(await isFull())) await pause(250);
+}
+
+interface Lease extends KubeObject {
+  spec: { holderIdentity?: string };
+}
+
+const leases = defineResource<Lease>({
+  group: 'coordination.k8s.io',
+  version: 'v1',
+  plural: 'leases',
+  kind: 'Lease',
+  namespaced: true,
+});

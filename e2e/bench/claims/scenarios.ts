@@ -1,0 +1,36 @@
+import type { FloorKind } from './floor.ts';
+import type { Shape } from './shapes.ts';
+
+/** One situation that claims can meet. */
+export interface Scenario {
+  readonly name: string;
+  readonly kind: FloorKind;
+  /** How claims come; of a batch, how many sandboxes its one claim asks for. */
+  readonly shape: Shape;
+  /** Members of the pool, which is full at the start and refills throughout. */
+  readonly pool: number;
+  /** Claims live for so long after they are Ready; absent: to the end. */
+  readonly dwellMs?: number;
+  /** Sandboxes nobody touches, made beforehand. */
+  readonly idle?: number;
+  /** Of two replicas, the claim-controller that leads is killed when a third of the claims are Ready. */
+  readonly kill?: boolean;
+}
+
+const burst = (claims: number): Shape => ({ kind: 'burst', claims });
+const rate = (perSecond: number, seconds: number): Shape => ({
+  kind: 'rate',
+  perSecond,
+  claims: perSecond * seconds,
+});
+
+export const SCENARIOS: readonly Scenario[] = [
+  { name: 'burst-300', kind: 'warm', shape: burst(300), pool: 300 },
+  { name: 'sustained-20', kind: 'warm', shape: rate(20, 60), pool: 100, dwellMs: 3_000 },
+  { name: 'sustained-50', kind: 'warm', shape: rate(50, 60), pool: 250, dwellMs: 3_000 },
+  { name: 'serial', kind: 'warm', shape: { kind: 'serial', claims: 50 }, pool: 20 },
+  { name: 'batch-100', kind: 'batch', shape: burst(100), pool: 100 },
+  { name: 'cold-100', kind: 'cold', shape: burst(100), pool: 0 },
+  { name: 'background-10k', kind: 'warm', shape: burst(300), pool: 300, idle: 10_000 },
+  { name: 'kill-at-peak', kind: 'warm', shape: burst(300), pool: 300, kill: true },
+];

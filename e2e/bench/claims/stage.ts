@@ -1,0 +1,162 @@
+import { fileURLToPath } from 'node:url';
+import { createKubeClient, defineResource, loadCredentials, namespaces } from '@sandlot/kube';
+import type { KubeClient, KubeObject } from '@sandlot/kube';
+import { startControlPlane, startNats } from '@sandlot/local-cluster';
+import type { ControlPlane, Server } from '@sandlot/local-cluster';
+import { startServiceProcess } from '@sandlot/service/testing';
+import type { ServiceProcess } from '@sandlot/service/testing';
+import { bundleControllers, checkoutRoot } from '@sandlot/up';
+
+export const CONTROLLERS = ['claim-controller', 'sandbox-controller', 'warmpool-controller'] as const;
+export type ControllerName = (typeof CONTROLLERS)[number];
+
+/** Namespace of everything a scenario makes. */
+export const NAMESPACE = 'bench';
+
+const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
+/** A simulated node takes 999 pods; this much is left free for the refill. */
+const PODS_PER_NODE = 900;
+/** Measured is the server, not the politeness of the client that puts it under load. */
+const UNLIMITED = { perSecond: 1e9, burst: 1e9 };
+
+/** A control plane with simulated nodes, NATS, and the controllers as processes of their own, as in production. */
+export class Stage implements AsyncDisposable {
+  readonly plane: ControlPlane;
+  readonly nats: Server;
+  /** An administrator's, without rate limits. */
+  readonly client: KubeClient;
+  readonly #running = new Map<string, ServiceProcess>();
+  readonly #kubeconfigs = new Map<ControllerName, string>();
+
+  private constructor(plane: ControlPlane, nats: Server, client: KubeClient) {
+    this.plane = plane;
+    this.nats = nats;
+    this.client = client;
+  }
+
+  /** `pods`: how many the simulated nodes have to hold. The controllers do not run yet. */
+  static async raise(pods: number): Promise<Stage> {
+    await bundleControllers();
+    const kwokNodes = Math.max(4, Math.ceil(pods / PODS_PER_NODE));
+    const options = { crds: [CRDS], audit: true, kwokNodes, scheduler: true, controllerManager: true };
+    const [plane, nats] = await Promise.all([startControlPlane(options), startNats()]);
+    const credentials = await loadCredentials({ kubeconfig: plane.kubeconfigPath });
+    const limits = { claim: UNLIMITED, normal: UNLIMITED, background: UNLIMITED };
+    const stage = new Stage(plane, nats, createKubeClient({ credentials, limits }));
+    await stage.client.create(namespaces, { metadata: { name: NAMESPACE } });
+    for (const name of CONTROLLERS) await stage.#admit(name);
+    return stage;
+  }
+
+  /** Starts a replica of each controller, and of the claim-controller as many as asked for. */
+  async startControllers(claimControllers = 1): Promise<void> {
+    await this.startReplica('claim-controller', 0);
+    const standbys = Array.from({ length: claimControllers - 1 }, (_, n) =>
+      this.startReplica('claim-controller', n + 1),
+    );
+    const others = (['sandbox-controller', 'warmpool-controller'] as const).map((name) => this.startReplica(name, 0));
+    await Promise.all([...standbys, ...others]);
+  }
+
+  async startReplica(name: ControllerName, replica: number): Promise<void> {
+    const instance = `${name}-${replica}`;
+    const env = {
+      KUBECONFIG: this.#kubeconfigs.get(name) ?? '',
+      NATS_URL: this.nats.url,
+      POD_NAME: instance,
+      LOG_LEVEL: 'info',
+    };
+    const main = new URL(`file://${checkoutRoot}/services/${name}/dist/main.js`);
+    this.#running.set(instance, await startServiceProcess(main, env));
+  }
+
+  /** Ends a replica with SIGKILL. */
+  async kill(instance: string): Promise<void> {
+    const process = this.#running.get(instance);
+    this.#running.delete(instance);
+    await process?.kill();
+  }
+
+  /** What a controller says of itself, all its replicas together. */
+  async metricsOf(name: ControllerName): Promise<string> {
+    const replicas = [...this.#running].filter(([instance]) => instance.startsWith(name));
+    const pages = replicas.map(async ([, { metricsPort }]) => fetch(`http://127.0.0.1:${metricsPort}/metrics`));
+    return (await Promise.all(pages.map(async (page) => (await page).text()))).join('\n');
+  }
+
+  /** What the API server says of itself. */
+  async apiServerMetrics(): Promise<string> {
+    const { code, stdout, stderr } = await this.plane.kubectl(['get', '--raw', '/metrics']);
+    if (code !== 0) throw new Error(`the API server's metrics cannot be read: ${stderr}`);
+    return stdout;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#running.values()].map((process) => process.kill()));
+    await this.client.close();
+    await Promise.all([this.plane.stop(), this.nats.stop()]);
+  }
+
+  /** A user with all rights, and a flow schema of its own, so that the API server counts its writes apart. */
+  async #admit(name: ControllerName): Promise<void> {
+    this.#kubeconfigs.set(name, await this.plane.kubeconfigFor(name));
+    await this.client.create(clusterRoleBindings, {
+      metadata: { name: `bench-${name}` },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name }],
+    });
+    await this.client.create(flowSchemas, {
+      metadata: { name: flowSchemaOf(name) },
+      spec: {
+        matchingPrecedence: 100,
+        priorityLevelConfiguration: { name: 'workload-low' },
+        distinguisherMethod: { type: 'ByUser' },
+        rules: [{ subjects: [{ kind: 'User', user: { name } }], resourceRules: [WRITES] }],
+      },
+    });
+  }
+}
+
+/** Name of the flow schema that matches the writes of a controller, leases and Events apart. */
+export function flowSchemaOf(name: ControllerName): string {
+  return `bench-${name}`;
+}
+
+const KINDS = ['sandboxes', 'sandboxclaims', 'sandboxwarmpools', 'sandboxtemplates'];
+const WRITES = {
+  verbs: ['create', 'update', 'patch', 'delete'],
+  apiGroups: ['*'],
+  resources: [
+    ...KINDS.flatMap((kind) => [kind, `${kind}/status`]),
+    'pods',
+    'services',
+    'persistentvolumeclaims',
+    'networkpolicies',
+  ],
+  namespaces: ['*'],
+};
+
+interface ClusterRoleBinding extends KubeObject {
+  roleRef: object;
+  subjects: object[];
+}
+
+const clusterRoleBindings = defineResource<ClusterRoleBinding>({
+  group: 'rbac.authorization.k8s.io',
+  version: 'v1',
+  plural: 'clusterrolebindings',
+  kind: 'ClusterRoleBinding',
+  namespaced: false,
+});
+
+interface FlowSchema extends KubeObject {
+  spec: object;
+}
+
+const flowSchemas = defineResource<FlowSchema>({
+  group: 'flowcontrol.apiserver.k8s.io',
+  version: 'v1',
+  plural: 'flowschemas',
+  kind: 'FlowSchema',
+  namespaced: false,
+});
