@@ -10,6 +10,7 @@ const STOPPED_LIMIT_MS = 30_000;
 
 /** A service as its own process, as the image runs it. For tests. */
 export interface ServiceProcess extends AsyncDisposable {
+  readonly pid: number;
   readonly probePort: number;
   readonly metricsPort: number;
   /** SIGTERM; resolves to the exit code. */
@@ -35,6 +36,7 @@ export async function startServiceProcess(main: URL, env: Readonly<Record<string
   };
   return {
     ...ports,
+    pid: child.pid ?? Number.NaN,
     stop: () => end('SIGTERM'),
     kill: async () => {
       await end('SIGKILL');
