@@ -23,6 +23,10 @@ events.k8s.io; the core group is for clusters whose aggregator still asks for it
   resources: [pods, services, persistentvolumeclaims]
   verbs: [create, delete, get, list, patch, watch]
 {{ include "sandlot.rules.events" . }}
+# Why a disk has no volume, or a Pod does not start, stands in their Events alone; read when somebody has to be told.
+- apiGroups: [events.k8s.io]
+  resources: [events]
+  verbs: [list]
 {{- end -}}
 
 {{- define "sandlot.rules.warmpool-controller" -}}

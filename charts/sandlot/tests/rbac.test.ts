@@ -14,7 +14,7 @@ const expected = {
     '/services': READ_WRITE,
     '/persistentvolumeclaims': READ_WRITE,
     '/events': 'create patch',
-    'events.k8s.io/events': 'create patch',
+    'events.k8s.io/events': 'create list patch',
   },
   'sandlot-warmpool-controller': {
     'extensions.agents.x-k8s.io/sandboxwarmpools': 'get list watch',

@@ -80,6 +80,8 @@ export interface ContainerStatus {
         terminated?: ContainerStateDetail | undefined;
       }
     | undefined;
+  /** How the run before the present one ended. */
+  lastState?: { terminated?: ContainerStateDetail | undefined } | undefined;
 }
 
 export interface Pod extends KubeObject {
@@ -181,6 +183,8 @@ export interface Event extends KubeObject {
   reportingController: string;
   reportingInstance: string;
   series?: { count: number; lastObservedTime: string } | undefined;
+  /** Of reporters that still use the core API. */
+  deprecatedLastTimestamp?: string | undefined;
 }
 
 export interface Secret extends KubeObject {

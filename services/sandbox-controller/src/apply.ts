@@ -1,21 +1,26 @@
 import { sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { RetryableError, isConflict, isNotFound, persistentVolumeClaims, pods, services } from '@sandlot/kube';
-import type { EventRecorder, JsonObject, KubeObject, PersistentVolumeClaim, Pod } from '@sandlot/kube';
+import type { JsonObject, KubeObject, PersistentVolumeClaim, Pod } from '@sandlot/kube';
 import { createOrRead, deleteObject, objectKey, patchObject } from './calls.ts';
 import type { CallDeps, PatchInput } from './calls.ts';
 import { publishableText } from './errors.ts';
+import { answerWake, inform, recordEvent } from './inform.ts';
+import type { InformDeps } from './inform.ts';
 import { ownershipOf } from './ownership.ts';
+import { deletionKey } from './pod-troubles.ts';
+import { isRefused } from './refusals.ts';
+import type { Refusals } from './refusals.ts';
 import { failed } from './snapshot.ts';
 import type { Phase, Snapshot } from './snapshot.ts';
 import type { ChildStep, EventNote, Plan, SandboxStep, Step } from './steps.ts';
 import { reducedSandbox } from './transform.ts';
 
 /** What applying a plan needs. */
-export interface ApplyDeps extends CallDeps {
-  readonly recorder: EventRecorder;
+export interface ApplyDeps extends CallDeps, InformDeps {
   /** Told about every status that was published, with the Sandbox as it was before. Must not throw. */
   readonly onPublished: (before: Sandbox, after: Sandbox) => void;
+  readonly refusals: Refusals;
 }
 
 /**
@@ -26,20 +31,28 @@ export async function apply(deps: ApplyDeps, snapshot: Snapshot, plan: Plan): Pr
   let current = snapshot;
   for (const step of plan) {
     const phase = 'phase' in step ? step.phase : undefined;
-    if (current.gone || (phase !== undefined && failed(current, phase))) continue;
+    if (step.kind === 'lookAgain' || current.gone || (phase !== undefined && failed(current, phase))) continue;
     try {
       current = await applyStep(deps, current, step);
     } catch (error) {
-      current = withFailure(current, phase, error);
+      current = withFailure(deps, current, { phase, error });
     }
   }
   return current;
 }
 
-function withFailure(snapshot: Snapshot, phase: Phase | undefined, error: unknown): Snapshot {
+interface Failed {
+  readonly phase: Phase | undefined;
+  readonly error: unknown;
+}
+
+function withFailure({ refusals }: ApplyDeps, snapshot: Snapshot, { phase, error }: Failed): Snapshot {
   const message = publishableText(error);
   if (message !== undefined && phase !== undefined) {
-    return { ...snapshot, failures: [...snapshot.failures, { phase, message }] };
+    const failure = { phase, message };
+    const isKept = isRefused(error) && phase !== 'expiry';
+    const kept = isKept ? refusals.refused(snapshot.sandbox, failure) : failure;
+    return { ...snapshot, failures: [...snapshot.failures, kept] };
   }
   if (isConflict(error) || isNotFound(error)) {
     throw new RetryableError('an object changed or went away under this pass', { cause: error });
@@ -47,20 +60,20 @@ function withFailure(snapshot: Snapshot, phase: Phase | undefined, error: unknow
   throw error;
 }
 
-async function applyStep(deps: ApplyDeps, s: Snapshot, step: Step): Promise<Snapshot> {
+async function applyStep(deps: ApplyDeps, s: Snapshot, step: Exclude<Step, { kind: 'lookAgain' }>): Promise<Snapshot> {
   switch (step.kind) {
     case 'patchSandbox':
     case 'suspendSandbox':
+    case 'resumeSandbox':
     case 'patchStatus':
     case 'deleteSandbox':
       return applyToSandbox(deps, s, step);
     case 'refuse':
       return { ...s, failures: [...s.failures, { phase: step.phase, message: step.message }] };
+    case 'refuseWake':
     case 'recordEvent':
-      recordEvent(deps, s, step.note);
-      return s;
-    case 'lookAgain':
-      return s;
+    case 'tell':
+      return inform(deps, s, step);
     default:
       return applyToChild(deps, s, step);
   }
@@ -79,7 +92,7 @@ async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Prom
     case 'patchPod':
       return withPod(s, await patchObject(deps, pods, patchOf(step.pod, step)));
     case 'deletePod':
-      return withoutPod(s, step.pod, await deleteObject(deps, pods, step.pod));
+      return deletePod(deps, s, step.pod);
     case 'createService':
       return { ...s, service: await createOrRead(deps, services, step.service) };
     case 'patchService':
@@ -89,15 +102,14 @@ async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Prom
   }
 }
 
-function patchOf(object: KubeObject, { patch }: { readonly patch: JsonObject }): PatchInput {
-  return { key: objectKey(object), patch };
+/** What we delete is no news to its owner. */
+async function deletePod(deps: ApplyDeps, s: Snapshot, pod: Pod): Promise<Snapshot> {
+  const told = deps.told.add(s.sandbox.metadata.uid ?? '', deletionKey(pod));
+  return { ...withoutPod(s, pod, await deleteObject(deps, pods, pod)), told };
 }
 
-/** What an Event about a Sandbox refers to: caches and answers to patches need not say it. */
-export const SANDBOX_TYPE = { apiVersion: `${sandboxes.group}/${sandboxes.version}`, kind: sandboxes.kind };
-
-function recordEvent({ recorder }: ApplyDeps, { sandbox }: Snapshot, note: EventNote): void {
-  recorder.event({ object: { ...sandbox, ...SANDBOX_TYPE }, ...note });
+function patchOf(object: KubeObject, { patch }: { readonly patch: JsonObject }): PatchInput {
+  return { key: objectKey(object), patch };
 }
 
 /**
@@ -112,14 +124,16 @@ async function applyToSandbox(deps: ApplyDeps, s: Snapshot, step: SandboxStep): 
     const sandbox = reducedSandbox(answer);
     deps.recent.published(sandbox);
     if (step.kind === 'patchStatus') deps.onPublished(s.sandbox, sandbox);
-    return { ...s, sandbox };
+    const next = { ...s, sandbox };
+    return step.kind === 'resumeSandbox' ? answerWake(deps, next, 'resumed') : next;
   } catch (error) {
-    const isGuarded = step.kind === 'deleteSandbox' || step.kind === 'suspendSandbox';
-    const isReplaced = isConflict(error) && !isGuarded;
+    const isReplaced = isConflict(error) && !GUARDED.has(step.kind);
     if (isNotFound(error) || isReplaced) return { ...s, gone: true };
     throw error;
   }
 }
+
+const GUARDED: ReadonlySet<Step['kind']> = new Set(['deleteSandbox', 'suspendSandbox', 'resumeSandbox']);
 
 /** Guarded by resourceVersion: an edit that moves the deadline must win over the deletion it makes wrong. */
 async function deleteSandbox(deps: ApplyDeps, s: Snapshot, note: EventNote | undefined): Promise<Snapshot> {

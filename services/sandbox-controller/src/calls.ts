@@ -56,15 +56,14 @@ export async function deleteObject<T extends KubeObject>(
   resource: Resource<T>,
   object: T,
 ): Promise<T | undefined> {
-  const { uid, creationTimestamp } = object.metadata;
+  const { uid } = object.metadata;
   try {
     await client.delete(resource, objectKey(object), { ...callOptions(signal), ...(uid === undefined ? {} : { uid }) });
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
   }
-  recent.deleted(object);
-  return { ...object, metadata: { ...object.metadata, deletionTimestamp: creationTimestamp } };
+  return recent.deleted(object);
 }
 
 /** Where `object` lives. */

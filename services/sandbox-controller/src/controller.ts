@@ -1,15 +1,16 @@
 import { createEventRecorder, keyOf, watchSource } from '@sandlot/kube';
 import type { KubeObject } from '@sandlot/kube';
 import type { ControllerParts } from '@sandlot/service';
-import { SANDBOX_TYPE } from './apply.ts';
+import type { Sandbox } from '@sandlot/api-types';
 import { createInformers } from './cache.ts';
-import { lostNote } from './disk-notes.ts';
-import { announceDeletion, announceStatus } from './lifecycle-events.ts';
+import { followCaches } from './follow.ts';
+import { announceStatus } from './lifecycle-events.ts';
+import { createMemory, wakeSource } from './memory.ts';
 import { createSandboxMetrics } from './metrics.ts';
 import { sandboxKeysOf } from './observe.ts';
-import { RecentWrites } from './recent-writes.ts';
 import { reconcile } from './reconcile.ts';
 import type { Settings } from './snapshot.ts';
+import type { WakeRefusal } from './wake.ts';
 
 export interface SandboxControllerOptions {
   readonly concurrency: number;
@@ -24,8 +25,8 @@ export function addSandboxController(
   { concurrency, namespace, settings }: SandboxControllerOptions,
 ): { close(): Promise<void> } {
   const { client, manager, bus, clock, random, log, kubeMetrics, instance } = parts;
-  const recent = new RecentWrites(clock);
-  const informers = createInformers({ client, namespace, clock, random, log, metrics: kubeMetrics }, recent);
+  const memory = createMemory(clock);
+  const informers = createInformers({ client, namespace, clock, random, log, metrics: kubeMetrics }, memory.recent);
   const controller = 'sandlot.dev/sandbox-controller';
   const recorder = createEventRecorder({ client, controller, instance, clock, random, log, metrics: kubeMetrics });
   const metrics = createSandboxMetrics(parts.registry);
@@ -35,22 +36,12 @@ export function addSandboxController(
     services: informers.services.store,
     claims: informers.claims.store,
   };
-  informers.sandboxes.onChange(({ old, next }) => {
-    metrics.changed(old, next, clock.now());
-    if (old !== undefined && next === undefined) announceDeletion(bus, old, clock.now());
-  });
-  informers.claims.onChange(({ old, next }) => {
-    const note = lostNote(old, next);
-    if (note === undefined || next === undefined) return;
-    for (const key of sandboxKeysOf(next, caches.sandboxes)) {
-      const object = caches.sandboxes.get(key);
-      if (object !== undefined) recorder.event({ object: { ...object, ...SANDBOX_TYPE }, ...note });
-    }
-  });
+  followCaches({ informers, metrics, manager, bus, clock });
+  const wakes = wakeSource(bus, memory.wakes);
   const deps = {
     client,
     recorder,
-    recent,
+    ...memory,
     caches,
     clock,
     settings,
@@ -58,12 +49,17 @@ export function addSandboxController(
       metrics.published(before, after);
       announceStatus(bus, before, after);
     },
+    onWake: ({ metadata: { namespace: where, name, uid } }: Sandbox, answer: WakeRefusal | 'resumed') => {
+      metrics.woken(answer);
+      log.debug({ namespace: where, sandbox: name, uid, answer }, 'request to wake a Sandbox answered');
+    },
   };
   const ofChild = (child: KubeObject): string[] => sandboxKeysOf(child, caches.sandboxes);
   manager.add({
     name: 'sandbox',
     concurrency,
     sources: [
+      wakes,
       watchSource(informers.sandboxes, (sandbox) => [keyOf(sandbox)]),
       watchSource(informers.pods, ofChild),
       watchSource(informers.services, ofChild),
@@ -71,5 +67,10 @@ export function addSandboxController(
     ],
     reconcile: (key, { signal }) => reconcile({ ...deps, signal }, key),
   });
-  return { close: () => recorder.flush() };
+  return {
+    close: () => {
+      wakes[Symbol.dispose]();
+      return recorder.flush();
+    },
+  };
 }

@@ -1,6 +1,5 @@
 import { annotations, effectiveMode } from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
-import { unboundNotes } from './disk-notes.ts';
 import { decideTeardown, expiryMs, isExpired, isMarkedExpired } from './expiry.ts';
 import { decideIdleDeletion, decideIdleSuspension, idleWakeMs } from './idle.ts';
 import { decidePod } from './pod.ts';
@@ -14,29 +13,46 @@ import { expiredStatusOf, expiringStatusOf, isReadyNow, startOf, statusOf } from
 import { decideStatusWrite } from './status-write.ts';
 import type { Plan, Step } from './steps.ts';
 import { transitionNotes } from './transitions.ts';
+import { decideTroubles, troubleWakeMs } from './troubles.ts';
+import { decideWake } from './wake.ts';
 
 /** A Pod of somebody else need not carry a label we watch, so nothing tells when it goes. */
 const FOREIGN_POD_RECHECK_MS = 60_000;
+
+/** In this order; the first that has something to do is what happens next. */
+const stages: readonly ((snapshot: Snapshot) => Plan)[] = [
+  wakeUp,
+  (snapshot) => [...decideStartup(snapshot), ...decideIdleSuspension(snapshot)].slice(0, 1),
+  decideClaims,
+  decideIdleDeletion,
+  (snapshot) => announced(snapshot, decidePod(snapshot)),
+  decideService,
+  (snapshot) => publish(snapshot, statusOf(snapshot)),
+  decideTroubles,
+];
 
 /**
  * What to do next about one Sandbox, given everything known about it. Called again after each plan is applied, until it
  * returns nothing: then the world is as the Sandbox wants it, as far as this pass can tell (API contract, pass order).
  */
 export function decide(snapshot: Snapshot): Plan {
-  const { sandbox } = snapshot;
-  if (snapshot.gone || sandbox.metadata.deletionTimestamp !== undefined) return [];
+  if (snapshot.gone) return [];
+  const wake = decideWake(snapshot, deadlineMs(snapshot));
+  if (wake.kind === 'refuse') return [wake.step];
+  if (snapshot.sandbox.metadata.deletionTimestamp !== undefined) return [];
   if (isExpired(snapshot, deadlineMs(snapshot))) return decideExpiry(snapshot);
-  const suspension = [...decideStartup(snapshot), ...decideIdleSuspension(snapshot)].slice(0, 1);
-  if (suspension.length > 0) return suspension;
-  const disks = decideClaims(snapshot);
-  if (disks.length > 0) return disks;
-  const end = decideIdleDeletion(snapshot);
-  if (end.length > 0) return end;
-  const pod = decidePod(snapshot);
-  if (pod.length > 0) return announced(snapshot, pod);
-  const service = decideService(snapshot);
-  if (service.length > 0) return service;
-  return publish(snapshot, statusOf(snapshot));
+  for (const stage of stages) {
+    const plan = stage(snapshot);
+    if (plan.length > 0) return plan;
+  }
+  return [];
+}
+
+/** Before the Pod goes: a suspension that nobody has acted on yet is withdrawn, and its Pod stays. */
+function wakeUp(snapshot: Snapshot): Plan {
+  const wake = decideWake(snapshot, deadlineMs(snapshot));
+  if (wake.kind === 'resume') return [wake.step];
+  return wake.kind === 'later' ? publish(snapshot, statusOf(snapshot)) : [];
 }
 
 /** When this Sandbox needs a pass although nothing changes; undefined: never. Epoch milliseconds. */
@@ -47,9 +63,8 @@ export function wakeAtMs(snapshot: Snapshot): number | undefined {
   const write = decideStatusWrite(snapshot, statusOf(snapshot));
   const heldUntil = write.kind === 'hold' ? write.untilMs : undefined;
   const lookAgain = snapshot.foreignPod === undefined ? undefined : snapshot.nowMs + FOREIGN_POD_RECHECK_MS;
-  const times = [deadline, restartWakeMs(snapshot), idleWakeMs(snapshot), heldUntil, lookAgain].filter(
-    (time) => time !== undefined,
-  );
+  const own = [deadline, restartWakeMs(snapshot), idleWakeMs(snapshot), troubleWakeMs(snapshot)];
+  const times = [...own, heldUntil, lookAgain].filter((time) => time !== undefined);
   return times.length === 0 ? undefined : Math.min(...times);
 }
 
@@ -85,7 +100,7 @@ function publish(snapshot: Snapshot, next: SandboxStatus): Plan {
 function publishStatus(snapshot: Snapshot, next: SandboxStatus): Plan {
   const write = decideStatusWrite(snapshot, next);
   if (write.kind !== 'write') return [];
-  const notes = [...transitionNotes(snapshot.sandbox, next), ...unboundNotes(snapshot, next)];
+  const notes = transitionNotes(snapshot.sandbox, next);
   const status: Step = { kind: 'patchStatus', patch: write.patch };
   return [status, ...notes.map((note): Step => ({ kind: 'recordEvent', note }))];
 }

@@ -1,3 +1,4 @@
+import { withAdvice } from './advice.ts';
 import { KubeError } from '@sandlot/kube';
 import type { KubeErrorCode } from '@sandlot/kube';
 
@@ -11,5 +12,5 @@ const TELLING: ReadonlySet<KubeErrorCode> = new Set(['BadRequest', 'Forbidden', 
 export function publishableText(error: unknown): string | undefined {
   if (!(error instanceof KubeError) || !TELLING.has(error.code)) return undefined;
   // What we wanted to change has gone meanwhile; only a creation misses something its owner has to provide.
-  return error.code === 'NotFound' && error.verb !== 'create' ? undefined : error.message;
+  return error.code === 'NotFound' && error.verb !== 'create' ? undefined : withAdvice(error.message);
 }

@@ -29,9 +29,12 @@ export function decideIdleDeletion(snapshot: Snapshot): Plan {
 }
 
 /** When idleness needs a pass; undefined: never. Epoch milliseconds. */
-export function idleWakeMs({ sandbox }: Pick<Snapshot, 'sandbox'>): number | undefined {
+export function idleWakeMs({
+  sandbox,
+  wakeUntilMs = 0,
+}: Pick<Snapshot, 'sandbox' | 'wakeUntilMs'>): number | undefined {
   const times = [idleSuspendMs(sandbox), idleDeleteMs(sandbox)].filter((time) => time !== undefined);
-  return times.length === 0 ? undefined : Math.min(...times);
+  return times.length === 0 ? undefined : Math.max(Math.min(...times), wakeUntilMs);
 }
 
 /** When the Sandbox is deleted unless somebody uses it, suspended time included. Epoch milliseconds. */
@@ -66,10 +69,13 @@ function idleSuspendMs(sandbox: Sandbox): number | undefined {
   return after(sandbox, sandbox.spec.idle?.suspendAfterSeconds);
 }
 
-/** As with an expiry, an edit of the spec is seen by a normal pass before its limit acts. */
-function isPast(deadlineMs: number | undefined, { sandbox, nowMs }: Snapshot): boolean {
+/**
+ * As with an expiry, an edit of the spec is seen by a normal pass before its limit acts. Nor does a limit act while
+ * somebody asks for the Sandbox: whoever was let in reports his activity before the request has lapsed.
+ */
+function isPast(deadlineMs: number | undefined, { sandbox, nowMs, wakeUntilMs }: Snapshot): boolean {
   const isSeen = sandbox.status?.observedGeneration === sandbox.metadata.generation;
-  return isSeen && deadlineMs !== undefined && deadlineMs <= nowMs;
+  return isSeen && wakeUntilMs === undefined && deadlineMs !== undefined && deadlineMs <= nowMs;
 }
 
 /** Reports count to the millisecond, published or not. */

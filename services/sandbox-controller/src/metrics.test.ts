@@ -23,10 +23,11 @@ describe('metrics', () => {
     const { metrics, value } = start();
     const of = (state: string): string =>
       `agent_sandboxes{namespace="team-a",launch_type="cold",sandbox_template="unknown",ready_condition="${state}"`;
-    metrics.changed(undefined, created, NOW_MS);
-    metrics.changed(created, ready, NOW_MS);
+    metrics.changed(undefined, created);
+    metrics.changed(created, ready);
     expect([await value(of('Unknown')), await value(of('True'))]).toEqual([0, 1]);
-    metrics.changed(ready, undefined, NOW_MS);
+    metrics.changed(ready, undefined);
+    metrics.deleted(ready, NOW_MS);
     expect(await value(of('True'))).toBe(0);
     expect(await value('sandlot_sandbox_deleted_total{cause="user"}')).toBe(1);
   });
@@ -60,14 +61,14 @@ describe('metrics', () => {
     ['ttl', { ttlSeconds: 1 }],
   ])('tell that an %s ended a Sandbox', async (cause, spec) => {
     const { metrics, value } = start();
-    metrics.changed(notebook({ spec, status: { phase: 'Expired' } }), undefined, NOW_MS);
+    metrics.deleted(notebook({ spec, status: { phase: 'Expired' } }), NOW_MS);
     expect(await value(`sandlot_sandbox_deleted_total{cause="${cause}"}`)).toBe(1);
   });
 
   it('tell that idleness ended a Sandbox', async () => {
     const { metrics, value } = start();
     const status = { phase: 'Running' as const, lastActivityTime: EARLIER };
-    metrics.changed(notebook({ spec: { idle: { deleteAfterSeconds: 60 } }, status }), undefined, NOW_MS);
+    metrics.deleted(notebook({ spec: { idle: { deleteAfterSeconds: 60 } }, status }), NOW_MS);
     expect(await value('sandlot_sandbox_deleted_total{cause="idle"}')).toBe(1);
   });
 });

@@ -5,13 +5,22 @@ import { createLatencyHistogram } from '@sandlot/telemetry';
 import type { MetricsRegistry } from '@sandlot/telemetry';
 import { Counter, Gauge } from 'prom-client';
 import { idleDeleteMs } from './idle.ts';
+import type { Timing } from './timings.ts';
+import { WAKE_REFUSALS } from './wake.ts';
+import type { WakeRefusal } from './wake.ts';
 
 /** What the sandbox-controller measures about Sandboxes (API contract, observability). */
 export interface SandboxMetrics {
   /** The cache changed: keeps the population counted without ever listing it. */
-  changed(old: Sandbox | undefined, next: Sandbox | undefined, nowMs: number): void;
+  changed(old: Sandbox | undefined, next: Sandbox | undefined): void;
+  /** A Sandbox is gone. Unlike the population, only the process that works counts it. */
+  deleted(sandbox: Sandbox, nowMs: number): void;
   /** A status was published. */
   published(before: Sandbox, after: Sandbox): void;
+  /** Something that was measured has ended. */
+  took(timing: Timing): void;
+  /** A request to wake a Sandbox was answered. */
+  woken(answer: WakeRefusal | 'resumed'): void;
 }
 
 /** Milliseconds; a superset of upstream's buckets, so that stored queries on `le` stay valid. */
@@ -49,11 +58,12 @@ export function createSandboxMetrics(registry: MetricsRegistry): SandboxMetrics 
   });
   for (const cause of DELETION_CAUSES) deleted.inc({ cause }, 0);
   return {
-    changed(old, next, nowMs) {
+    changed(old, next) {
       if (old !== undefined) population.dec(populationLabels(old));
       if (next !== undefined) population.inc(populationLabels(next));
-      if (old !== undefined && next === undefined) deleted.inc({ cause: causeOf(old, nowMs) });
     },
+    deleted: (sandbox, nowMs) => deleted.inc({ cause: causeOf(sandbox, nowMs) }),
+    ...createTransitionMetrics(registry),
     published(before, after) {
       if (restartCount(after) > restartCount(before)) restarts.inc();
       if (!isFirstReady(before, after)) return;
@@ -61,6 +71,37 @@ export function createSandboxMetrics(registry: MetricsRegistry): SandboxMetrics 
       const ms = Date.parse(readyAt) - Date.parse(after.metadata.creationTimestamp ?? '');
       creation.observe(originLabels(after), Math.max(0, ms));
     },
+  };
+}
+
+const CAUSES = ['User', 'Idle', 'Startup', 'API'];
+
+/** Suspensions, resumes, disks and requests to wake. */
+function createTransitionMetrics(registry: MetricsRegistry): Pick<SandboxMetrics, 'took' | 'woken'> {
+  const histogram = (name: string, help: string) =>
+    createLatencyHistogram({ registry, name, help, labelNames: ['cause'] });
+  const suspend = histogram('sandlot_sandbox_suspend_seconds', 'From the wish to suspend a Sandbox to its end.');
+  const resume = histogram('sandlot_sandbox_resume_seconds', 'From the wish to resume a Sandbox to Ready.');
+  const pvc = createLatencyHistogram({
+    registry,
+    name: 'sandlot_pvc_provision_seconds',
+    help: 'From the creation of a PersistentVolumeClaim to its volume.',
+    labelNames: [],
+  });
+  const wakes = new Counter({
+    name: 'sandlot_sandbox_wake_requests_total',
+    help: 'Requests to wake a Sandbox, by their answer.',
+    labelNames: ['answer'],
+    registers: [registry],
+  });
+  for (const cause of CAUSES) for (const latency of [suspend, resume]) latency.zero({ cause });
+  for (const answer of ['resumed', ...WAKE_REFUSALS]) wakes.inc({ answer }, 0);
+  return {
+    took({ what, cause, seconds }) {
+      if (what === 'pvc') pvc.observe({}, seconds);
+      else ({ suspend, resume })[what].observe({ cause }, seconds);
+    },
+    woken: (answer) => wakes.inc({ answer }),
   };
 }
 

@@ -8,7 +8,10 @@ import { isMarkedExpired } from './expiry.ts';
 import { ownershipOf } from './ownership.ts';
 import { claimNames } from './pvcs.ts';
 import type { RecentWrites } from './recent-writes.ts';
+import type { Refusals } from './refusals.ts';
 import type { Failure, Settings, Snapshot } from './snapshot.ts';
+import type { Told } from './told.ts';
+import type { WakeRequests } from './wake-requests.ts';
 
 /** Index of Pods by the UID of their controller. */
 export const BY_OWNER = 'byOwnerUid';
@@ -25,6 +28,9 @@ export interface ObserveDeps {
   readonly client: KubeClient;
   readonly caches: Caches;
   readonly recent: RecentWrites;
+  readonly wakes: WakeRequests;
+  readonly refusals: Refusals;
+  readonly told: Told;
   readonly clock: Clock;
   readonly settings: Settings;
   readonly signal: AbortSignal;
@@ -48,10 +54,20 @@ export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot 
     settings,
     sandbox,
     ...found,
+    failures: [...found.failures, ...standingRefusals(deps, sandbox, found)],
     service: recent.latest('Service', key, caches.services.get(key)),
     claims: await observeClaims(deps, sandbox),
+    wakeUntilMs: deps.wakes.untilMs(sandbox.metadata.uid ?? ''),
+    told: deps.told.of(sandbox.metadata.uid ?? ''),
     gone: false,
   };
+}
+
+/** What need not be tried again yet. At the end of a Sandbox, and for a Pod that is there after all, it is no obstacle. */
+function standingRefusals({ refusals }: ObserveDeps, sandbox: Sandbox, found: FoundPods): Failure[] {
+  if (isMarkedExpired(sandbox)) return [];
+  const hasPod = found.ownedPods.length > 0 || found.foreignPod !== undefined;
+  return refusals.standing(sandbox).filter(({ phase }) => phase !== 'pod' || !hasPod);
 }
 
 /**

@@ -30,8 +30,10 @@ export class RecentWrites {
     this.#created.set(this.#createdKey(object.kind, keyOf(object)), this.#remember(object));
   }
 
-  deleted({ metadata: { uid = '' } }: KubeObject): void {
-    this.#deletedUids.set(uid, this.#remember(true));
+  /** A deletion of ours was accepted. Returns the object as it is then, terminating. */
+  deleted<T extends KubeObject>(object: T): T {
+    this.#deletedUids.set(object.metadata.uid ?? '', this.#remember(true));
+    return this.#withDeletion(object);
   }
 
   /** The Sandbox as a write of ours returned it. */

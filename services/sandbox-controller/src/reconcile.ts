@@ -61,12 +61,13 @@ async function settle(deps: ReconcileDeps, first: Snapshot, firstPlan: Plan): Pr
  * once the caches are believed over it: a creation, in case they never show it, and a Sandbox that they show otherwise.
  */
 function conclude(snapshot: Snapshot, isFromMemory: boolean): ReconcileResult {
-  if (snapshot.failures.length > 0) {
+  if (snapshot.failures.some(({ retryAtMs }) => retryAtMs === undefined)) {
     throw new RetryableError(snapshot.failures.map((failure) => failure.message).join('\n'));
   }
   const wakeAt = wakeAtMs(snapshot);
+  const times = [wakeAt, ...snapshot.failures.map(({ retryAtMs }) => retryAtMs)];
   const delays = [
-    wakeAt === undefined ? undefined : Math.max(0, wakeAt - snapshot.nowMs),
+    ...times.map((time) => (time === undefined ? undefined : Math.max(0, time - snapshot.nowMs))),
     isFromMemory ? TRUST_MS : undefined,
   ].filter((delay) => delay !== undefined);
   return delays.length === 0 ? done : requeueAfter(Math.min(...delays), 'the next deadline');

@@ -17,6 +17,8 @@ export type Phase = 'pvcs' | 'pod' | 'service' | 'expiry';
 export interface Failure {
   readonly phase: Phase;
   readonly message: string;
+  /** When what the API server refused may be tried again, in wall time. Absent: with the queue's backoff. */
+  readonly retryAtMs?: number;
 }
 
 /**
@@ -38,6 +40,10 @@ export interface Snapshot {
   readonly claims: ReadonlyMap<string, PersistentVolumeClaim>;
   /** What went wrong so far in this pass. A phase with a failure decides nothing more until the next pass. */
   readonly failures: readonly Failure[];
+  /** Until when a request to wake the Sandbox stands, in wall time; undefined when nobody asked. */
+  readonly wakeUntilMs: number | undefined;
+  /** Keys of the troubles that its Events tell of already, and until when they need not be told again, in wall time. */
+  readonly told: ReadonlyMap<string, number>;
   /** The Sandbox went away under this pass: nothing is left to decide. */
   readonly gone: boolean;
 }

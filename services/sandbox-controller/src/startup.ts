@@ -22,8 +22,13 @@ export function decideStartup({ sandbox }: Pick<Snapshot, 'sandbox'>): Plan {
 /** `status.startup`: complete once the action is on record in the Sandbox; later edits of the spec rule. */
 export function startupOf({ sandbox, nowMs }: Pick<Snapshot, 'sandbox' | 'nowMs'>): SandboxStatus['startup'] {
   const { startup } = sandbox.status ?? {};
-  if (!isStartupPending(sandbox) || !hasActed(sandbox)) return startup;
+  if (!isStartupUntold(sandbox)) return startup;
   return { ...startup, completedTime: rfc3339(nowMs) };
+}
+
+/** The action has been taken, and the status does not say so yet. */
+export function isStartupUntold(sandbox: Sandbox): boolean {
+  return isStartupPending(sandbox) && hasActed(sandbox);
 }
 
 /** An owner who creates a Sandbox suspended has done what the action would do. */

@@ -1,5 +1,4 @@
 import {
-  annotations,
   effectiveMode,
   findCondition,
   labels,
@@ -19,6 +18,7 @@ import { serviceInUse } from './service.ts';
 import { onlyPod } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
 import { startupOf } from './startup.ts';
+import { recordedSuspender } from './suspend.ts';
 
 /**
  * The whole status of a Sandbox that has not expired. Empty values are left out, as Go clients leave them out, so that
@@ -117,16 +117,8 @@ function suspensionFields({ sandbox, nowMs }: Snapshot, conditions: readonly Con
   if (!isTrue(conditions, sandboxConditions.suspended)) return { resumedAt };
   return {
     suspendedAt: wasSuspended ? suspendedAt : rfc3339(nowMs),
-    suspendedBy: wasSuspended ? suspendedBy : suspenderOf(sandbox),
+    suspendedBy: wasSuspended ? suspendedBy : recordedSuspender(sandbox),
   };
-}
-
-const SUSPENDERS = ['User', 'Idle', 'Startup', 'API'] as const;
-
-/** An automatic suspend leaves a record of its intent on the Sandbox; without one it was the user. */
-function suspenderOf(sandbox: Sandbox): (typeof SUSPENDERS)[number] {
-  const recorded = sandbox.metadata.annotations?.[annotations.suspendedBy];
-  return SUSPENDERS.find((name) => name === recorded) ?? 'User';
 }
 
 function deadlineText(sandbox: Sandbox, startedAt: string | undefined): string | undefined {

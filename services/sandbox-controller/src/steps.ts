@@ -1,11 +1,28 @@
-import type { JsonObject, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
+import type { JsonObject, KubeObject, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
 import type { Phase } from './snapshot.ts';
+import type { WakeRefusal } from './wake.ts';
 
 /** A Kubernetes Event about the Sandbox. */
 export interface EventNote {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
+}
+
+export const warning = (reason: string, message: string): EventNote => ({ type: 'Warning', reason, message });
+
+/** Something that a person would ask about and that no condition says. */
+export interface Trouble {
+  /** The same trouble of the same incarnation has the same key. */
+  readonly key: string;
+  readonly note: EventNote;
+  /** Before this it is none yet, epoch milliseconds. */
+  readonly dueMs?: number;
+  /** It has happened, once: it is not told again. */
+  readonly isPast?: boolean;
+  /** The object whose own Events hold the reason; `otherwise` is told when they do not. Without either it is not told. */
+  readonly reasonsOf?: KubeObject;
+  readonly otherwise?: string;
 }
 
 /**
@@ -27,17 +44,27 @@ export type SandboxStep =
   | { readonly kind: 'patchSandbox'; readonly patch: JsonObject }
   /** Merge patch that suspends the Sandbox; its guard fails it when anything was edited meanwhile. */
   | { readonly kind: 'suspendSandbox'; readonly patch: JsonObject }
+  /** Merge patch that answers a request to wake the Sandbox; guarded alike. */
+  | { readonly kind: 'resumeSandbox'; readonly patch: JsonObject }
   /** One merge patch of the status. */
   | { readonly kind: 'patchStatus'; readonly patch: JsonObject }
   /** `note` is recorded once it is done. */
   | { readonly kind: 'deleteSandbox'; readonly phase: Phase; readonly note?: EventNote };
+
+/** An effect on no object. */
+export type InformingStep =
+  /** Drops a request to wake the Sandbox. */
+  | { readonly kind: 'refuseWake'; readonly why: WakeRefusal }
+  | { readonly kind: 'recordEvent'; readonly note: EventNote }
+  /** An Event once in a while, however often it is decided. */
+  | { readonly kind: 'tell'; readonly trouble: Trouble };
 
 export type Step =
   | ChildStep
   | SandboxStep
   /** Reports what must not be done; the text is part of the API contract. */
   | { readonly kind: 'refuse'; readonly phase: Phase; readonly message: string }
-  | { readonly kind: 'recordEvent'; readonly note: EventNote }
+  | InformingStep
   /** Ends the pass; the next one starts at once from a fresh observation. */
   | { readonly kind: 'lookAgain' };
 

@@ -15,6 +15,25 @@ export function suspendStep(sandbox: Sandbox, by: 'Idle' | 'Startup'): Step {
   return { kind: 'suspendSandbox', patch: { metadata, spec } };
 }
 
+/**
+ * Asks for a resume as its owner would, and takes the record of the suspension along. Guarded alike: an edit that comes
+ * first wins, and of two resumes one.
+ */
+export function resumeStep(sandbox: Sandbox): Step {
+  const { uid, resourceVersion } = sandbox.metadata;
+  const metadata = { uid, resourceVersion, annotations: { [annotations.suspendedBy]: null } };
+  const spec = countsReplicas(sandbox) ? { replicas: 1 } : { operatingMode: 'Running' };
+  return { kind: 'resumeSandbox', patch: { metadata, spec } };
+}
+
+const SUSPENDERS = ['User', 'Idle', 'Startup', 'API'] as const;
+
+/** Who suspended the Sandbox: an automatic suspend leaves a record of its intent; without one it was the user. */
+export function recordedSuspender({ metadata }: Pick<Sandbox, 'metadata'>): (typeof SUSPENDERS)[number] {
+  const recorded = metadata.annotations?.[annotations.suspendedBy];
+  return SUSPENDERS.find((name) => name === recorded) ?? 'User';
+}
+
 /** With neither field set, what the author's version of the API knows decides. */
 function countsReplicas({ spec, metadata }: Sandbox): boolean {
   if (spec.replicas !== undefined) return true;

@@ -123,6 +123,8 @@ export function snapshotOf(parts: SnapshotParts = {}): Snapshot {
     foreignPod: undefined,
     service: undefined,
     failures: [],
+    wakeUntilMs: undefined,
+    told: new Map(),
     gone: false,
     ...parts,
     settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', ...parts.settings },

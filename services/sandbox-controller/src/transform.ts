@@ -1,5 +1,5 @@
 import type { Sandbox } from '@sandlot/api-types';
-import type { KubeObject, ObjectMeta, Pod } from '@sandlot/kube';
+import type { ContainerStatus, KubeObject, ObjectMeta, Pod } from '@sandlot/kube';
 import { authorshipEntries } from './authorship.ts';
 
 type PodStatus = NonNullable<Pod['status']>;
@@ -17,21 +17,40 @@ export function reducedSandbox(sandbox: Sandbox): Sandbox {
 export function reducedPod(pod: Pod): Pod {
   const { nodeName } = pod.spec;
   const { phase, podIPs, conditions, reason, message } = pod.status ?? {};
-  const status = { phase, podIPs, conditions, reason, message, ...exitsOf(pod) };
+  const status = { phase, podIPs, conditions, reason, message, ...containersOf(pod) };
   const spec = { containers: [], ...(nodeName === undefined ? {} : { nodeName }) };
   return { ...pod, metadata: withoutBulk(pod.metadata), spec, status };
 }
 
-/** How the containers of a Pod in a terminal phase ended. */
-function exitsOf({ status: { phase, containerStatuses = [] } = {} }: Pod): Pick<PodStatus, 'containerStatuses'> {
-  if (phase !== 'Failed' && phase !== 'Succeeded') return {};
+type Containers = Pick<PodStatus, 'containerStatuses' | 'initContainerStatuses'>;
+
+/** How the containers of a Pod in a terminal phase ended, and of any other those that wait or have been started again. */
+function containersOf({ status: { phase, containerStatuses = [], initContainerStatuses = [] } = {} }: Pod): Containers {
+  if (phase === 'Failed' || phase === 'Succeeded') {
+    return {
+      containerStatuses: containerStatuses.map(({ name, state }) => ({
+        name,
+        state: { terminated: state?.terminated },
+      })),
+    };
+  }
+  const containers = containerStatuses.flatMap(troubled);
+  const inits = initContainerStatuses.flatMap(troubled);
   return {
-    containerStatuses: containerStatuses.map(({ name, state }) => ({
-      name,
-      state: { terminated: state?.terminated },
-    })),
+    ...(containers.length === 0 ? {} : { containerStatuses: containers }),
+    ...(inits.length === 0 ? {} : { initContainerStatuses: inits }),
   };
 }
+
+/** Of an ordinary start nothing is kept. */
+function troubled({ name, image, restartCount, state, lastState }: ContainerStatus): ContainerStatus[] {
+  const waiting = ORDINARY.has(state?.waiting?.reason ?? '') ? undefined : state?.waiting;
+  const terminated = lastState?.terminated;
+  if (waiting === undefined && terminated === undefined) return [];
+  return [{ name, image, restartCount, state: { waiting }, lastState: { terminated } }];
+}
+
+const ORDINARY: ReadonlySet<string> = new Set(['', 'ContainerCreating', 'PodInitializing']);
 
 /** Any other child as the cache keeps it. */
 export function withoutManagedFields<T extends KubeObject>(object: T): T {

@@ -1,6 +1,7 @@
 import { eventReasons, findCondition, sandboxConditions, sandboxMessages, sandboxReasons } from '@sandlot/api-types';
 import type { Condition, Sandbox, SandboxStatus } from '@sandlot/api-types';
 import { restartCovers } from './restart.ts';
+import { warning } from './steps.ts';
 import type { EventNote } from './steps.ts';
 
 /** The Events that belong to a change of status: what happened and, where a person can act, what to do. */
@@ -75,4 +76,3 @@ function entered({ before, next }: Change, type: string): Condition | undefined 
 }
 
 const normal = (reason: string, message: string): EventNote => ({ type: 'Normal', reason, message });
-const warning = (reason: string, message: string): EventNote => ({ type: 'Warning', reason, message });

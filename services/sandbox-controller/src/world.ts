@@ -21,6 +21,9 @@ export class World {
   nowMs = NOW_MS;
   /** When it was last used, as far as anybody reported. */
   usedMs = 0;
+  /** Until when somebody asks for it. */
+  wakeUntilMs: number | undefined;
+  told: ReadonlyMap<string, number> = new Map();
   #uids = 0;
 
   snapshot(sandbox: Sandbox): Snapshot {
@@ -34,6 +37,8 @@ export class World {
       service: this.service,
       claims: new Map(this.claims.map((claim) => [claim.metadata.name ?? '', claim])),
       failures: [],
+      wakeUntilMs: this.wakeUntilMs,
+      told: this.told,
       gone: false,
     };
   }
@@ -122,8 +127,10 @@ export class World {
         this.service = undefined;
         return;
       case 'suspendSandbox':
+      case 'resumeSandbox':
         this.#patchSandbox(step.patch);
         this.edit((spec) => spec);
+        if (step.kind === 'resumeSandbox') this.wakeUntilMs = undefined;
         return;
       case 'patchSandbox':
       case 'patchStatus':
@@ -133,7 +140,13 @@ export class World {
         this.sandbox = undefined;
         return;
       default:
+        this.#remember(step);
     }
+  }
+
+  #remember(step: Step): void {
+    if (step.kind === 'refuseWake') this.wakeUntilMs = undefined;
+    if (step.kind === 'tell') this.told = new Map([...this.told, [step.trouble.key, this.nowMs + 600_000]]);
   }
 
   #patchSandbox(patch: JsonObject): void {

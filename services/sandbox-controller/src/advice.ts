@@ -1,0 +1,28 @@
+/** What an API server says about a Pod or a disk that it refuses, and what helps. */
+const ADVICE: readonly (readonly [words: RegExp, advice: string])[] = [
+  [
+    /RuntimeClass "[^"]*" not found/,
+    'Create that RuntimeClass, or change spec.podTemplate.spec.runtimeClassName of the Sandbox or its template',
+  ],
+  [/exceeded quota|must specify .* for:/, 'Raise the ResourceQuota of the namespace, free some of it, or ask for less'],
+  [
+    /violates PodSecurity/,
+    'Change the Pod template, or the pod-security labels of the namespace if it may run such a Pod',
+  ],
+  [
+    /serviceaccount "[^"]*" not found/i,
+    'Create that ServiceAccount, or change spec.podTemplate.spec.serviceAccountName',
+  ],
+  [/no PriorityClass with name/, 'Create that PriorityClass, or change spec.podTemplate.spec.priorityClassName'],
+  [
+    /(minimum|maximum) .* usage per|limit to request ratio|per (Container|Pod|PersistentVolumeClaim) is/,
+    'Ask for resources that the LimitRange of the namespace allows, or change it',
+  ],
+  [/admission webhook/, 'Change what the policy of the cluster objects to'],
+];
+
+/** `words` of the API server with what helps against them; a refusal is tried again by itself. */
+export function withAdvice(words: string): string {
+  const advice = ADVICE.find(([pattern]) => pattern.test(words))?.[1];
+  return advice === undefined ? words : `${words}. ${advice}; it is tried again within a minute`;
+}

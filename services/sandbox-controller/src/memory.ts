@@ -1,0 +1,40 @@
+import type { Bus } from '@sandlot/bus';
+import { TokenBucket, channelSource } from '@sandlot/kube';
+import type { Source } from '@sandlot/kube';
+import type { Clock } from '@sandlot/std';
+import { RecentWrites } from './recent-writes.ts';
+import { Refusals } from './refusals.ts';
+import { Told } from './told.ts';
+import { WakeRequests } from './wake-requests.ts';
+
+/** What the process remembers from pass to pass. It saves requests and noise; a restart may forget all of it. */
+export interface Memory {
+  readonly recent: RecentWrites;
+  readonly wakes: WakeRequests;
+  readonly refusals: Refusals;
+  readonly told: Told;
+  readonly questions: TokenBucket;
+}
+
+/** Questions about other people's Events: a few, whatever happens to all Sandboxes at once. */
+const QUESTIONS = { perSecond: 2, burst: 20 };
+
+export function createMemory(clock: Clock): Memory {
+  return {
+    recent: new RecentWrites(clock),
+    wakes: new WakeRequests(clock),
+    refusals: new Refusals(clock),
+    told: new Told(clock),
+    questions: new TokenBucket(QUESTIONS),
+  };
+}
+
+/** Remembers requests to wake a Sandbox as they come, and has it looked at before what is merely due. */
+export function wakeSource(bus: Bus, wakes: WakeRequests): Source & Disposable {
+  const source = channelSource();
+  const subscription = bus.onHint('sandbox.wake.requested', ({ data: { namespace, name, uid } }) => {
+    wakes.ask(uid);
+    source.push(`${namespace}/${name}`, { priority: 1 });
+  });
+  return { ...source, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
+}
