@@ -41,7 +41,8 @@ events.k8s.io; the core group is for clusters whose aggregator still asks for it
   verbs: [update]
 - apiGroups: [agents.x-k8s.io]
   resources: [sandboxes]
-  verbs: [create, delete, get, list, watch]
+  verbs: [create, delete, get, list, patch, watch]
+{{ include "sandlot.rules.events" . }}
 {{- end -}}
 
 {{- define "sandlot.rules.claim-controller" -}}

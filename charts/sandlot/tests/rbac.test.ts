@@ -21,7 +21,9 @@ const expected = {
     'extensions.agents.x-k8s.io/sandboxtemplates': 'get list watch',
     'extensions.agents.x-k8s.io/sandboxwarmpools/status': 'patch',
     'extensions.agents.x-k8s.io/sandboxwarmpools/finalizers': 'update',
-    'agents.x-k8s.io/sandboxes': 'create delete get list watch',
+    'agents.x-k8s.io/sandboxes': READ_WRITE,
+    '/events': 'create patch',
+    'events.k8s.io/events': 'create patch',
   },
   'sandlot-claim-controller': {
     'extensions.agents.x-k8s.io/sandboxclaims': 'delete get list patch watch',

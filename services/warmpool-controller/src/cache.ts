@@ -6,8 +6,12 @@ import { nameHash } from '@sandlot/std';
 
 /** Index of Sandboxes by the UID of the owner that controls them. */
 export const BY_CONTROLLER = 'controllerUid';
-/** Index of claimed Sandboxes, and of pools, by {@link formerPoolKey}. */
+/** Index of live claimed Sandboxes by {@link poolHashKey} of the pool they came from. */
 export const BY_FORMER_POOL = 'formerPool';
+/** Index of Sandboxes that bear the label of a pool's members and that nobody controls, by {@link poolHashKey}. */
+export const BY_STRAY = 'stray';
+/** Index of pools by {@link poolHashKey}. */
+export const BY_HASH = 'hash';
 /** Index of pools by `namespace/name` of their template. */
 export const BY_TEMPLATE = 'template';
 
@@ -20,15 +24,28 @@ export interface Cache {
 
 type Shared = Omit<InformerOptions<SandboxWarmPool>, 'resource' | 'indexers' | 'transform'>;
 
-/** What a Sandbox remembers of the pool it was adopted from: `namespace/NameHash` of the pool's name. */
-export function formerPoolKey({ metadata }: SandboxWarmPool): string {
+/** What labels of Sandboxes say of a pool: `namespace/NameHash` of the pool's name. */
+export function poolHashKey({ metadata }: SandboxWarmPool): string {
   return `${metadata.namespace ?? ''}/${nameHash(metadata.name ?? '')}`;
 }
 
-/** {@link formerPoolKey} of the pool a claimed Sandbox came from; undefined for all others. */
-export function formerPoolOf({ metadata }: Sandbox): string | undefined {
-  const hash = metadata.labels?.[labels.warmPool];
+/** {@link poolHashKey} of the pool a claimed Sandbox came from; undefined for all others. */
+export function formerPoolOf(sandbox: Sandbox): string | undefined {
+  return hashKey(sandbox, labels.warmPool);
+}
+
+/** {@link poolHashKey} of the pool a Sandbox nobody controls was made for; undefined for all others. */
+export function strayOf(sandbox: Sandbox): string | undefined {
+  return controllerOf(sandbox) === undefined ? hashKey(sandbox, labels.warmPoolMember) : undefined;
+}
+
+function hashKey({ metadata }: Sandbox, label: string): string | undefined {
+  const hash = metadata.labels?.[label];
   return hash === undefined ? undefined : `${metadata.namespace ?? ''}/${hash}`;
+}
+
+function isLive({ metadata }: Sandbox): boolean {
+  return metadata.deletionTimestamp === undefined;
 }
 
 /** `namespace/name` of the template of a pool. */
@@ -48,7 +65,7 @@ export function createCache(shared: Shared): Cache {
       resource: sandboxWarmPools,
       indexers: {
         [BY_TEMPLATE]: (pool: SandboxWarmPool) => [templateKeyOf(pool)],
-        [BY_FORMER_POOL]: (pool: SandboxWarmPool) => [formerPoolKey(pool)],
+        [BY_HASH]: (pool: SandboxWarmPool) => [poolHashKey(pool)],
       },
     }),
     // Under a lease the first list must be younger than the term: members made by the last leader count too.
@@ -58,7 +75,8 @@ export function createCache(shared: Shared): Cache {
       consistentFirstList: true,
       indexers: {
         [BY_CONTROLLER]: (sandbox: Sandbox) => valuesOf(controllerOf(sandbox)?.uid),
-        [BY_FORMER_POOL]: (sandbox: Sandbox) => valuesOf(formerPoolOf(sandbox)),
+        [BY_FORMER_POOL]: (sandbox: Sandbox) => valuesOf(isLive(sandbox) ? formerPoolOf(sandbox) : undefined),
+        [BY_STRAY]: (sandbox: Sandbox) => valuesOf(isLive(sandbox) ? strayOf(sandbox) : undefined),
       },
     }),
     templates: createInformer({ ...shared, resource: sandboxTemplates }),

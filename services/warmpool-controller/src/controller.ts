@@ -1,13 +1,24 @@
-import type { Sandbox, SandboxTemplate } from '@sandlot/api-types';
+import { findCondition, templateConditions } from '@sandlot/api-types';
+import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { createCurrencyTest } from '@sandlot/blueprint';
 import type { PodDefaults } from '@sandlot/blueprint';
-import { channelSource, controllerOf, createExpectations, keyOf, watchSource } from '@sandlot/kube';
-import type { Expectations } from '@sandlot/kube';
+import {
+  channelSource,
+  controllerOf,
+  createEventRecorder,
+  createExpectations,
+  keyOf,
+  watchSource,
+} from '@sandlot/kube';
+import type { Change, Expectations } from '@sandlot/kube';
 import type { ControllerParts } from '@sandlot/service';
-import { BY_FORMER_POOL, BY_TEMPLATE, createCache, formerPoolOf } from './cache.ts';
+import { BY_HASH, BY_TEMPLATE, createCache, formerPoolOf, strayOf } from './cache.ts';
 import type { Cache } from './cache.ts';
 import { UNSEEN_LIMIT_MS } from './decide.ts';
+import { PoolMemory } from './memory.ts';
+import { createPoolMetrics } from './metrics.ts';
 import { reconcilePool } from './reconcile.ts';
+import { Timetable } from './schedule.ts';
 import { StatusWrites } from './status-writes.ts';
 
 export interface WarmPoolControllerOptions {
@@ -22,10 +33,17 @@ export function addWarmPoolController(
   parts: ControllerParts,
   { podDefaults, concurrency, namespace }: WarmPoolControllerOptions,
 ): { close(): Promise<void> } {
-  const { client, manager, bus, clock, random, log, kubeMetrics } = parts;
-  const cache = createCache({ client, clock, random, log, metrics: kubeMetrics, namespace });
+  const { client, manager, bus, clock, random, log, instance, kubeMetrics } = parts;
+  const monotonic = (): number => clock.monotonic();
+  const shared = { client, clock, random, log, metrics: kubeMetrics };
+  const cache = createCache({ ...shared, namespace });
   const expectations = createExpectations({ clock, metrics: kubeMetrics, ttlMs: UNSEEN_LIMIT_MS });
+  const memory = new PoolMemory({ monotonic, random });
+  const metrics = createPoolMetrics({ registry: parts.registry, monotonic });
+  const recorder = createEventRecorder({ ...shared, controller: 'sandlot.dev/warmpool-controller', instance });
   fulfilExpectations(cache, expectations);
+  noteAdoptions(cache, memory);
+  cache.sandboxes.onChange(({ key, next }) => metrics.shown(key, next));
   const hints = channelSource();
   const subscription = bus.onHint('claim.bound', ({ data }) => {
     if (data.pool !== undefined) hints.push(`${data.namespace}/${data.pool}`);
@@ -35,11 +53,15 @@ export function addWarmPoolController(
     cache,
     expectations,
     bus,
+    clock,
     random,
+    recorder,
+    memory,
+    metrics,
     podDefaults,
-    nowMs: () => clock.now(),
+    timetable: new Timetable(),
     isCurrent: createCurrencyTest(podDefaults),
-    statusWrites: new StatusWrites(() => clock.monotonic()),
+    statusWrites: new StatusWrites(monotonic),
   };
   manager.add({
     name: 'warmpool',
@@ -48,23 +70,52 @@ export function addWarmPoolController(
       hints,
       watchSource(cache.pools, (pool) => [keyOf(pool)], { priority: 1 }),
       watchSource(cache.sandboxes, (sandbox) => poolsOfSandbox(cache, sandbox)),
-      watchSource(cache.templates, (template) => poolsOfTemplate(cache, template)),
+      watchSource(cache.templates, (template, change) => (matters(change) ? poolsOfTemplate(cache, template) : [])),
     ],
     reconcile: (key, context) => reconcilePool(deps, key, context),
   });
-  return { close: async () => subscription[Symbol.dispose]() };
+  return {
+    close: async () => {
+      subscription[Symbol.dispose]();
+      await recorder.flush();
+    },
+  };
 }
 
-/** The pool that owns a Sandbox, or that a claim took it from. */
+/** The pool that owns a Sandbox, that a claim took it from, or that it was made for. */
 function poolsOfSandbox(cache: Cache, sandbox: Sandbox): string[] {
   const owner = controllerOf(sandbox);
   if (owner?.kind === 'SandboxWarmPool') return [`${sandbox.metadata.namespace ?? ''}/${owner.name}`];
-  const former = formerPoolOf(sandbox);
-  return former === undefined ? [] : [...cache.pools.store.byIndex(BY_FORMER_POOL, former)].map(keyOf);
+  const hash = formerPoolOf(sandbox) ?? strayOf(sandbox);
+  return hash === undefined ? [] : [...cache.pools.store.byIndex(BY_HASH, hash)].map(keyOf);
 }
 
 function poolsOfTemplate(cache: Cache, template: SandboxTemplate): string[] {
   return [...cache.pools.store.byIndex(BY_TEMPLATE, keyOf(template))].map(keyOf);
+}
+
+/** The status of a template counts its pools, which changes with every adoption; only its verdict concerns them. */
+function matters({ old, next }: Change<SandboxTemplate>): boolean {
+  const verdict = (template: SandboxTemplate | undefined): string =>
+    findCondition(template?.status?.conditions, templateConditions.accepted)?.status ?? '';
+  const same = old?.metadata.uid === next?.metadata.uid && old?.metadata.generation === next?.metadata.generation;
+  return !same || verdict(old) !== verdict(next);
+}
+
+/** A member that a claim has taken: what refills wait for, and what autoscaling counts. */
+function noteAdoptions(cache: Cache, memory: PoolMemory): void {
+  cache.sandboxes.onChange(({ old, next }) => {
+    if (old === undefined || next === undefined || formerPoolOf(next) === undefined) return;
+    const pool = poolOf(cache, old);
+    if (pool !== undefined && controllerOf(next)?.uid !== pool.metadata.uid) memory.adopted(pool);
+  });
+}
+
+function poolOf(cache: Cache, sandbox: Sandbox): SandboxWarmPool | undefined {
+  const owner = controllerOf(sandbox);
+  if (owner?.kind !== 'SandboxWarmPool') return undefined;
+  const pool = cache.pools.store.get(`${sandbox.metadata.namespace ?? ''}/${owner.name}`);
+  return pool?.metadata.uid === owner.uid ? pool : undefined;
 }
 
 /** What the watch shows is no longer expected: a member that appears, and one that goes or is taken. */

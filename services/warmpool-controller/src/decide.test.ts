@@ -1,67 +1,14 @@
-import { labels } from '@sandlot/api-types';
 import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
-import { pool, sandbox, template } from '@sandlot/api-types/builders';
+import { pool } from '@sandlot/api-types/builders';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { creates, deletes, member, members, snapshot, steps } from './builders.ts';
 import { decide } from './decide.ts';
 import type { Plan } from './plan.ts';
-import type { Member, PoolSnapshot } from './snapshot.ts';
+import type { PoolSnapshot } from './snapshot.ts';
 import { poolStatus } from './status.ts';
 
-const NOW = Date.UTC(2026, 0, 1, 12);
-
-interface MemberParts {
-  readonly ready?: boolean;
-  readonly finished?: boolean;
-  readonly current?: boolean;
-  readonly created?: string;
-}
-
-function member(name: string, { ready = true, finished = false, current = true, created }: MemberParts = {}): Member {
-  const at = '2026-01-01T00:00:00Z';
-  const condition = (type: string, status: boolean) => ({
-    type,
-    status: status ? ('True' as const) : ('False' as const),
-    reason: 'Test',
-    message: '',
-    lastTransitionTime: at,
-  });
-  const conditions = [condition('Ready', ready), ...(finished ? [condition('Finished', true)] : [])];
-  return {
-    current,
-    sandbox: sandbox({
-      name,
-      metadata: { creationTimestamp: created ?? at, labels: { [labels.warmPoolMember]: 'x' } },
-      status: { conditions },
-    }),
-  };
-}
-
-function members(count: number, parts: MemberParts = {}): Member[] {
-  return Array.from({ length: count }, (_, index) => member(`m${index}`, parts));
-}
-
-function snapshot(parts: Partial<PoolSnapshot> & { replicas?: number } = {}): PoolSnapshot {
-  const { replicas = 3, ...rest } = parts;
-  return {
-    pool: pool({ spec: { replicas } }),
-    template: template(),
-    templateHash: 'h',
-    members: [],
-    terminating: 0,
-    unseenCreates: 0,
-    unseenDeletes: new Set(),
-    inUse: 0,
-    lastStatus: rest.pool?.status,
-    nowMs: NOW,
-    ...rest,
-  };
-}
-
-const creates = (plan: Plan): number => plan.reduce((sum, step) => sum + (step.kind === 'create' ? step.count : 0), 0);
-const deletes = (plan: Plan): string[] =>
-  plan.flatMap((step) => (step.kind === 'delete' ? step.members.map(({ metadata }) => metadata.name ?? '') : []));
-const announced = (plan: Plan): string[] => plan.flatMap((step) => (step.kind === 'announce' ? [step.event] : []));
+const announced = (plan: Plan): string[] => steps(plan, 'announce').map(({ event }) => event);
 
 describe('growing', () => {
   const rows: readonly (readonly [string, Parameters<typeof snapshot>[0], number])[] = [
@@ -175,9 +122,9 @@ describe('status', () => {
 
   it('writes nothing when nothing changed', () => {
     const before = snapshot({ members: members(3) });
-    const status = poolStatus(before, 3);
+    const status = poolStatus(before, { target: 3 });
     const settled = { ...before, pool: { ...before.pool, status }, lastStatus: status };
-    expect(decide(settled)).toEqual([]);
+    expect(decide(settled).map(({ kind }) => kind)).toEqual(['remember', 'measure']);
   });
 
   function condition(...[type, status, reason, message]: readonly [string, string, string, string]): object {
@@ -206,7 +153,7 @@ describe('looking again', () => {
 describe('announcements', () => {
   const after = (count: number): PoolSnapshot['pool'] => {
     const before = snapshot({ members: members(count) });
-    return { ...before.pool, status: poolStatus(before, 3) };
+    return { ...before.pool, status: poolStatus(before, { target: 3 }) };
   };
 
   it('tells once that the pool ran empty', () => {
@@ -223,7 +170,7 @@ describe('announcements', () => {
 
   it('go by the status last written, whatever older one the watch still shows', () => {
     const full = members(3);
-    const written = poolStatus(snapshot({ members: full }), 3);
+    const written = poolStatus(snapshot({ members: full }), { target: 3 });
     expect(announced(decide(snapshot({ pool: after(2), members: full, lastStatus: written })))).toEqual([]);
   });
 

@@ -1,91 +1,136 @@
-import { findCondition, mergePatchOf, warmPoolConditions } from '@sandlot/api-types';
+import { mergePatchOf, sandboxConditions, findCondition } from '@sandlot/api-types';
 import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { isFinished, isReady } from '@sandlot/blueprint';
-import type { Announcement, Plan, Step } from './plan.ts';
+import { censusOf } from './census.ts';
+import { newsOf } from './news.ts';
+import type { Plan, Step } from './plan.ts';
+import { TELLING_MS } from './progress.ts';
+import { youngForMs } from './recycle.ts';
+import { refilling } from './refill.ts';
+import type { Refilling } from './refill.ts';
+import { sizingOf } from './sizing.ts';
+import type { Sizing } from './sizing.ts';
 import type { Member, PoolSnapshot } from './snapshot.ts';
 import { poolStatus } from './status.ts';
-
-const DEFAULT_REPLICAS = 1;
-const DEFAULT_MAX_IN_FLIGHT = 300;
+import { lookAtStuckMs, notReadySinceMs } from './stuck.ts';
+import { targetOf } from './target.ts';
+import type { Target } from './target.ts';
+import { refusalOf, subjectOf } from './template.ts';
 
 /** A create or delete that the watch never shows is forgotten after this long (API contract, scaling). */
 export const UNSEEN_LIMIT_MS = 30_000;
 
 /** What one pass over a pool does: say how things stand, and bring the number of members to the target. */
 export function decide(snapshot: PoolSnapshot): Plan {
-  const { pool, members, unseenDeletes } = snapshot;
+  const { pool, memory, lastStatus } = snapshot;
   if (pool.metadata.deletionTimestamp !== undefined) return [];
-  const target = pool.spec.replicas ?? DEFAULT_REPLICAS;
-  const staying = members.filter(({ sandbox }) => !unseenDeletes.has(sandbox.metadata.uid ?? ''));
-  const spent = staying.filter((member) => isSpent(member, snapshot));
-  const useful = staying.filter((member) => !spent.includes(member));
-  const status = poolStatus(snapshot, target);
-  const news = announcements(snapshot.lastStatus, status);
-  const changes = [...scaleUp(snapshot, target), ...remove([...spent, ...victims(useful, useful.length - target)])];
+  const target = targetOf({ ...snapshot, spec: pool.spec, claimRate: memory.claimRate, demands: memory.demands });
+  const sizing = sizingOf(snapshot, target.replicas);
+  const refill = refillOf(snapshot, sizing);
+  const outlook = { target: target.replicas, schedule: target.schedule, heldMs: refill.heldMs };
+  const status = poolStatus(snapshot, outlook);
+  const news = newsOf({ snapshot, before: lastStatus, after: status, source: target.source });
+  const changes = changesOf(snapshot, sizing, refill);
   return [
-    ...news.map((announcement): Step => ({ kind: 'announce', ...announcement })),
+    { kind: 'remember', demands: target.demands },
+    { kind: 'measure', target: target.replicas, census: censusOf(snapshot) },
+    ...news,
     ...changes,
     ...writeStatus(snapshot, status, news.length > 0),
-    ...lookAgain(snapshot, changes),
+    ...looks(snapshot, { target, refill, changed: changes.length > 0 }),
   ];
 }
 
-/** A member whose pod has ended serves nobody; under Recreate neither does a stale one, if there is a template to follow. */
-function isSpent({ sandbox, current }: Member, { pool, template }: PoolSnapshot): boolean {
-  const recreate = pool.spec.updateStrategy?.type === 'Recreate' && template !== undefined;
-  return isFinished(sandbox) || (recreate && !current);
+function refillOf(snapshot: PoolSnapshot, { missing }: Sizing): Refilling {
+  const { pool, template, members, unseenCreates, memory, monotonicMs } = snapshot;
+  const possible = template !== undefined && refusalOf(template) === undefined;
+  const ready = members.filter(({ sandbox }) => isReady(sandbox)).length;
+  return refilling({
+    refill: pool.spec.refill,
+    missing: possible ? missing : 0,
+    ready,
+    starting: members.length - ready + unseenCreates,
+    adoptions: memory.adoptions,
+    tokens: memory.tokens,
+    notBeforeMs: memory.trouble?.untilMs,
+    nowMs: monotonicMs,
+  });
 }
 
-/** Members on their way out and creates not yet seen take places too: a lagging cache never makes a pool too large. */
-function scaleUp(
-  { pool, template, members, terminating, unseenCreates }: PoolSnapshot,
-  target: number,
+function changesOf(snapshot: PoolSnapshot, sizing: Sizing, { count, yields }: Refilling): readonly Step[] {
+  const { template } = snapshot;
+  const subject = subjectOf(snapshot);
+  const removed = [...sizing.remove, ...sizing.discard].map(({ sandbox }) => sandbox);
+  const takenOver = sizing.takeOver.map(({ sandbox }) => sandbox);
+  return [
+    ...blame(snapshot, sizing.remove),
+    ...(takenOver.length === 0 ? [] : [{ kind: 'takeOver', sandboxes: takenOver } as const]),
+    ...(removed.length === 0 ? [] : [{ kind: 'delete', members: removed } as const]),
+    ...(template === undefined || count === 0 ? [] : [{ kind: 'create', count, template, yields, subject } as const]),
+  ];
+}
+
+/** A member that ends this soon would be followed by one that does the same, for ever. */
+const SHORT_LIFE_MS = 60_000;
+
+function blame(snapshot: PoolSnapshot, removed: readonly Member[]): readonly Step[] {
+  const { nowMs } = snapshot;
+  const ended = removed.filter(({ sandbox, current }) => {
+    const bornMs = Date.parse(sandbox.metadata.creationTimestamp ?? '');
+    return current && isFinished(sandbox) && nowMs - bornMs < SHORT_LIFE_MS;
+  });
+  const [first] = ended;
+  if (first === undefined) return [];
+  const finished = findCondition(first.sandbox.status?.conditions, sandboxConditions.finished);
+  const message = `Members end within a minute of their creation (${finished?.reason ?? 'Finished'}): their containers must keep running`;
+  return [{ kind: 'blame', message, subject: subjectOf(snapshot) }];
+}
+
+function writeStatus(
+  { pool, lastStatus }: PoolSnapshot,
+  status: SandboxWarmPoolStatus,
+  urgent: boolean,
 ): readonly Step[] {
-  if (template === undefined) return [];
-  const missing = target - members.length - terminating - unseenCreates;
-  const starting = members.filter(({ sandbox }) => !isReady(sandbox)).length + unseenCreates;
-  const room = (pool.spec.refill?.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT) - starting;
-  const count = Math.min(missing, room);
-  return count > 0 ? [{ kind: 'create', count, template }] : [];
+  const differs = [pool.status, lastStatus].some((shown) => mergePatchOf(shown, status) !== undefined);
+  return differs ? [{ kind: 'writeStatus', status, urgent }] : [];
 }
 
-/** Stale before current, not Ready before Ready, newest before oldest (API contract, scaling). */
-function victims(members: readonly Member[], surplus: number): readonly Member[] {
-  if (surplus <= 0) return [];
-  const rank = ({ sandbox, current }: Member): number => (current ? 2 : 0) + (isReady(sandbox) ? 1 : 0);
-  const age = ({ sandbox: { metadata } }: Member): string =>
-    `${metadata.creationTimestamp ?? ''} ${metadata.name ?? ''}`;
-  return [...members].sort((a, b) => rank(a) - rank(b) || (age(a) < age(b) ? 1 : -1)).slice(0, surplus);
+interface Outcome {
+  readonly target: Target;
+  readonly refill: Refilling;
+  readonly changed: boolean;
 }
 
-function remove(members: readonly Member[]): readonly Step[] {
-  return members.length === 0 ? [] : [{ kind: 'delete', members: members.map(({ sandbox }) => sandbox) }];
+/** Moments at which something is due although no event will tell. */
+function looks(snapshot: PoolSnapshot, { target, refill, changed }: Outcome): readonly Step[] {
+  const { pool, members, unseenCreates, unseenDeletes, nowMs, jitter } = snapshot;
+  const settled = unseenCreates === 0 && unseenDeletes.size === 0 && !changed;
+  const due: readonly (readonly [number | undefined, string])[] = [
+    [settled ? undefined : UNSEEN_LIMIT_MS, 'not all that was asked for is seen yet'],
+    [refill.waitMs, 'the refill waits'],
+    [target.lookAfterMs, 'the target may change'],
+    [lookAtStuckMs(members, { policy: pool.spec.stuckMember, nowMs, jitter }), 'members are not Ready'],
+    [tellingMs(members, nowMs), 'members are not Ready'],
+    [recycleMs(snapshot), 'members grow old'],
+  ];
+  return due.flatMap(([ms, reason]): Step[] =>
+    ms === undefined ? [] : [{ kind: 'wait', ms: Math.max(1, ms), reason }],
+  );
 }
 
-function writeStatus({ pool }: PoolSnapshot, status: SandboxWarmPoolStatus, urgent: boolean): readonly Step[] {
-  return mergePatchOf(pool.status, status) === undefined ? [] : [{ kind: 'writeStatus', status, urgent }];
+/** When the status will say why a member is not Ready. */
+function tellingMs(members: readonly Member[], nowMs: number): number | undefined {
+  const times = members
+    .filter(({ sandbox }) => !isReady(sandbox))
+    .map(({ sandbox }) => notReadySinceMs(sandbox) + TELLING_MS - nowMs)
+    .filter((ms) => ms > 0);
+  return times.length === 0 ? undefined : Math.min(...times);
 }
 
-/** What the watch should have shown by then may never have happened, and no event will tell. */
-function lookAgain({ unseenCreates, unseenDeletes }: PoolSnapshot, changes: readonly Step[]): readonly Step[] {
-  const settled = unseenCreates === 0 && unseenDeletes.size === 0 && changes.length === 0;
-  return settled ? [] : [{ kind: 'wait', ms: UNSEEN_LIMIT_MS, reason: 'not all that was asked for is seen yet' }];
-}
-
-/** Told on the transition from the status last written; never repeated while it lasts. */
-function announcements(
-  before: SandboxWarmPoolStatus | undefined,
-  after: SandboxWarmPoolStatus,
-): readonly Announcement[] {
-  const { readyReplicas: ready = 0, desiredReplicas: desired = 0 } = after;
-  if (isAvailable(before) && !isAvailable(after)) return [{ event: 'pool.depleted', desired, ready }];
-  return desired > 0 && isFull(after) && !isFull(before) ? [{ event: 'pool.ready', desired, ready }] : [];
-}
-
-function isAvailable(status: SandboxWarmPoolStatus | undefined): boolean {
-  return findCondition(status?.conditions, warmPoolConditions.available)?.status === 'True';
-}
-
-function isFull(status: SandboxWarmPoolStatus | undefined): boolean {
-  return status !== undefined && (status.readyReplicas ?? 0) >= (status.desiredReplicas ?? 0);
+/** A member that is too old already waits for others to be Ready, which an event tells. */
+function recycleMs({ pool, members, nowMs }: PoolSnapshot): number | undefined {
+  const ages = members
+    .flatMap(({ sandbox }) => youngForMs(sandbox, pool.spec.recycle, nowMs) ?? [])
+    .filter((ms) => ms > 0);
+  return ages.length === 0 ? undefined : Math.min(...ages);
 }

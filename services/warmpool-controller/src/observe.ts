@@ -1,14 +1,19 @@
 import { labels } from '@sandlot/api-types';
-import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
+import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { blueprintHashOf } from '@sandlot/blueprint';
 import type { CurrencyTest, PodDefaults } from '@sandlot/blueprint';
 import { keyOf } from '@sandlot/kube';
 import type { Expectations } from '@sandlot/kube';
+import type { Clock, Random } from '@sandlot/std';
 import { nameHash } from '@sandlot/std';
-import { BY_CONTROLLER, BY_FORMER_POOL, formerPoolKey, templateKeyOf } from './cache.ts';
+import { BY_CONTROLLER, BY_FORMER_POOL, BY_STRAY, poolHashKey, templateKeyOf } from './cache.ts';
 import type { Cache } from './cache.ts';
+import type { PoolMemory } from './memory.ts';
+import { troubleAt } from './memory.ts';
+import type { Timetable } from './schedule.ts';
 import type { Member, PoolSnapshot } from './snapshot.ts';
 import type { StatusWrites } from './status-writes.ts';
+import { subjectOf } from './template.ts';
 
 export interface ObserveDeps {
   readonly cache: Cache;
@@ -16,13 +21,44 @@ export interface ObserveDeps {
   readonly podDefaults: PodDefaults;
   readonly isCurrent: CurrencyTest;
   readonly statusWrites: StatusWrites;
-  readonly nowMs: () => number;
+  readonly memory: PoolMemory;
+  readonly timetable: Timetable;
+  readonly clock: Clock;
+  readonly random: Random;
 }
 
 /** One moment's view of a pool, from memory alone. */
 export function observe(deps: ObserveDeps, pool: SandboxWarmPool): PoolSnapshot {
-  const { cache, expectations, podDefaults, isCurrent, statusWrites, nowMs } = deps;
+  const { cache, expectations, podDefaults, statusWrites, memory, timetable, clock, random } = deps;
   const template = cache.templates.store.get(templateKeyOf(pool));
+  const templateHash = template === undefined ? undefined : blueprintHashOf(template, podDefaults);
+  const pending = expectations.pending(keyOf(pool));
+  const [nowMs, monotonicMs] = [clock.now(), clock.monotonic()];
+  const recollection = memory.of(pool);
+  const trouble = troubleAt(recollection, subjectOf({ pool, template, templateHash }), monotonicMs);
+  return {
+    pool,
+    template,
+    templateHash,
+    ...membersOf(deps, pool, template),
+    strays: straysOf(deps, pool, template),
+    unseenCreates: pending.creates,
+    unseenDeletes: pending.deleteIds,
+    inUse: cache.sandboxes.store.countIndex(BY_FORMER_POOL, poolHashKey(pool)),
+    windows: timetable.windows(pool.spec.schedules, nowMs),
+    memory: { ...recollection, trouble },
+    lastStatus: statusWrites.last(keyOf(pool)) ?? pool.status,
+    nowMs,
+    monotonicMs,
+    jitter: random(),
+  };
+}
+
+function membersOf(
+  { cache, isCurrent }: ObserveDeps,
+  pool: SandboxWarmPool,
+  template: SandboxTemplate | undefined,
+): Pick<PoolSnapshot, 'members' | 'terminating'> {
   const members: Member[] = [];
   let terminating = 0;
   for (const sandbox of cache.sandboxes.store.byIndex(BY_CONTROLLER, pool.metadata.uid ?? '')) {
@@ -30,22 +66,21 @@ export function observe(deps: ObserveDeps, pool: SandboxWarmPool): PoolSnapshot 
     if (sandbox.metadata.deletionTimestamp !== undefined) terminating += 1;
     else members.push({ sandbox, current: template !== undefined && isCurrent(sandbox, template) });
   }
-  const pending = expectations.pending(keyOf(pool));
-  return {
-    pool,
-    template,
-    templateHash: template === undefined ? undefined : blueprintHashOf(template, podDefaults),
-    members,
-    terminating,
-    unseenCreates: pending.creates,
-    unseenDeletes: pending.deleteIds,
-    inUse: cache.sandboxes.store.countIndex(BY_FORMER_POOL, formerPoolKey(pool)),
-    lastStatus: statusWrites.last(keyOf(pool)) ?? pool.status,
-    nowMs: nowMs(),
-  };
+  return { members, terminating };
 }
 
 /** The UID proves ownership; the label only says that it was meant as a member. */
 function isMember({ metadata }: Sandbox, pool: SandboxWarmPool): boolean {
   return metadata.labels?.[labels.warmPoolMember] === nameHash(pool.metadata.name ?? '');
+}
+
+function straysOf(
+  { cache, isCurrent, expectations }: ObserveDeps,
+  pool: SandboxWarmPool,
+  template: SandboxTemplate | undefined,
+): readonly Member[] {
+  const { deleteIds } = expectations.pending(keyOf(pool));
+  return [...cache.sandboxes.store.byIndex(BY_STRAY, poolHashKey(pool))]
+    .filter(({ metadata }) => !deleteIds.has(metadata.uid ?? ''))
+    .map((sandbox) => ({ sandbox, current: template !== undefined && isCurrent(sandbox, template) }));
 }

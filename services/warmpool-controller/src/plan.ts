@@ -1,17 +1,46 @@
 import type { Sandbox, SandboxTemplate, SandboxWarmPoolStatus } from '@sandlot/api-types';
+import type { Demand } from './autoscale.ts';
+import type { Census } from './census.ts';
 
 /** Something others may want to hear about a pool. */
-export interface Announcement {
-  readonly event: 'pool.depleted' | 'pool.ready';
-  readonly desired: number;
-  readonly ready: number;
+export type Announcement = { readonly desired: number; readonly ready: number } & (
+  | { readonly event: 'pool.depleted' | 'pool.ready' }
+  | {
+      readonly event: 'pool.rollout.started' | 'pool.rollout.finished';
+      readonly templateHash: string;
+      /** Tells this rollout from the next one. */
+      readonly marker: string;
+    }
+  | { readonly event: 'pool.stuck'; readonly stuck: number; readonly reason: string; readonly message: string }
+);
+
+/** A Kubernetes Event about the pool. */
+export interface Note {
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: string;
+  readonly message: string;
 }
 
 /** One thing a pass over a pool does. `apply` carries steps out in order. */
 export type Step =
+  /** What autoscaling holds until the next look. */
+  | { readonly kind: 'remember'; readonly demands: readonly Demand[] }
+  | { readonly kind: 'measure'; readonly target: number; readonly census: Census }
   | ({ readonly kind: 'announce' } & Announcement)
+  | ({ readonly kind: 'note' } & Note)
+  /** Members that ended soon after they were made: the next ones wait. */
+  | { readonly kind: 'blame'; readonly message: string; readonly subject: string }
+  /** Guarded by resourceVersion: whoever takes the Sandbox first has it. */
+  | { readonly kind: 'takeOver'; readonly sandboxes: readonly Sandbox[] }
   /** Make this many members, in growing waves that stop at the first failure. */
-  | { readonly kind: 'create'; readonly count: number; readonly template: SandboxTemplate }
+  | {
+      readonly kind: 'create';
+      readonly count: number;
+      readonly template: SandboxTemplate;
+      /** Claims that come meanwhile stop it between two waves. */
+      readonly yields: boolean;
+      readonly subject: string;
+    }
   /** Guarded by resourceVersion, so that an adoption in flight wins. */
   | { readonly kind: 'delete'; readonly members: readonly Sandbox[] }
   /** An urgent one is not held back for the sake of few writes. */

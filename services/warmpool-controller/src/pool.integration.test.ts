@@ -30,8 +30,9 @@ const ROLE = {
     {
       apiGroups: ['agents.x-k8s.io'],
       resources: ['sandboxes'],
-      verbs: ['get', 'list', 'watch', 'create', 'delete'],
+      verbs: ['get', 'list', 'watch', 'create', 'delete', 'patch'],
     },
+    { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
     { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update', 'patch', 'watch'] },
   ],
 };

@@ -1,18 +1,22 @@
 import { mergePatchOf, sandboxWarmPools } from '@sandlot/api-types';
 import type { SandboxWarmPool } from '@sandlot/api-types';
 import type { Bus } from '@sandlot/bus';
-import { done, isConflict, isNotFound, requeueAfter } from '@sandlot/kube';
-import type { ReconcileContext, ReconcileResult } from '@sandlot/kube';
+import { done, isConflict, isNotFound, KubeError, parseKey, requeueAfter } from '@sandlot/kube';
+import type { EventRecorder, JsonObject, ReconcileContext, ReconcileResult } from '@sandlot/kube';
+import { templateKeyOf } from './cache.ts';
 import { decide } from './decide.ts';
 import { announce } from './events.ts';
-import { createMembers, deleteMembers } from './members.ts';
+import { createMembers, deleteMembers, takeOver } from './members.ts';
 import type { MemberDeps } from './members.ts';
+import { SHORT_LIVED } from './memory.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
 import type { Plan, Step } from './plan.ts';
+import { interrupts } from './refill.ts';
 
 export interface ReconcileDeps extends ObserveDeps, MemberDeps {
   readonly bus: Bus;
+  readonly recorder: EventRecorder;
 }
 
 /** One pass over one pool: observe, decide, apply. */
@@ -25,6 +29,9 @@ export async function reconcilePool(
   if (pool !== undefined) return apply(deps, { pool, key, signal }, decide(observe(deps, pool)));
   deps.expectations.forgetOwner(key);
   deps.statusWrites.forget(key);
+  deps.memory.forget(key);
+  const { namespace = '', name } = parseKey(key);
+  deps.metrics.forget(namespace, name);
   return done;
 }
 
@@ -53,11 +60,10 @@ async function apply(deps: ReconcileDeps, pass: Pass, plan: Plan): Promise<Recon
 async function applyStep(deps: ReconcileDeps, pass: Pass, step: Step): Promise<ReconcileResult> {
   const { pool, signal } = pass;
   switch (step.kind) {
-    case 'announce':
-      announce(deps.bus, pool, { ...step, nowMs: deps.nowMs() });
-      return done;
     case 'create':
-      await createMembers(deps, { pool, signal, ...step });
+      return create(deps, pass, step);
+    case 'takeOver':
+      await takeOver(deps, { pool, signal, ...step });
       return done;
     case 'delete':
       await deleteMembers(deps, { pool, signal, ...step });
@@ -66,7 +72,60 @@ async function applyStep(deps: ReconcileDeps, pass: Pass, step: Step): Promise<R
       return writeStatus(deps, pass, step);
     case 'wait':
       return requeueAfter(step.ms, step.reason);
+    default:
+      tell(deps, pool, step);
+      return done;
   }
+}
+
+type Told = Extract<Step, { kind: 'remember' | 'measure' | 'announce' | 'note' | 'blame' }>;
+
+/** Steps that change nothing in the API server. */
+function tell({ memory, metrics, bus, recorder, clock }: ReconcileDeps, pool: SandboxWarmPool, step: Told): void {
+  switch (step.kind) {
+    case 'remember':
+      memory.demanded(pool, step.demands);
+      break;
+    case 'measure':
+      metrics.measured(pool, step.target, step.census);
+      break;
+    case 'announce':
+      announce(bus, pool, { ...step, nowMs: clock.now() });
+      break;
+    case 'note': {
+      const { type, reason, message } = step;
+      recorder.event({ object: pool, type, reason, message });
+      break;
+    }
+    case 'blame':
+      memory.failed(pool, { code: SHORT_LIVED, message: step.message, subject: step.subject });
+  }
+}
+
+/** A failure is remembered, so that no event brings the next try before its time, and the status tells it. */
+async function create(
+  deps: ReconcileDeps,
+  { pool, key, signal }: Pass,
+  { count, template, yields, subject }: Step & { kind: 'create' },
+): Promise<ReconcileResult> {
+  const { memory, cache, clock } = deps;
+  const goesOn = (): boolean => {
+    const now = cache.pools.store.get(key);
+    if (signal.aborted || now?.metadata.generation !== pool.metadata.generation) return false;
+    if (cache.templates.store.get(templateKeyOf(pool))?.metadata.generation !== template.metadata.generation)
+      return false;
+    return !yields || !interrupts(memory.of(pool).adoptions, pool.spec.refill, clock.monotonic());
+  };
+  const { asked, failure } = await createMembers(deps, { pool, template, count, signal, goesOn });
+  memory.spent(pool, asked);
+  if (failure === undefined) {
+    memory.succeeded(pool);
+    return done;
+  }
+  if (!(failure instanceof KubeError) || failure.code === 'Aborted') throw failure;
+  const message = `Members cannot be made (${failure.code}): ${failure.message}`;
+  const waitMs = memory.failed(pool, { code: failure.code, message, subject });
+  return requeueAfter(Math.max(waitMs, failure.retryAfterMs ?? 0), 'members could not be made');
 }
 
 async function writeStatus(
@@ -76,8 +135,8 @@ async function writeStatus(
 ): Promise<ReconcileResult> {
   const waitMs = statusWrites.waitMs(key);
   if (waitMs > 0 && !urgent) return requeueAfter(waitMs, 'the status was written a moment ago');
-  const status = mergePatchOf(pool.status, wanted);
-  if (status === undefined) return done;
+  // The watch may still show an older status than the one written last: both are brought to the wanted one.
+  const status: JsonObject = { ...mergePatchOf(pool.status, wanted), ...mergePatchOf(statusWrites.last(key), wanted) };
   const { namespace, name = '', uid = '' } = pool.metadata;
   statusWrites.record(key, wanted);
   try {

@@ -1,4 +1,6 @@
 import type { Sandbox, SandboxTemplate, SandboxWarmPool, SandboxWarmPoolStatus } from '@sandlot/api-types';
+import type { Recollection } from './memory.ts';
+import type { Window } from './schedule.ts';
 
 /** An unclaimed Sandbox of the pool. */
 export interface Member {
@@ -15,6 +17,8 @@ export interface PoolSnapshot {
   readonly templateHash: string | undefined;
   /** Members that nobody has asked to delete, as far as the watch shows. */
   readonly members: readonly Member[];
+  /** Sandboxes labelled as members of this pool that nobody controls. */
+  readonly strays: readonly Member[];
   /** Members on their way out; their place is refilled when they are gone. */
   readonly terminating: number;
   /** Creates of ours that the watch has not shown yet. */
@@ -23,7 +27,16 @@ export interface PoolSnapshot {
   readonly unseenDeletes: ReadonlySet<string>;
   /** Live Sandboxes that claims took from this pool. */
   readonly inUse: number;
+  /** The schedules of the pool as they are now. */
+  readonly windows: readonly Window[];
+  /** What this process remembers of the pool; nothing of it is needed for correctness. */
+  readonly memory: Recollection;
   /** The status as last written: by this process, else as the watch shows it. */
   readonly lastStatus: SandboxWarmPoolStatus | undefined;
+  /** Wall clock, for what objects say. */
   readonly nowMs: number;
+  /** For what this process remembers. */
+  readonly monotonicMs: number;
+  /** In [0, 1), drawn for this pass: spreads looks at many pools. */
+  readonly jitter: number;
 }

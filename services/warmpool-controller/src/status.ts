@@ -1,24 +1,19 @@
 import { rfc3339, setCondition, warmPoolConditions, warmPoolReasons, warmPoolSelector } from '@sandlot/api-types';
-import type { NextCondition, SandboxWarmPoolStatus } from '@sandlot/api-types';
+import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
+import { progressing } from './progress.ts';
+import type { Finding, Outlook } from './progress.ts';
+import { rateAt } from './rate.ts';
 import type { PoolSnapshot } from './snapshot.ts';
-
-type Finding = Pick<NextCondition, 'status' | 'reason' | 'message'>;
+import { CLAIM_RATE_WINDOW_MS } from './target.ts';
+import { templateProblem } from './template.ts';
 
 /** The whole status of a pool as the snapshot shows it (API contract, warm pools). */
-export function poolStatus(snapshot: PoolSnapshot, target: number): SandboxWarmPoolStatus {
-  const { pool, members, inUse, templateHash, nowMs } = snapshot;
+export function poolStatus(snapshot: PoolSnapshot, outlook: Outlook): SandboxWarmPoolStatus {
+  const { pool, members, inUse, templateHash, memory, monotonicMs } = snapshot;
+  const { target, schedule } = outlook;
   const ready = members.filter(({ sandbox }) => isReady(sandbox)).length;
-  const findings: readonly (readonly [string, Finding])[] = [
-    [warmPoolConditions.available, available(ready, target)],
-    [warmPoolConditions.progressing, progressing(members.length, ready, target)],
-    [warmPoolConditions.templateResolved, templateResolved(snapshot)],
-  ];
-  let conditions = pool.status?.conditions ?? [];
-  for (const [type, finding] of findings) {
-    const next = { type, observedGeneration: pool.metadata.generation ?? 0, ...finding };
-    conditions = setCondition(conditions, next, rfc3339(nowMs));
-  }
+  const claimRatePerMinute = Math.round(rateAt(memory.claimRate, monotonicMs, CLAIM_RATE_WINDOW_MS) * 60);
   return {
     replicas: members.length,
     readyReplicas: ready,
@@ -28,9 +23,42 @@ export function poolStatus(snapshot: PoolSnapshot, target: number): SandboxWarmP
     updatedReplicas: members.filter(({ current }) => current).length,
     pendingReplicas: members.length - ready,
     inUse,
+    ...(claimRatePerMinute === 0 ? {} : { claimRatePerMinute }),
     ...(templateHash === undefined ? {} : { templateHash }),
-    conditions,
+    ...(schedule === undefined ? {} : { activeSchedule: schedule }),
+    ...times(snapshot, outlook),
+    conditions: conditionsOf(snapshot, outlook, ready),
   };
+}
+
+function times({ lastStatus, nowMs }: PoolSnapshot, { target, heldMs }: Outlook): Partial<SandboxWarmPoolStatus> {
+  const before = lastStatus?.desiredReplicas;
+  const scaled = before !== undefined && before !== target;
+  const lastScaleTime = scaled ? rfc3339(nowMs) : lastStatus?.lastScaleTime;
+  return {
+    ...(lastScaleTime === undefined ? {} : { lastScaleTime }),
+    // The next whole second: a time that has passed would read as if nothing were held.
+    ...(heldMs === undefined ? {} : { refillHeldUntil: rfc3339(Math.ceil((nowMs + heldMs) / 1_000) * 1_000) }),
+  };
+}
+
+function conditionsOf(
+  snapshot: PoolSnapshot,
+  outlook: Outlook,
+  ready: number,
+): NonNullable<SandboxWarmPoolStatus['conditions']> {
+  const { pool, lastStatus, nowMs } = snapshot;
+  const findings: readonly (readonly [string, Finding])[] = [
+    [warmPoolConditions.available, available(ready, outlook.target)],
+    [warmPoolConditions.progressing, progressing(snapshot, outlook)],
+    [warmPoolConditions.templateResolved, templateResolved(snapshot)],
+  ];
+  let conditions = lastStatus?.conditions ?? [];
+  for (const [type, finding] of findings) {
+    const next = { type, observedGeneration: pool.metadata.generation ?? 0, ...finding };
+    conditions = setCondition(conditions, next, rfc3339(nowMs));
+  }
+  return conditions;
 }
 
 function available(ready: number, target: number): Finding {
@@ -39,20 +67,19 @@ function available(ready: number, target: number): Finding {
     : { status: 'False', reason: warmPoolReasons.noReadyMembers, message: `None of ${target} members is Ready` };
 }
 
-function progressing(members: number, ready: number, target: number): Finding {
-  const message = `${members} members, ${ready} Ready, ${target} wanted`;
-  if (members > target) return { status: 'True', reason: warmPoolReasons.scalingDown, message };
-  const reason = members < target || ready < target ? warmPoolReasons.scalingUp : warmPoolReasons.scaledToTarget;
-  return { status: 'True', reason, message };
-}
-
-function templateResolved({ pool, template }: PoolSnapshot): Finding {
-  const { name } = pool.spec.sandboxTemplateRef;
-  return template === undefined
-    ? {
-        status: 'False',
-        reason: warmPoolReasons.templateNotFound,
-        message: `SandboxTemplate "${name}" not found; members are kept, none is created`,
-      }
-    : { status: 'True', reason: warmPoolReasons.templateFound, message: `SandboxTemplate "${name}" found` };
+function templateResolved(snapshot: PoolSnapshot): Finding {
+  const { name } = snapshot.pool.spec.sandboxTemplateRef;
+  if (snapshot.template === undefined) {
+    return {
+      status: 'False',
+      reason: warmPoolReasons.templateNotFound,
+      message: `SandboxTemplate "${name}" not found; members are kept, none is created`,
+    };
+  }
+  const problem = templateProblem(snapshot);
+  if (problem !== undefined) {
+    const message = `SandboxTemplate "${name}" makes no member: ${problem}`;
+    return { status: 'False', reason: warmPoolReasons.templateInvalid, message };
+  }
+  return { status: 'True', reason: warmPoolReasons.templateFound, message: `SandboxTemplate "${name}" found` };
 }

@@ -1,0 +1,16 @@
+/** How often something happens, weighted towards the recent past. `atMs` is monotonic. */
+export interface Rate {
+  readonly perSecond: number;
+  readonly atMs: number;
+}
+
+/** The rate as it is at `nowMs`, when nothing has happened since: it fades by a factor of e every `windowMs`. */
+export function rateAt(rate: Rate | undefined, nowMs: number, windowMs: number): number {
+  if (rate === undefined) return 0;
+  return rate.perSecond * Math.exp(-Math.max(0, nowMs - rate.atMs) / windowMs);
+}
+
+/** The rate after one more event at `nowMs`: an event counts as much as one in `windowMs`. */
+export function withEvent(rate: Rate | undefined, nowMs: number, windowMs: number): Rate {
+  return { perSecond: rateAt(rate, nowMs, windowMs) + 1_000 / windowMs, atMs: nowMs };
+}

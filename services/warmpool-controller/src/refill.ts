@@ -1,0 +1,148 @@
+import { parseDurationMs } from '@sandlot/std';
+import type { SandboxWarmPoolSpec } from '@sandlot/api-types';
+import { rateAt, withEvent } from './rate.ts';
+import type { Rate } from './rate.ts';
+
+type Refill = SandboxWarmPoolSpec['refill'];
+
+/** Adoptions close enough together to be one reason to wait. Times are monotonic. */
+export interface Adoptions {
+  readonly firstMs: number;
+  readonly lastMs: number;
+  readonly pace: Rate;
+}
+
+/** `refill.delay` is re-armed by each adoption for at most this many times itself (API contract, warm pools). */
+const REARM_LIMIT = 10;
+
+/**
+ * Without a delay of its own a pool still lets claims pass first: each member costs the API server several times what
+ * an adoption costs, and those claims wait for it. A short silence ends the pause, and so does an empty pool.
+ */
+const YIELD_MS = 30;
+/** Longest pause under steady traffic. */
+const YIELD_LIMIT_MS = 200;
+/** Longest pause during a burst. */
+const BURST_LIMIT_MS = 3_000;
+const BURST_PER_SECOND = 100;
+const PACE_WINDOW_MS = 100;
+
+const DEFAULT_MAX_IN_FLIGHT = 300;
+
+function delayMsOf(refill: Refill): number {
+  return parseDurationMs(refill?.delay ?? '0s') ?? 0;
+}
+
+/** Whether adoptions come as fast as only a burst of claims makes them come. */
+function isBurst({ pace }: Adoptions, nowMs: number): boolean {
+  return rateAt(pace, nowMs, PACE_WINDOW_MS) > BURST_PER_SECOND;
+}
+
+interface Pause {
+  readonly untilMs: number;
+  /** The adoptions went on for so long that the pause ends in spite of them. */
+  readonly exhausted: boolean;
+}
+
+function pauseOf(adoptions: Adoptions, refill: Refill, nowMs: number): Pause {
+  const delayMs = delayMsOf(refill);
+  const waitMs = delayMs > 0 ? delayMs : YIELD_MS;
+  const yieldLimitMs = isBurst(adoptions, nowMs) ? BURST_LIMIT_MS : YIELD_LIMIT_MS;
+  const limitMs = delayMs > 0 ? delayMs * REARM_LIMIT : yieldLimitMs;
+  const silentMs = adoptions.lastMs + waitMs;
+  const lastMs = adoptions.firstMs + limitMs;
+  return { untilMs: Math.min(silentMs, lastMs), exhausted: lastMs <= nowMs && nowMs < silentMs };
+}
+
+/** What is known of adoptions after one more: it prolongs a pause, or begins one when the last is over. */
+export function withAdoption(adoptions: Adoptions | undefined, refill: Refill, nowMs: number): Adoptions {
+  const pace = withEvent(adoptions?.pace, nowMs, PACE_WINDOW_MS);
+  if (adoptions === undefined || nowMs >= pauseOf(adoptions, refill, nowMs).untilMs) {
+    return { firstMs: nowMs, lastMs: nowMs, pace };
+  }
+  return { ...adoptions, lastMs: nowMs, pace };
+}
+
+/** Creations that `refill.maxPerSecond` still allows. */
+export interface Tokens {
+  readonly left: number;
+  readonly atMs: number;
+}
+
+/** The tokens as they are at `nowMs`; a full bucket holds one second's worth. Undefined without a limit. */
+export function tokensAt(tokens: Tokens | undefined, refill: Refill, nowMs: number): Tokens | undefined {
+  const perSecond = refill?.maxPerSecond;
+  if (perSecond === undefined) return undefined;
+  if (tokens === undefined) return { left: perSecond, atMs: nowMs };
+  const gained = (Math.max(0, nowMs - tokens.atMs) / 1_000) * perSecond;
+  return { left: Math.min(perSecond, tokens.left + gained), atMs: nowMs };
+}
+
+export interface RefillInput {
+  readonly refill: Refill;
+  /** Places to fill. */
+  readonly missing: number;
+  readonly ready: number;
+  /** Creations that are not Ready yet, those that the watch has not shown included. */
+  readonly starting: number;
+  readonly adoptions: Adoptions | undefined;
+  readonly tokens: Tokens | undefined;
+  /** Creations failed: none before this monotonic time. */
+  readonly notBeforeMs: number | undefined;
+  readonly nowMs: number;
+}
+
+export interface Refilling {
+  /** Members to make now. */
+  readonly count: number;
+  /** Claims that come meanwhile stop it. */
+  readonly yields: boolean;
+  /** When to look again although nothing happens. */
+  readonly waitMs?: number | undefined;
+  /** `refill.delay` holds the pool for this long. */
+  readonly heldMs?: number | undefined;
+}
+
+/** How many of the missing members are made now (API contract, refill). */
+export function refilling(input: RefillInput): Refilling {
+  const { missing, nowMs, notBeforeMs = -Infinity } = input;
+  if (missing <= 0) return { count: 0, yields: true };
+  const pausedMs = pausedForMs(input);
+  const waitMs = Math.max(pausedMs, notBeforeMs - nowMs);
+  if (waitMs <= 0) return batchOf(input);
+  const isHeld = delayMsOf(input.refill) > 0 && pausedMs > 0;
+  return { count: 0, yields: true, waitMs, ...(isHeld ? { heldMs: pausedMs } : {}) };
+}
+
+function batchOf(input: RefillInput): Refilling {
+  const { refill, missing, starting, nowMs } = input;
+  const room = Math.max(0, (refill?.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT) - starting);
+  const wanted = Math.min(missing, room);
+  const tokens = tokensAt(input.tokens, refill, nowMs);
+  const count = Math.max(0, Math.min(wanted, Math.floor(tokens?.left ?? wanted)));
+  return { count, yields: yieldsOf(input), ...(count < wanted ? tokenWait(tokens, refill) : {}) };
+}
+
+function tokenWait(tokens: Tokens | undefined, refill: Refill): { readonly waitMs?: number } {
+  if (tokens === undefined || refill?.maxPerSecond === undefined) return {};
+  const short = tokens.left < 0 ? 1 - tokens.left : 1 - (tokens.left % 1);
+  return { waitMs: Math.ceil((short / refill.maxPerSecond) * 1_000) };
+}
+
+/** An empty pool has no claims to let pass: those that wait, wait for its members. */
+function pausedForMs({ refill, ready, adoptions, nowMs }: RefillInput): number {
+  if (adoptions === undefined || (ready === 0 && delayMsOf(refill) === 0)) return 0;
+  return Math.max(0, pauseOf(adoptions, refill, nowMs).untilMs - nowMs);
+}
+
+/** After a pause that claims have used up, it is the pool's turn. */
+function yieldsOf({ refill, ready, adoptions, nowMs }: RefillInput): boolean {
+  if (ready === 0 && delayMsOf(refill) === 0) return false;
+  return adoptions === undefined || !pauseOf(adoptions, refill, nowMs).exhausted;
+}
+
+/** Whether a refill under way that yields should stop: a new pause has begun, and not one of steady traffic. */
+export function interrupts(adoptions: Adoptions | undefined, refill: Refill, nowMs: number): boolean {
+  if (adoptions === undefined || nowMs >= pauseOf(adoptions, refill, nowMs).untilMs) return false;
+  return delayMsOf(refill) > 0 || isBurst(adoptions, nowMs);
+}
