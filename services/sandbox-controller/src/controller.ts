@@ -27,6 +27,7 @@ export function addSandboxController(
   const { client, manager, bus, clock, random, log, kubeMetrics, instance } = parts;
   const memory = createMemory(clock);
   const informers = createInformers({ client, namespace, clock, random, log, metrics: kubeMetrics }, memory.recent);
+  informers.sandboxes.onChange((change) => memory.patience.observed(change));
   const controller = 'sandlot.dev/sandbox-controller';
   const recorder = createEventRecorder({ client, controller, instance, clock, random, log, metrics: kubeMetrics });
   const metrics = createSandboxMetrics(parts.registry);

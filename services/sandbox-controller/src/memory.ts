@@ -2,6 +2,7 @@ import type { Bus } from '@sandlot/bus';
 import { TokenBucket, channelSource } from '@sandlot/kube';
 import type { Source } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
+import { Patience } from './patience.ts';
 import { RecentWrites } from './recent-writes.ts';
 import { Refusals } from './refusals.ts';
 import { Told } from './told.ts';
@@ -10,6 +11,7 @@ import { WakeRequests } from './wake-requests.ts';
 /** What the process remembers from pass to pass. It saves requests and noise; a restart may forget all of it. */
 export interface Memory {
   readonly recent: RecentWrites;
+  readonly patience: Patience;
   readonly wakes: WakeRequests;
   readonly refusals: Refusals;
   readonly told: Told;
@@ -22,6 +24,7 @@ const QUESTIONS = { perSecond: 2, burst: 20 };
 export function createMemory(clock: Clock): Memory {
   return {
     recent: new RecentWrites(clock),
+    patience: new Patience(),
     wakes: new WakeRequests(clock),
     refusals: new Refusals(clock),
     told: new Told(clock),

@@ -6,6 +6,7 @@ import type { Clock } from '@sandlot/std';
 import { publishableText } from './errors.ts';
 import { isMarkedExpired } from './expiry.ts';
 import { ownershipOf } from './ownership.ts';
+import type { Patience } from './patience.ts';
 import { claimNames } from './pvcs.ts';
 import type { RecentWrites } from './recent-writes.ts';
 import type { Refusals } from './refusals.ts';
@@ -31,6 +32,7 @@ export interface ObserveDeps {
   readonly wakes: WakeRequests;
   readonly refusals: Refusals;
   readonly told: Told;
+  readonly patience: Patience;
   readonly clock: Clock;
   readonly settings: Settings;
   readonly signal: AbortSignal;
@@ -44,15 +46,17 @@ export function ownerUids(object: KubeObject): readonly string[] {
 
 /** Everything known about the Sandbox under `key`; undefined when there is none. */
 export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot | undefined> {
-  const { caches, recent, clock, settings } = deps;
+  const { caches, recent, patience, clock, settings } = deps;
   const cached = caches.sandboxes.get(key);
   if (cached === undefined) return undefined;
   const sandbox = recent.latestSandbox(cached);
+  const quietMs = patience.quietMs(sandbox);
   const found = await observePods(deps, sandbox);
   return {
     nowMs: clock.now(),
     settings,
     sandbox,
+    quietMs,
     ...found,
     failures: [...found.failures, ...standingRefusals(deps, sandbox, found)],
     service: recent.latest('Service', key, caches.services.get(key)),

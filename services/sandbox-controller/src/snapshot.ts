@@ -30,6 +30,8 @@ export interface Snapshot {
   readonly nowMs: number;
   readonly settings: Settings;
   readonly sandbox: Sandbox;
+  /** How long after its creation the progress of a Pod need not be told, in milliseconds. */
+  readonly quietMs: number;
   /** Pods whose controller is this Sandbox's UID, terminating ones included. More than one is never resolved by us. */
   readonly ownedPods: readonly Pod[];
   /** A Pod that has the name ours has or would have, but is not controlled by this Sandbox. */

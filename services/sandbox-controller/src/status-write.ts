@@ -1,17 +1,12 @@
 import { isDeepStrictEqual } from 'node:util';
 import { findCondition, mergePatchOf, sandboxConditions } from '@sandlot/api-types';
 import type { SandboxStatus } from '@sandlot/api-types';
-import type { JsonObject, JsonValue } from '@sandlot/kube';
+import type { JsonObject, JsonValue, Pod } from '@sandlot/kube';
 import { expiryMs } from './expiry.ts';
+import { QUIET_START_MS } from './patience.ts';
 import { onlyPod } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
 import { isReadyNow, startOf } from './status.ts';
-
-/**
- * How long the first seconds of a Pod are not reported step by step: most Pods are Ready by then, and their whole start
- * costs one status write. A slow start is told as it goes, and everything a client may act on is written at once.
- */
-const QUIET_START_MS = 2_000;
 
 /** What to do about a status: nothing, write it, or wait until the given time for a change that makes it worth it. */
 export type StatusWrite =
@@ -48,13 +43,20 @@ function fieldOf(status: SandboxStatus, name: string): JsonValue | undefined {
 
 /** End of the quiet time of the Pod; undefined when it is over, or a deadline falls into it. */
 function quietUntilMs(snapshot: Snapshot): number | undefined {
-  const created = onlyPod(snapshot)?.metadata.creationTimestamp;
-  if (created === undefined) return undefined;
-  const untilMs = Date.parse(created) + QUIET_START_MS;
+  const pod = onlyPod(snapshot);
+  const created = pod?.metadata.creationTimestamp;
+  if (pod === undefined || created === undefined) return undefined;
+  const quietMs = isUnschedulable(pod) ? QUIET_START_MS : snapshot.quietMs;
+  const untilMs = Date.parse(created) + quietMs;
   const remainingMs = untilMs - snapshot.nowMs;
   const deadlineMs = expiryMs(snapshot.sandbox, startOf(snapshot));
-  if (remainingMs <= 0 || remainingMs > QUIET_START_MS) return undefined;
+  if (remainingMs <= 0 || remainingMs > quietMs) return undefined;
   return deadlineMs !== undefined && deadlineMs < untilMs ? undefined : untilMs;
+}
+
+/** No matter of patience: somebody has to make room, and needs to know. */
+function isUnschedulable(pod: Pod): boolean {
+  return findCondition(pod.status?.conditions, 'PodScheduled')?.status === 'False';
 }
 
 /**

@@ -154,7 +154,26 @@ describe('writing the status', () => {
     expect(write(snapshotOf({ sandbox, ownedPods: [pending] }))).toEqual(quiet);
   });
 
+  it('holds back for longer what starts in a burst', () => {
+    const snapshot = snapshotOf({ nowMs: NOW_MS + 9_000, quietMs: 10_000, ownedPods: [pending] });
+    expect(write(snapshot)).toEqual({ kind: 'hold', untilMs: NOW_MS + 10_000 });
+  });
+
   it.each([
+    [
+      'a Pod that fits nowhere, in a burst too',
+      snapshotOf({
+        nowMs: NOW_MS + 2_000,
+        quietMs: 10_000,
+        ownedPods: [
+          podOf(authored, {
+            phase: 'Pending',
+            created: NOW,
+            conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }],
+          }),
+        ],
+      }),
+    ],
     ['a start that takes longer', snapshotOf({ nowMs: NOW_MS + 2_000, ownedPods: [pending] })],
     ['a Pod that is Ready', snapshotOf({ ownedPods: [podOf(authored, { created: NOW })] })],
     ['an error', snapshotOf({ ownedPods: [pending], failures: [{ phase: 'service', message: 'boom' }] })],

@@ -119,6 +119,7 @@ export function snapshotOf(parts: SnapshotParts = {}): Snapshot {
   return {
     nowMs: NOW_MS,
     sandbox: notebook(),
+    quietMs: 2_000,
     ownedPods: [],
     foreignPod: undefined,
     service: undefined,

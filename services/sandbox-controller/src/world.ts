@@ -31,6 +31,7 @@ export class World {
     return {
       nowMs: this.nowMs,
       settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1' },
+      quietMs: 2_000,
       sandbox,
       ownedPods: owned,
       foreignPod: owned.length > 0 ? undefined : this.pods[0],
