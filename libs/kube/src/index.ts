@@ -98,4 +98,3 @@ export type { AddOptions, QueueStats, WorkQueue, WorkQueueOptions } from './queu
 export { createEventRecorder } from './recorder.ts';
 export type { EventInput, EventRecorder, EventRecorderOptions } from './recorder.ts';
 export { TokenBucket } from './token-bucket.ts';
-export type { Rate } from './token-bucket.ts';

@@ -6,6 +6,7 @@ import type { KubeClient, Store } from '@sandlot/kube';
 import { isAdoptable } from './candidates.ts';
 import type { ClaimMemory } from './memory.ts';
 import type { ClaimMetrics } from './metrics.ts';
+import type { Promised } from './plan.ts';
 import type { Stock } from './stock.ts';
 
 /** Candidates tried in one pass; more conflicts than this mean that the view is behind. */
@@ -33,6 +34,7 @@ export interface AdoptInput {
   readonly slot?: number | undefined;
   readonly record: Commitment;
   readonly pools: readonly SandboxWarmPool[];
+  readonly promised?: Promised | undefined;
   readonly template: SandboxTemplate;
   /** Trace context to hand on, as the annotation's JSON. */
   readonly traceContext: string | undefined;
@@ -54,6 +56,8 @@ const LOST: Attempt = { kind: 'lost' };
  * candidate is touched before (API contract, the commit protocol).
  */
 export async function adopt(deps: AdoptDeps, input: AdoptInput): Promise<Sandbox | undefined> {
+  const kept = input.promised === undefined ? undefined : await keepPromise(deps, input, input.promised);
+  if (kept !== undefined) return kept;
   const poolUids = input.pools.map(({ metadata }) => metadata.uid ?? '');
   for (let tried = 0; tried < MAX_CANDIDATES; tried += 1) {
     const candidate = deps.stock.pick(poolUids);
@@ -65,6 +69,18 @@ export async function adopt(deps: AdoptDeps, input: AdoptInput): Promise<Sandbox
     if (attempt.kind === 'busy') deps.stock.release(candidate.key);
   }
   return undefined;
+}
+
+async function keepPromise(
+  deps: AdoptDeps,
+  input: AdoptInput,
+  { member, pools }: Promised,
+): Promise<Sandbox | undefined> {
+  deps.stock.reserve(keyOf(member));
+  const attempt = await commit(deps, { ...input, pools }, member);
+  deps.metrics.adoption(attempt.kind);
+  if (attempt.kind === 'busy') deps.stock.release(keyOf(member));
+  return attempt.kind === 'committed' ? attempt.sandbox : undefined;
 }
 
 async function commit(deps: AdoptDeps, input: AdoptInput, picked: Sandbox): Promise<Attempt> {

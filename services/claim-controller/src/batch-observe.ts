@@ -25,7 +25,7 @@ export interface BatchDeps {
 export function observeBatch(deps: ObserveDeps & BatchDeps, claim: SandboxClaim): BatchSnapshot {
   const seen = observe(deps, claim);
   const { startMs } = deps.batches.of(claim, seen.nowMs);
-  return { ...seen, owned: [], namesake: undefined, live: liveSandboxes(deps, claim), startMs };
+  return { ...seen, owned: [], namesake: undefined, promised: undefined, live: liveSandboxes(deps, claim), startMs };
 }
 
 /** What the watch shows, and what this process committed that the watch does not show yet. */

@@ -6,7 +6,7 @@ import { adopt } from './adopt.ts';
 import { createOrRead, withTrace } from './cold-start.ts';
 import { deliver } from './deliver.ts';
 import type { ApplyDeps, Pass } from './pass.ts';
-import type { Shortage, Step } from './plan.ts';
+import type { Report, Shortage, Step } from './plan.ts';
 import { writeStatus } from './publish.ts';
 import { reportStatus } from './status.ts';
 
@@ -15,6 +15,12 @@ const CREATE_PENDING_MS = 200;
 
 /** Candidates were lost to others while this claim tried them: the view is behind, and catches up soon. */
 const LOST_RETRY_MS = 500;
+
+/** There is stock, and others were faster. */
+const CONFLICT: Report = {
+  reason: claimReasons.adoptionConflict,
+  message: claimMessages.adoptionConflict('every sandbox that was tried had been taken by another claim'),
+};
 
 type Adoption = Step & { kind: 'adopt' };
 
@@ -35,7 +41,14 @@ async function adoptWarm(deps: ApplyDeps, pass: Pass, step: Adoption): Promise<R
   deps.waiters.serving(claimKey, true);
   try {
     const record = deps.memory.of(pass.claim);
-    const input = { ...pass, record, pools: step.pools, template: step.template, traceContext };
+    const input = {
+      ...pass,
+      record,
+      pools: step.pools,
+      promised: step.promised,
+      template: step.template,
+      traceContext,
+    };
     const sandbox = await withSpan({ name: spanNames.claimAdopt }, () => adopt(deps, input));
     if (sandbox !== undefined) {
       await withSpan({ name: spanNames.claimStatus }, () => deliver(deps, pass, sandbox));
@@ -46,7 +59,8 @@ async function adoptWarm(deps: ApplyDeps, pass: Pass, step: Adoption): Promise<R
   }
   const { otherwise } = step;
   if (otherwise.kind === 'create') return createOwn(deps, pass, otherwise);
-  return queueForStock(deps, pass, { ...otherwise, retryMs: LOST_RETRY_MS });
+  const report = otherwise.report === undefined ? undefined : CONFLICT;
+  return queueForStock(deps, pass, { ...otherwise, retryMs: LOST_RETRY_MS, report });
 }
 
 async function createOwn(deps: ApplyDeps, pass: Pass, step: Shortage & { kind: 'create' }): Promise<ReconcileResult> {

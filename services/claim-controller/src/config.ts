@@ -1,5 +1,6 @@
-import { durationMs, list } from '@sandlot/config';
+import { durationMs, json, list } from '@sandlot/config';
 import { controllerSettings } from '@sandlot/service';
+import { containerResources } from '@sandlot/api-types';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
 import { z } from 'zod';
 
@@ -12,4 +13,5 @@ export const claimSettings = controllerSettings.extend({
   SANDBOX_NAMESERVERS: list().default([...POD_DEFAULTS.dnsNameservers]),
   SECURITY_DEFAULTS: z.enum(['Compat', 'Hardened']).default('Compat'),
   SANDBOX_RUNTIME_CLASS: z.string().default(''),
+  SANDBOX_RESOURCES: json('requests and limits as JSON', containerResources).default({}),
 });

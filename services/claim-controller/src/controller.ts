@@ -1,4 +1,4 @@
-import { createEventRecorder, channelSource } from '@sandlot/kube';
+import { channelSource, createEventRecorder, createWorkQueue, FairOrder, parseKey } from '@sandlot/kube';
 import type { ControllerParts } from '@sandlot/service';
 import { BatchMemory } from './batch-memory.ts';
 import { createCache } from './cache.ts';
@@ -60,6 +60,14 @@ export function addClaimController(
   manager.add({
     name: 'claim',
     concurrency,
+    // One tenant's thousand claims delay another's one by as much as one of them.
+    queue: createWorkQueue({
+      name: 'claim',
+      clock,
+      random,
+      metrics,
+      order: new FairOrder((key) => parseKey(key).namespace ?? ''),
+    }),
     sources: [...claimSources(cache), wakeups],
     reconcile: (key, context) => reconcileClaim(deps, key, context),
   });

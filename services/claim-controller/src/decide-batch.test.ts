@@ -23,6 +23,7 @@ function snapshot({ spec, status = {}, deleting = false, ...parts }: Parts): Bat
     origin: { kind: 'found', template: template(), pools: [thePool] },
     owned: [],
     namesake: undefined,
+    promised: undefined,
     offers: [],
     warming: 0,
     nowMs: NOW,

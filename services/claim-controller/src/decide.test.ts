@@ -17,6 +17,7 @@ function snapshot(parts: Partial<ClaimSnapshot> = {}): ClaimSnapshot {
     origin: { kind: 'found', template: theTemplate, pools: [thePool] },
     owned: [],
     namesake: undefined,
+    promised: undefined,
     offers: [],
     warming: 0,
     nowMs: NOW,

@@ -69,12 +69,16 @@ function decideUnbound(snapshot: ClaimSnapshot): Plan {
 }
 
 function decideFound(snapshot: ClaimSnapshot, template: SandboxTemplate, pools: readonly SandboxWarmPool[]): Plan {
-  const { claim, namesake, offers } = snapshot;
+  const { claim, namesake, offers, promised } = snapshot;
   const refusal = refusalOf(snapshot, template);
   if (refusal !== undefined) return [{ kind: 'report', report: refusal }];
   if (namesake !== undefined) {
     const detail = claimMessages.notControlled(namesake.metadata.name ?? '', claim.metadata.name ?? '');
     return reportAndRetry({ reason: claimReasons.reconcilerError, message: claimMessages.error(detail) });
+  }
+  if (promised !== undefined) {
+    const otherwise = decideShortage(snapshot, template, pools);
+    return [{ kind: 'adopt', pools: offers, promised: { member: promised, pools }, template, otherwise }];
   }
   if (needsColdStart(snapshot, template)) return [decideShortage(snapshot, template, [])];
   const otherwise = decideShortage(snapshot, template, pools);

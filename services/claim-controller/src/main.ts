@@ -18,6 +18,7 @@ await main(claimSettings, (settings) =>
             dnsNameservers: settings.SANDBOX_NAMESERVERS,
             securityDefaults: settings.SECURITY_DEFAULTS,
             runtimeClassName: settings.SANDBOX_RUNTIME_CLASS,
+            resources: settings.SANDBOX_RESOURCES,
           },
         },
       }),

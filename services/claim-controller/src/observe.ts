@@ -1,8 +1,10 @@
-import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import { annotations } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim, SandboxWarmPool } from '@sandlot/api-types';
 import type { PodDefaults } from '@sandlot/blueprint';
 import { keyOf } from '@sandlot/kube';
 import { BY_CONTROLLER, BY_TEMPLATE, refKey } from './cache.ts';
 import type { Cache } from './cache.ts';
+import { isAdoptable } from './candidates.ts';
 import type { ClaimMemory } from './memory.ts';
 import type { ClaimSnapshot, Origin } from './snapshot.ts';
 import type { Stock } from './stock.ts';
@@ -35,12 +37,29 @@ export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
     origin,
     owned,
     namesake: isOwned ? undefined : cache.sandboxes.store.get(keyOf(claim)),
+    promised: promisedSandbox(cache, claim, pools),
     offers: pools.filter(({ metadata }) => waiters.mayTake(keyOf(claim), metadata.uid ?? '')),
     warming: pools.reduce((sum, { metadata }) => sum + stock.warming(metadata.uid ?? ''), 0),
     nowMs: deps.nowMs(),
     allowedLabelDomains: policy.allowedLabelDomains,
     podDefaults: policy.podDefaults,
   };
+}
+
+/** Other controllers of this API note the Sandbox on the claim before they commit it: such an adoption is completed. */
+function promisedSandbox(
+  { sandboxes }: Cache,
+  claim: SandboxClaim,
+  pools: readonly SandboxWarmPool[],
+): Sandbox | undefined {
+  const name = notedName(claim);
+  const sandbox = name === undefined ? undefined : sandboxes.store.get(refKey(claim, name));
+  return sandbox !== undefined && pools.some((pool) => isAdoptable(sandbox, pool)) ? sandbox : undefined;
+}
+
+/** The Sandbox that is noted on the claim, as an annotation or, by old releases, as a label. */
+function notedName({ metadata }: SandboxClaim): string | undefined {
+  return metadata.annotations?.[annotations.sandboxName] ?? metadata.labels?.[annotations.sandboxName];
 }
 
 /** What the watch shows, and what this process committed that the watch does not show yet. */

@@ -15,6 +15,8 @@ export type Step =
   | {
       readonly kind: 'adopt';
       readonly pools: readonly SandboxWarmPool[];
+      /** To be tried before all others. */
+      readonly promised?: Promised | undefined;
       readonly template: SandboxTemplate;
       readonly otherwise: Shortage;
     }
@@ -46,6 +48,12 @@ export type Step =
   /** Show the Sandboxes of a detached claim; those that it will never show go. */
   | { readonly kind: 'publishSlots'; readonly timedOut: boolean; readonly report?: Report }
   | { readonly kind: 'wait'; readonly ms: number; readonly reason: string };
+
+/** A member that the claim was promised, and the pools one of which must own it. */
+export interface Promised {
+  readonly member: Sandbox;
+  readonly pools: readonly SandboxWarmPool[];
+}
 
 /** What to do when no warm Sandbox can be had. */
 export type Shortage =

@@ -16,6 +16,8 @@ export interface ClaimSnapshot {
   readonly owned: readonly Sandbox[];
   /** A Sandbox that bears the claim's name but is not the claim's. */
   readonly namesake: Sandbox | undefined;
+  /** A member of one of the origin's pools that the claim was promised: annotated on it, but not committed yet. */
+  readonly promised: Sandbox | undefined;
   /** Pools of the origin with a candidate that no claim before this one waits for. */
   readonly offers: readonly SandboxWarmPool[];
   /** Members of the origin's pools that exist but have no address yet. */

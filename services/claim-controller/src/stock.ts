@@ -123,6 +123,14 @@ export class Stock {
     return best;
   }
 
+  /** Reserves this very candidate; does nothing when it is none. */
+  reserve(key: string): void {
+    const candidate = this.#candidates.get(key);
+    if (candidate === undefined) return;
+    this.#take(key);
+    this.#reserved.set(key, candidate);
+  }
+
   /** Offers a reserved candidate again; does nothing when the watch has withdrawn it meanwhile. */
   release(key: string): void {
     const candidate = this.#reserved.get(key);

@@ -1,5 +1,5 @@
 import type { SandboxClaim } from '@sandlot/api-types';
-import { sandboxClaims } from '@sandlot/api-types';
+import { annotations, sandboxClaims } from '@sandlot/api-types';
 import { isConflict, isNotFound, keyOf } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import type { Clock, Logger, Timer } from '@sandlot/std';
@@ -22,6 +22,15 @@ interface Pending {
   readonly timer: Timer;
 }
 
+/** Old releases noted the Sandbox as a label: what is written now takes it away. */
+function hasLegacyLabel({ metadata }: SandboxClaim): boolean {
+  return metadata.labels?.[annotations.sandboxName] !== undefined;
+}
+
+function withoutLegacy(claim: SandboxClaim): { labels?: Record<string, null> } {
+  return hasLegacyLabel(claim) ? { labels: { [annotations.sandboxName]: null } } : {};
+}
+
 /**
  * Bookkeeping annotations of claims, off the latency path: gathered for a moment, then one patch per claim at the lowest
  * priority. If the process dies first, the next pass over the claim finds them missing and writes them.
@@ -40,20 +49,20 @@ export class WriteBehind {
 
   /** Makes the claim carry these annotations soon. Those that it carries, or is about to, cost nothing. */
   schedule(claim: SandboxClaim, wanted: Notes): void {
-    const { uid = '', annotations = {} } = claim.metadata;
+    const { uid = '', annotations: present = {} } = claim.metadata;
     const before = this.#pending.get(uid);
-    const known: Notes = { ...annotations, ...this.#written.get(uid), ...before?.notes };
+    const known: Notes = { ...present, ...this.#written.get(uid), ...before?.notes };
     const missing = Object.entries(wanted).filter(([name, value]) => known[name] !== value);
-    if (missing.length === 0) return;
+    if (missing.length === 0 && (!hasLegacyLabel(claim) || this.#written.has(uid))) return;
     const notes = { ...before?.notes, ...Object.fromEntries(missing) };
     const timer = before?.timer ?? this.#deps.clock.setTimeout(() => this.#start(uid), this.#deps.windowMs);
     this.#pending.set(uid, { claim, notes, timer });
   }
 
   /** The watch shows the claim so. */
-  shown({ metadata: { uid = '', annotations = {} } }: SandboxClaim): void {
+  shown({ metadata: { uid = '', annotations: present = {} } }: SandboxClaim): void {
     const written = Object.entries(this.#written.get(uid) ?? {});
-    if (written.every(([name, value]) => annotations[name] === value)) this.#written.delete(uid);
+    if (written.every(([name, value]) => present[name] === value)) this.#written.delete(uid);
   }
 
   /** The claim is gone. */
@@ -82,7 +91,7 @@ export class WriteBehind {
     const { namespace, name = '', uid = '' } = claim.metadata;
     this.#written.set(uid, { ...this.#written.get(uid), ...notes });
     try {
-      const patch = { metadata: { uid, annotations: notes } };
+      const patch = { metadata: { uid, annotations: notes, ...withoutLegacy(claim) } };
       await this.#deps.client.mergePatch(sandboxClaims, { namespace, name }, patch, { priority: 'background' });
     } catch (error) {
       this.#written.delete(uid);
