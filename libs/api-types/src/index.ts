@@ -62,6 +62,8 @@ export type {
   VolumeClaimTemplate,
 } from './objects.ts';
 export { parseSandbox, parseSandboxClaim, parseSandboxTemplate, parseSandboxWarmPool } from './parse.ts';
+export { containerResources } from './schema/resources.ts';
+export type { ContainerResources } from './schema/resources.ts';
 export { nameHash } from '@sandlot/std';
 export { blueprintHash, sameBlueprint } from './blueprint.ts';
 export type { Blueprint } from './blueprint.ts';

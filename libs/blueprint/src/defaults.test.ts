@@ -43,6 +43,16 @@ describe('a pod made through a template', () => {
       TOKENLESS,
     ],
     ['uses the cluster DNS when its template has network rules', { template: { networkPolicy: {} } }, TOKENLESS],
+    [
+      'keeps name servers of its template',
+      { spec: { dnsConfig: { nameservers: ['9.9.9.9'] } } },
+      { ...TOKENLESS, dnsPolicy: 'None', dnsConfig: { nameservers: ['9.9.9.9'] } },
+    ],
+    [
+      'gets neither resources nor a runtime class of the installation',
+      { defaults: { resources: { limits: { cpu: '1' } }, runtimeClassName: 'gvisor', dnsNameservers: [] } },
+      TOKENLESS,
+    ],
     ['uses the cluster DNS when the installation names no resolvers', { defaults: { dnsNameservers: [] } }, TOKENLESS],
   ];
   it.each(rows)('%s', (_, row, expected) => {
@@ -71,7 +81,7 @@ describe('a hardened pod', () => {
       containers: [
         {
           name: 'main',
-          securityContext: { allowPrivilegeEscalation: true, capabilities: { add: ['NET_ADMIN'] }, runAsUser: 0 },
+          securityContext: { allowPrivilegeEscalation: true, capabilities: { drop: ['KILL'] }, runAsUser: 0 },
         },
       ],
       securityContext: { seccompProfile: { type: 'Unconfined' } },
@@ -80,6 +90,80 @@ describe('a hardened pod', () => {
       automountServiceAccountToken: true,
     };
     expect(podSpecOf({ spec: set, defaults: { ...hardened, runtimeClassName: 'gvisor' } })).toEqual(set);
+  });
+
+  type Context = NonNullable<PodSpec['containers'][number]['securityContext']>;
+  const contexts: readonly (readonly [string, Context, Context])[] = [
+    [
+      'loses all capabilities but those its template adds',
+      { capabilities: { add: ['NET_ADMIN'] } },
+      { ...confined, capabilities: { add: ['NET_ADMIN'], drop: ['ALL'] } },
+    ],
+    [
+      'keeps all capabilities that its template adds as ALL',
+      { capabilities: { add: ['ALL'] } },
+      { allowPrivilegeEscalation: false, capabilities: { add: ['ALL'] } },
+    ],
+    [
+      'stays privileged as a whole, as half of it is refused by the API server',
+      { privileged: true },
+      { privileged: true },
+    ],
+    [
+      'may escalate with CAP_SYS_ADMIN, which the API server demands',
+      { capabilities: { add: ['CAP_SYS_ADMIN'] } },
+      { capabilities: { add: ['CAP_SYS_ADMIN'], drop: ['ALL'] } },
+    ],
+    [
+      'keeps what else its template says',
+      { runAsNonRoot: true, readOnlyRootFilesystem: true },
+      { ...confined, runAsNonRoot: true, readOnlyRootFilesystem: true },
+    ],
+  ];
+  it.each(contexts)('has a container that %s', (_, securityContext, expected) => {
+    const { containers, initContainers } = podSpecOf({
+      spec: { containers: [{ name: 'main', securityContext }], initContainers: [{ name: 'init', securityContext }] },
+      defaults: hardened,
+    });
+    expect([containers[0]?.securityContext, initContainers?.[0]?.securityContext]).toEqual([expected, expected]);
+  });
+
+  it('gets nothing on Windows that the API server refuses there', () => {
+    const spec = podSpecOf({ spec: { os: { name: 'windows' } }, defaults: hardened });
+    expect(spec).toEqual({
+      ...TOKENLESS,
+      os: { name: 'windows' },
+      enableServiceLinks: false,
+      containers: [{ name: 'main' }],
+    });
+  });
+
+  const resources = { requests: { cpu: '100m', memory: '64Mi' }, limits: { memory: '256Mi' } };
+  type Resources = PodSpec['containers'][number]['resources'];
+  const amounts: readonly (readonly [string, Resources, Resources])[] = [
+    ['states nothing', undefined, resources],
+    ['states a request', { requests: { memory: '1Gi' } }, { requests: { cpu: '100m', memory: '1Gi' } }],
+    ['states a limit', { limits: { memory: '32Mi' } }, { requests: { cpu: '100m' }, limits: { memory: '32Mi' } }],
+    [
+      'states another resource',
+      { limits: { 'nvidia.com/gpu': 1 } },
+      { ...resources, limits: { memory: '256Mi', 'nvidia.com/gpu': 1 } },
+    ],
+    ['states both amounts of all', { requests: { cpu: 1, memory: '1Gi' } }, { requests: { cpu: 1, memory: '1Gi' } }],
+  ];
+  it.each(amounts)('has the resources of the installation where a container %s', (_, given, expected) => {
+    const container = given === undefined ? { name: 'main' } : { name: 'main', resources: given };
+    const { containers, initContainers } = podSpecOf({
+      spec: { containers: [container], initContainers: [container] },
+      defaults: { ...hardened, resources },
+    });
+    expect([containers[0]?.resources, initContainers?.[0]?.resources]).toEqual([expected, expected]);
+  });
+
+  it('has no resources of the installation when its template states those of the whole pod', () => {
+    const spec = { resources: { limits: { memory: '1Gi' } } };
+    const { containers } = podSpecOf({ spec, defaults: { ...hardened, resources } });
+    expect(containers[0]?.resources).toBeUndefined();
   });
 
   it.each([

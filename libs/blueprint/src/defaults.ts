@@ -1,4 +1,5 @@
-import type { PodSpec, SandboxTemplate } from '@sandlot/api-types';
+import type { ContainerResources, PodSpec, SandboxTemplate } from '@sandlot/api-types';
+import { harden } from './harden.ts';
 
 /** What the installation, not the template, decides about pods made through templates (chart values). */
 export interface PodDefaults {
@@ -8,15 +9,16 @@ export interface PodDefaults {
   readonly securityDefaults: 'Compat' | 'Hardened';
   /** Runtime class of hardened pods; empty for the cluster's own. */
   readonly runtimeClassName: string;
+  /** Requests and limits of containers of hardened pods that state neither for that resource. */
+  readonly resources: ContainerResources;
 }
 
 export const POD_DEFAULTS: PodDefaults = {
   dnsNameservers: ['8.8.8.8', '1.1.1.1'],
   securityDefaults: 'Compat',
   runtimeClassName: '',
+  resources: {},
 };
-
-type Container = PodSpec['containers'][number];
 
 /** Under the managed default policy the cluster's DNS is out of reach, so public resolvers are named. */
 function withDns(spec: PodSpec, template: SandboxTemplate, defaults: PodDefaults): PodSpec {
@@ -24,27 +26,13 @@ function withDns(spec: PodSpec, template: SandboxTemplate, defaults: PodDefaults
   const custom = template.spec.networkPolicy !== undefined;
   const set = (spec.dnsPolicy ?? '') !== '';
   if (!managed || custom || set || defaults.dnsNameservers.length === 0) return spec;
-  return { ...spec, dnsPolicy: 'None', dnsConfig: { ...spec.dnsConfig, nameservers: [...defaults.dnsNameservers] } };
+  return { ...spec, dnsPolicy: 'None', dnsConfig: { ...spec.dnsConfig, nameservers: nameServersOf(spec, defaults) } };
 }
 
-function hardenContainer(container: Container): Container {
-  return {
-    ...container,
-    securityContext: { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] }, ...container.securityContext },
-  };
-}
-
-/** Fills what is unset; never overrides a field the template sets. */
-function harden(spec: PodSpec, defaults: PodDefaults): PodSpec {
-  const runtimeClassName = spec.runtimeClassName ?? defaults.runtimeClassName;
-  return {
-    ...spec,
-    enableServiceLinks: spec.enableServiceLinks ?? false,
-    securityContext: { seccompProfile: { type: 'RuntimeDefault' }, ...spec.securityContext },
-    containers: spec.containers.map(hardenContainer),
-    ...(spec.initContainers === undefined ? {} : { initContainers: spec.initContainers.map(hardenContainer) }),
-    ...(runtimeClassName === '' ? {} : { runtimeClassName }),
-  };
+/** Under `dnsPolicy: None` without name servers the API server refuses the pod. */
+function nameServersOf(spec: PodSpec, defaults: PodDefaults): string[] {
+  const own = spec.dnsConfig?.nameservers ?? [];
+  return own.length > 0 ? own : [...defaults.dnsNameservers];
 }
 
 /**

@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { ConfigError, Secret, loadConfig } from './index.ts';
-import { durationMs, flag, integer, list, logLevel, port, ratio, secret, text, url } from './index.ts';
+import { durationMs, flag, integer, json, list, logLevel, port, ratio, secret, text, url } from './index.ts';
 
 function problemsOf(schema: z.ZodObject, env: Record<string, string | undefined>): Record<string, string> {
   try {
@@ -23,6 +23,7 @@ describe('values', () => {
     ['true', flag(), 'true', true],
     ['false', flag(), 'false', false],
     ['a duration', durationMs(), '1m30s', 90_000],
+    ['JSON', json('a list of numbers', z.array(z.int())), ' [1, 2] ', [1, 2]],
     ['a list with blanks and gaps', list(), 'a, b,,c ', ['a', 'b', 'c']],
     ['a URL', url(['nats', 'tls']), 'nats://nats:4222', 'nats://nats:4222'],
     ['a ratio', ratio(), '0.25', 0.25],
@@ -40,6 +41,18 @@ describe('values', () => {
     ['a number above the limit', integer({ max: 9 }), '10', 'expected a whole number of at most 9, got "10"'],
     ['yes as a boolean', flag(), 'yes', 'expected true or false, got "yes"'],
     ['a property of every object as a boolean', flag(), 'toString', 'expected true or false, got "toString"'],
+    [
+      'text for JSON',
+      json('JSON', z.array(z.int())),
+      '[1',
+      'expected JSON (Invalid input: expected array, received undefined), got "[1"',
+    ],
+    [
+      'JSON of another shape',
+      json('a list of numbers', z.array(z.int())),
+      '[1,"b"]',
+      'expected a list of numbers (1: Invalid input: expected number, received string), got "[1,\\"b\\"]"',
+    ],
     ['a number without a unit', durationMs(), '15', 'expected a duration such as 500ms, 15s or 1h30m, got "15"'],
     ['another scheme', url(['nats']), 'http://x', 'expected a URL starting with nats://, got "http://x"'],
     ['no URL at all', url(['nats', 'tls']), 'x', 'expected a URL starting with nats:// or tls://, got "x"'],

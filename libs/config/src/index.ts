@@ -3,5 +3,5 @@ export type { ConfigProblem } from './errors.ts';
 export { loadConfig } from './load.ts';
 export type { Environment } from './load.ts';
 export { Secret } from './secret.ts';
-export { durationMs, flag, integer, list, logLevel, port, ratio, secret, text, url } from './values.ts';
+export { durationMs, flag, integer, json, list, logLevel, port, ratio, secret, text, url } from './values.ts';
 export type { IntegerRange } from './values.ts';

@@ -70,6 +70,27 @@ export function list() {
   );
 }
 
+/** JSON of the shape that `schema` describes; `expected` completes "expected ...". */
+export function json<T extends z.ZodType>(expected: string, schema: T) {
+  return z.string({ error: expected }).transform((given, context): z.output<T> => {
+    const parsed = schema.safeParse(parseJson(given));
+    if (parsed.success) return parsed.data;
+    const [issue] = parsed.error.issues;
+    const where = issue?.path.length === 0 ? '' : `${issue?.path.join('.')}: `;
+    context.issues.push({ code: 'custom', message: `${expected} (${where}${issue?.message})`, input: given });
+    return z.NEVER;
+  });
+}
+
+/** Text that is not JSON is a value that no schema of ours takes. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
 /** An absolute URL with one of `schemes` (without the colon), kept as text. */
 export function url(schemes: readonly string[]) {
   return variable(`a URL starting with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`, (text) => {
