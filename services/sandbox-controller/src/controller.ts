@@ -1,7 +1,9 @@
 import { createEventRecorder, keyOf, watchSource } from '@sandlot/kube';
-import type { KubeObject } from '@sandlot/kube';
+import type { Change, KubeObject, Pod } from '@sandlot/kube';
 import type { ControllerParts } from '@sandlot/service';
+import { findCondition } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
+import { delayOf } from './adoption-delay.ts';
 import { createInformers } from './cache.ts';
 import { followCaches } from './follow.ts';
 import { announceStatus } from './lifecycle-events.ts';
@@ -17,6 +19,15 @@ export interface SandboxControllerOptions {
   /** Absent: all namespaces. */
   readonly namespace: string | undefined;
   readonly settings: Settings;
+}
+
+/** What somebody waits for, or must hear of, overtakes what has only begun. */
+function turnedReady({ old, next }: Change<Pod>): boolean {
+  return isPodReady(old) !== isPodReady(next);
+}
+
+function isPodReady(pod: Pod | undefined): boolean {
+  return findCondition(pod?.status?.conditions, 'Ready')?.status === 'True';
 }
 
 /** Wires the sandbox-controller into a manager. */
@@ -61,7 +72,8 @@ export function addSandboxController(
     concurrency,
     sources: [
       wakes,
-      watchSource(informers.sandboxes, (sandbox) => [keyOf(sandbox)]),
+      watchSource(informers.sandboxes, (sandbox) => [keyOf(sandbox)], { delayMs: delayOf }),
+      watchSource(informers.pods, (pod, change) => (turnedReady(change) ? ofChild(pod) : []), { priority: 1 }),
       watchSource(informers.pods, ofChild),
       watchSource(informers.services, ofChild),
       watchSource(informers.claims, ofChild),

@@ -56,6 +56,20 @@ describe('a watch source', () => {
   });
 });
 
+it('a watch source looks later at a change that can wait', () => {
+  const { informer, emit } = informerOf();
+  const queue = recordingQueue();
+  const delayMs = ({ old }: Change<Owned>): number => (old === undefined ? 0 : 250);
+  watchSource(informer, (o) => [o.owner], { priority: 3, delayMs }).connect(queue);
+  emit(change(undefined, { owner: 'a' }));
+  emit(change({ owner: 'a' }, { owner: 'a' }));
+  expect(queue.adds).toEqual([['a', 3]]);
+  expect(queue.delayed).toEqual([
+    ['a', 250, 3],
+    ['a', 250, 3],
+  ]);
+});
+
 describe('a channel source', () => {
   it('feeds its queue, now or later', () => {
     const source = channelSource();

@@ -7,6 +7,11 @@ export interface Source {
   connect(queue: Pick<WorkQueue, 'add' | 'addAfter'>): void;
 }
 
+export interface WatchSourceOptions<T> extends AddOptions {
+  /** How long the key of a change can wait before it is looked at, milliseconds. Absent: not at all. */
+  readonly delayMs?: ((change: Change<T>) => number) | undefined;
+}
+
 /** Objects that were there when we started wait behind what happens now, so that live work overtakes a restart backlog. */
 const INITIAL_PRIORITY = -100;
 
@@ -17,16 +22,20 @@ const INITIAL_PRIORITY = -100;
 export function watchSource<T>(
   informer: Informer<T>,
   toKeys: (object: T, change: Change<T>) => Iterable<string>,
-  options: AddOptions = {},
+  options: WatchSourceOptions<T> = {},
 ): Source {
   return {
     informers: [informer],
     connect(queue) {
       informer.onChange((change) => {
         const priority = change.initial ? INITIAL_PRIORITY : options.priority;
+        const delayMs = options.delayMs?.(change) ?? 0;
         for (const object of [change.old, change.next]) {
           if (object === undefined) continue;
-          for (const key of toKeys(object, change)) queue.add(key, { priority });
+          for (const key of toKeys(object, change)) {
+            if (delayMs > 0) queue.addAfter(key, delayMs, { priority });
+            else queue.add(key, { priority });
+          }
         }
       });
     },

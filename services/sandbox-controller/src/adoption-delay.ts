@@ -1,0 +1,19 @@
+import type { Sandbox } from '@sandlot/api-types';
+import type { Change } from '@sandlot/kube';
+import { isPoolMember } from './ownership.ts';
+import { isReadyNow } from './status.ts';
+
+/** Within the second in which the Pod has to follow its Sandbox (API contract, commit protocol, invariant f). */
+const ADOPTION_DELAY_MS = 500;
+
+/**
+ * How long a change of a Sandbox can wait before it is looked at, milliseconds. Nobody waits for what follows the adoption
+ * of one that is Ready: the claim shows it at once, and labels of the Pod may come later. In a burst of claims those
+ * writes would take the server from the claims that are still to be served.
+ */
+export function delayOf({ old, next }: Pick<Change<Sandbox>, 'old' | 'next'>): number {
+  if (old === undefined || next === undefined || next.metadata.deletionTimestamp !== undefined) return 0;
+  const wasAdopted = isPoolMember(old) && !isPoolMember(next);
+  const samePod = old.spec.podTemplate.spec.containers[0]?.image === next.spec.podTemplate.spec.containers[0]?.image;
+  return wasAdopted && samePod && isReadyNow(next.status) ? ADOPTION_DELAY_MS : 0;
+}
