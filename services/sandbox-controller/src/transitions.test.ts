@@ -52,6 +52,25 @@ describe('Events', () => {
       statusOf(snapshotOf({ failures: [{ phase: 'pod', message: 'quota' }] })),
       ['Warning ReconcilerError'],
     ],
+    [
+      'warn of another error',
+      statusOf(snapshotOf({ failures: [{ phase: 'pod', message: 'quota' }] })),
+      statusOf(snapshotOf({ failures: [{ phase: 'pod', message: 'forbidden' }] })),
+      ['Warning ReconcilerError'],
+    ],
+    [
+      'do not repeat an error',
+      statusOf(snapshotOf({ failures: [{ phase: 'pod', message: 'quota' }] })),
+      statusOf(snapshotOf({ failures: [{ phase: 'pod', message: 'quota' }] })),
+      [],
+    ],
+    ['tell of a Pod that is suddenly gone', readyStatus, statusOf(snapshotOf()), ['Normal PodDeleted']],
+    [
+      'tell nothing of a Pod that is only no longer Ready',
+      readyStatus,
+      statusOf(snapshotOf({ ownedPods: [podOf(running, { ready: false })] })),
+      [],
+    ],
   ])('%s', (...[, before, next, expected]) => {
     expect(
       transitionNotes({ spec: running.spec, status: before }, next).map(({ type, reason }) => `${type} ${reason}`),

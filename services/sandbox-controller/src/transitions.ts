@@ -18,15 +18,32 @@ interface Change {
 
 function readyNotes(change: Change): EventNote[] {
   const ready = entered(change, sandboxConditions.ready);
-  if (ready === undefined) return [];
+  if (ready === undefined) return [...anotherErrorNotes(change), ...lossNotes(change)];
   if (ready.reason === sandboxReasons.multiplePods) {
     return [warning(eventReasons.multiplePods, `${ready.message}. Delete all but one of them`)];
   }
   if (ready.reason === sandboxReasons.reconcilerError) return [warning(ready.reason, ready.message)];
+  if (ready.reason === sandboxReasons.dependenciesNotReady) return lossNotes(change);
   if (ready.reason === sandboxReasons.sandboxExpired) {
     return [normal(eventReasons.sandboxExpired, `${ready.message}. Move its deadline to bring it back`)];
   }
   return [];
+}
+
+/** The error is another one. */
+function anotherErrorNotes({ before, next }: Change): EventNote[] {
+  const was = findCondition(before.conditions, sandboxConditions.ready);
+  const now = findCondition(next.conditions, sandboxConditions.ready);
+  if (now?.reason !== sandboxReasons.reconcilerError || now.message === was?.message) return [];
+  return [warning(now.reason, now.message)];
+}
+
+/** A Pod that was Ready and that nobody saw terminating: its node, or somebody in a hurry, removed it. */
+function lossNotes({ before, next }: Change): EventNote[] {
+  const wasReady = findCondition(before.conditions, sandboxConditions.ready)?.status === 'True';
+  const now = findCondition(next.conditions, sandboxConditions.ready);
+  if (!wasReady || now?.message.startsWith(sandboxMessages.podMissing) !== true) return [];
+  return [normal('PodDeleted', 'Pod was removed by somebody else. A new one follows on the same volumes')];
 }
 
 function suspensionNotes(change: Change): EventNote[] {
