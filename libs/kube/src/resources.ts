@@ -110,6 +110,8 @@ export interface Service extends KubeObject {
         selector?: Record<string, string> | undefined;
         ports?: { name?: string; port: number; targetPort?: number | string; protocol?: string }[] | undefined;
         publishNotReadyAddresses?: boolean | undefined;
+        ipFamilies?: string[] | undefined;
+        ipFamilyPolicy?: string | undefined;
       }
     | undefined;
 }

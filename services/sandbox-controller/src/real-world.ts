@@ -2,8 +2,16 @@ import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxSpec, SandboxStatus } from '@sandlot/api-types';
-import { apiVersionOf, createKubeClient, isNotFound, loadCredentials, namespaces, pods } from '@sandlot/kube';
-import type { JsonObject, KubeClient, KubeObject, ObjectKey, Pod, Resource } from '@sandlot/kube';
+import {
+  apiVersionOf,
+  createKubeClient,
+  defineResource,
+  isNotFound,
+  loadCredentials,
+  namespaces,
+  pods,
+} from '@sandlot/kube';
+import type { JsonObject, KubeClient, KubeObject, ObjectKey, OwnerReference, Pod, Resource } from '@sandlot/kube';
 import { startControlPlane } from '@sandlot/local-cluster';
 import type { ControlPlane, ControlPlaneOptions } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service/testing';
@@ -45,6 +53,7 @@ const BINDING = {
   subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: USER }],
 };
 const ACCOUNT = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace: NAMESPACE, name: 'default' } };
+const LANDLORD = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: NAMESPACE, name: 'landlord' } };
 
 /** The container of every Pod. */
 export const container = { name: 'main', image: 'busybox', command: ['sleep', 'infinity'] };
@@ -87,7 +96,7 @@ export class RealWorld implements AsyncDisposable {
     const client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: plane.kubeconfigPath }) });
     const world = new RealWorld(plane, client, await plane.kubeconfigFor(USER));
     await client.create(namespaces, { metadata: { name: NAMESPACE } });
-    await world.apply(ROLE, BINDING, ACCOUNT);
+    await world.apply(ROLE, BINDING, ACCOUNT, LANDLORD);
     await world.startController();
     return world;
   }
@@ -215,6 +224,13 @@ export class RealWorld implements AsyncDisposable {
     return this.report(name, { ...running(false), phase, containerStatuses: [containerStatus] });
   }
 
+  /** A controller reference to an object of somebody else. It exists, or garbage collection would take what it owns. */
+  async stranger(): Promise<OwnerReference> {
+    const { name } = LANDLORD.metadata;
+    const found = await this.client.get(configMaps, at(name));
+    return { apiVersion: 'v1', kind: 'ConfigMap', name, uid: found.metadata.uid ?? '', controller: true };
+  }
+
   /** A finalizer that only {@link letGo} removes. */
   async hold(resource: Resource<KubeObject>, name: string): Promise<void> {
     await this.client.mergePatch(resource, at(name), { metadata: { finalizers: ['example.com/hold'] } });
@@ -261,10 +277,24 @@ function field(request: AuditedRequest, key: string): unknown {
   return Object.entries(request).find(([name]) => name === key)?.[1];
 }
 
+const configMaps = defineResource<KubeObject>({
+  group: '',
+  version: 'v1',
+  plural: 'configmaps',
+  kind: 'ConfigMap',
+  namespaced: true,
+});
+
 export const READY = 'Ready=True/DependenciesReady';
 export const SUSPENDED = 'Suspended=True/PodTerminated';
 
 export const at = (name: string): Required<ObjectKey> => ({ namespace: NAMESPACE, name });
+
+/** The owners that every child of the Sandbox has. */
+export function ownedBy({ metadata: { name = '', uid = '' } }: Sandbox): OwnerReference[] {
+  const flags = { controller: true, blockOwnerDeletion: true };
+  return [{ apiVersion: 'agents.x-k8s.io/v1beta1', kind: 'Sandbox', name, uid, ...flags }];
+}
 
 /** Status of a Pod that runs on a healthy node. */
 export function running(ready = true): NonNullable<Pod['status']> {
@@ -320,13 +350,15 @@ function conditionOf(text: string, observedGeneration: number): unknown {
   return { type, status, reason, message, observedGeneration, lastTransitionTime: TIME };
 }
 
+const withoutBulk = (key: string, value: unknown): unknown => (key === 'managedFields' ? undefined : value);
+
 /** Looks again and again for what `read` finds; fails after 30 s with what it saw last. */
 export async function eventually<T>(read: () => Promise<T>, holds: (found: T) => boolean): Promise<T> {
   const deadlineMs = systemClock.monotonic() + PATIENCE_MS;
   for (;;) {
     const found = await read();
     if (holds(found)) return found;
-    if (systemClock.monotonic() > deadlineMs) throw new Error(`last seen: ${JSON.stringify(found, undefined, 1)}`);
+    if (systemClock.monotonic() > deadlineMs) throw new Error(`last seen: ${JSON.stringify(found, withoutBulk, 1)}`);
     await systemClock.sleep(LOOK_EVERY_MS);
   }
 }

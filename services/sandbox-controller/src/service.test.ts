@@ -114,6 +114,17 @@ describe('the Service', () => {
     expect(patch['spec']).toEqual({ ports: [port('p-53-udp', 53, 'UDP'), port('web', 80)] });
   });
 
+  it('that never had a selector keeps the first of its address families', () => {
+    const spec = { clusterIP: 'None', ipFamilyPolicy: 'RequireDualStack', ipFamilies: ['IPv6', 'IPv4'] };
+    const snapshot = snapshotOf({ sandbox: wanting, service: serviceOf(wanting, { spec }) });
+    const { patch } = stepOf(decideService(snapshot), 'patchService');
+    expect(patch['spec']).toEqual({
+      selector: tracking,
+      ipFamilyPolicy: 'SingleStack',
+      ipFamilies: ['IPv6'],
+    });
+  });
+
   it('drops selectors it did not set', () => {
     const service = serviceOf(wanting, { spec: { clusterIP: 'None', selector: { app: 'x' } } });
     const { patch } = stepOf(decideService(snapshotOf({ sandbox: wanting, service })), 'patchService');

@@ -77,7 +77,17 @@ function selectorDrift({ sandbox, service }: Existing): JsonObject {
   const present = service.spec?.selector ?? {};
   const extra = Object.keys(present).filter((key) => wanted[key] === undefined);
   if (extra.length === 0 && Object.entries(wanted).every(([key, value]) => present[key] === value)) return {};
-  return { selector: { ...Object.fromEntries(extra.map((key) => [key, null])), ...wanted } };
+  const selector = { ...Object.fromEntries(extra.map((key) => [key, null])), ...wanted };
+  return { selector, ...familiesForSelector(service) };
+}
+
+/**
+ * API servers give a headless Service without a selector both address families, whatever the cluster has, and refuse those
+ * it has not once there is a selector. It gets the one family that a Service of ours has from the start.
+ */
+function familiesForSelector({ spec: { selector = {}, ipFamilyPolicy, ipFamilies = [] } = {} }: Service): JsonObject {
+  if (Object.keys(selector).length > 0 || ipFamilyPolicy !== 'RequireDualStack') return {};
+  return { ipFamilyPolicy: 'SingleStack', ipFamilies: ipFamilies.slice(0, 1) };
 }
 
 function portDrift({ sandbox, service }: Existing): JsonObject {

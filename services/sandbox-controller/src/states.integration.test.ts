@@ -14,6 +14,7 @@ import {
   eventually,
   expected,
   messageOf,
+  ownedBy,
   running,
   sinceMs,
   summaryOf,
@@ -40,17 +41,6 @@ afterAll(() => world[Symbol.asyncDispose]());
 const selector = (name: string): string => `agents.x-k8s.io/sandbox-name-hash=${nameHash(name)}`;
 const network = (name: string) => ({ service: name, serviceFQDN: `${name}.${NAMESPACE}.svc.cluster.local` });
 const base = (name: string) => ({ selector: selector(name), startedAt: TIME });
-const ownedBy = ({ metadata }: Sandbox) => [
-  {
-    apiVersion: 'agents.x-k8s.io/v1beta1',
-    kind: 'Sandbox',
-    name: metadata.name,
-    uid: metadata.uid,
-    controller: true,
-    blockOwnerDeletion: true,
-  },
-];
-
 /** Values of Ready that a watcher sees from then on, repetitions left out, until it is lost and back. */
 async function readyHistory({ metadata: { name = '', resourceVersion } }: Sandbox): Promise<string[]> {
   const seen: string[] = [];
@@ -271,9 +261,9 @@ describe.concurrent('a Sandbox that is suspended', () => {
 
   it('leaves a Pod alone that has its name and is not its own', async () => {
     const labels = { 'agents.x-k8s.io/sandbox-name-hash': nameHash('usurped') };
-    const owner = { apiVersion: 'apps/v1', kind: 'ReplicaSet', name: 'web', uid: 'uid-web', controller: true };
+    const ownerReferences = [await world.stranger()];
     await world.client.create(pods, {
-      metadata: { ...at('usurped'), labels, ownerReferences: [owner], finalizers: ['example.com/hold'] },
+      metadata: { ...at('usurped'), labels, ownerReferences },
       spec: { containers: [container] },
     });
     await world.report('usurped', running());
@@ -286,8 +276,8 @@ describe.concurrent('a Sandbox that is suspended', () => {
     expect(wholeStatus(seen)).toEqual(
       expected({ conditions, ...base('usurped'), ...network('usurped'), phase: 'Suspending' }),
     );
+    expect((await world.pod('usurped')).metadata).toMatchObject({ labels, ownerReferences });
     await stopPod('usurped');
-    await world.letGo(pods, 'usurped');
     await world.until('usurped', SUSPENDED);
   });
 
