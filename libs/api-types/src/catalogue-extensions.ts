@@ -53,5 +53,6 @@ export const eventReasons = {
   rolloutStarted: 'RolloutStarted',
   rolloutFinished: 'RolloutFinished',
   targetChanged: 'TargetChanged',
+  scheduleInvalid: 'ScheduleInvalid',
   networkPolicyNotControlled: 'NetworkPolicyNotControlled',
 } as const;

@@ -32,7 +32,7 @@ export interface WarmPoolControllerOptions {
 export function addWarmPoolController(
   parts: ControllerParts,
   { podDefaults, concurrency, namespace }: WarmPoolControllerOptions,
-): { close(): Promise<void> } {
+): { readonly cache: Cache; close(): Promise<void> } {
   const { client, manager, bus, clock, random, log, instance, kubeMetrics } = parts;
   const monotonic = (): number => clock.monotonic();
   const shared = { client, clock, random, log, metrics: kubeMetrics };
@@ -75,6 +75,7 @@ export function addWarmPoolController(
     reconcile: (key, context) => reconcilePool(deps, key, context),
   });
   return {
+    cache,
     close: async () => {
       subscription[Symbol.dispose]();
       await recorder.flush();

@@ -5,7 +5,7 @@ import type { Random } from '@sandlot/std';
 import type { Demand } from './autoscale.ts';
 import { withEvent } from './rate.ts';
 import type { Rate } from './rate.ts';
-import { tokensAt, withAdoption } from './refill.ts';
+import { afterTurn, tokensAt, withAdoption } from './refill.ts';
 import type { Adoptions, Tokens } from './refill.ts';
 import { CLAIM_RATE_WINDOW_MS } from './target.ts';
 
@@ -73,6 +73,11 @@ export class PoolMemory {
 
   demanded(pool: SandboxWarmPool, demands: readonly Demand[]): void {
     this.#update(pool, { demands });
+  }
+
+  /** Members are about to be asked for. */
+  refills(pool: SandboxWarmPool): void {
+    this.#update(pool, { adoptions: afterTurn(this.of(pool).adoptions, this.#deps.monotonic()) });
   }
 
   /** Members were asked for, successfully or not. */

@@ -17,7 +17,12 @@ interface Change {
 /** Told on the transition from the status last written; never repeated while it lasts. */
 export function newsOf(change: Change): readonly Step[] {
   const announcements = [...stockNews(change), ...rolloutNews(change), ...stuckNews(change)];
-  const notes = [...rolloutNotes(announcements), ...progressNotes(change), ...targetNotes(change)];
+  const notes = [
+    ...rolloutNotes(announcements),
+    ...progressNotes(change),
+    ...targetNotes(change),
+    ...scheduleNotes(change),
+  ];
   return [
     ...announcements.map((announcement): Step => ({ kind: 'announce', ...announcement })),
     ...notes.map((note): Step => ({ kind: 'note', ...note })),
@@ -97,4 +102,13 @@ function targetNotes({ before, after, source }: Change): readonly Note[] {
   if (was === undefined || was === is) return [];
   const message = `Target changed from ${was} to ${is ?? 0} (${source})`;
   return [{ type: 'Normal', reason: eventReasons.targetChanged, message }];
+}
+
+/** A schedule that can never open is told when the spec that has it is first acted on. */
+function scheduleNotes({ snapshot: { pool, windows }, before }: Change): readonly Note[] {
+  if (before?.observedGeneration === pool.metadata.generation) return [];
+  return windows.flatMap(({ schedule: { name }, problem }): Note[] => {
+    const message = `Schedule "${name}" never opens: ${problem ?? ''}. Correct its cron or timeZone`;
+    return problem === undefined ? [] : [{ type: 'Warning', reason: eventReasons.scheduleInvalid, message }];
+  });
 }

@@ -1,4 +1,3 @@
-import { fileURLToPath } from 'node:url';
 import { findCondition, sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { Sandbox, SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { adoptionPatch } from '@sandlot/blueprint';
@@ -9,40 +8,9 @@ import type { ControlPlane } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service/testing';
 import type { ServiceProcess } from '@sandlot/service/testing';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { BINDING, CRDS, ROLE, USER } from './integration.ts';
 
-const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
 const POOL = { namespace: 'team-a', name: 'pool' };
-const USER = 'warmpool-controller';
-
-/** All the controller may do: a verb it needs and does not have here fails the tests. */
-const ROLE = {
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'ClusterRole',
-  metadata: { name: USER },
-  rules: [
-    {
-      apiGroups: ['extensions.agents.x-k8s.io'],
-      resources: ['sandboxwarmpools', 'sandboxtemplates'],
-      verbs: ['get', 'list', 'watch'],
-    },
-    { apiGroups: ['extensions.agents.x-k8s.io'], resources: ['sandboxwarmpools/status'], verbs: ['patch'] },
-    { apiGroups: ['extensions.agents.x-k8s.io'], resources: ['sandboxwarmpools/finalizers'], verbs: ['update'] },
-    {
-      apiGroups: ['agents.x-k8s.io'],
-      resources: ['sandboxes'],
-      verbs: ['get', 'list', 'watch', 'create', 'delete', 'patch'],
-    },
-    { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
-    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update', 'patch', 'watch'] },
-  ],
-};
-const BINDING = {
-  apiVersion: 'rbac.authorization.k8s.io/v1',
-  kind: 'ClusterRoleBinding',
-  metadata: { name: USER },
-  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: USER },
-  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: USER }],
-};
 
 let plane: ControlPlane;
 let client: KubeClient;

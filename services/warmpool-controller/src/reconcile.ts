@@ -116,6 +116,7 @@ async function create(
       return false;
     return !yields || !interrupts(memory.of(pool).adoptions, pool.spec.refill, clock.monotonic());
   };
+  memory.refills(pool);
   const { asked, failure } = await createMembers(deps, { pool, template, count, signal, goesOn });
   memory.spent(pool, asked);
   if (failure === undefined) {

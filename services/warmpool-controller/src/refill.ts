@@ -40,6 +40,8 @@ function isBurst({ pace }: Adoptions, nowMs: number): boolean {
 
 interface Pause {
   readonly untilMs: number;
+  /** When it ends by itself, if no more claims come. */
+  readonly silentMs: number;
   /** The adoptions went on for so long that the pause ends in spite of them. */
   readonly exhausted: boolean;
 }
@@ -51,16 +53,22 @@ function pauseOf(adoptions: Adoptions, refill: Refill, nowMs: number): Pause {
   const limitMs = delayMs > 0 ? delayMs * REARM_LIMIT : yieldLimitMs;
   const silentMs = adoptions.lastMs + waitMs;
   const lastMs = adoptions.firstMs + limitMs;
-  return { untilMs: Math.min(silentMs, lastMs), exhausted: lastMs <= nowMs && nowMs < silentMs };
+  return { untilMs: Math.min(silentMs, lastMs), silentMs, exhausted: lastMs <= nowMs && nowMs < silentMs };
 }
 
-/** What is known of adoptions after one more: it prolongs a pause, or begins one when the last is over. */
+/**
+ * What is known of adoptions after one more: it prolongs a pause, or begins one after a silence. A pause that has lasted
+ * its longest is not begun anew before the pool has had its turn: the next claim must not take that away.
+ */
 export function withAdoption(adoptions: Adoptions | undefined, refill: Refill, nowMs: number): Adoptions {
   const pace = withEvent(adoptions?.pace, nowMs, PACE_WINDOW_MS);
-  if (adoptions === undefined || nowMs >= pauseOf(adoptions, refill, nowMs).untilMs) {
-    return { firstMs: nowMs, lastMs: nowMs, pace };
-  }
-  return { ...adoptions, lastMs: nowMs, pace };
+  const isSilent = adoptions === undefined || nowMs >= pauseOf(adoptions, refill, nowMs).silentMs;
+  return isSilent ? { firstMs: nowMs, lastMs: nowMs, pace } : { ...adoptions, lastMs: nowMs, pace };
+}
+
+/** What is known of adoptions when a refill begins: claims that follow begin another pause. */
+export function afterTurn(adoptions: Adoptions | undefined, nowMs: number): Adoptions | undefined {
+  return adoptions === undefined ? undefined : { ...adoptions, firstMs: nowMs };
 }
 
 /** Creations that `refill.maxPerSecond` still allows. */

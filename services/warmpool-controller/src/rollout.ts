@@ -56,6 +56,11 @@ function isTooOld({ sandbox }: Member, { recycle }: SandboxWarmPoolSpec, nowMs: 
   return (youngForMs(sandbox, recycle, nowMs) ?? 1) <= 0;
 }
 
+/** Ready members that a rolling update must not be short of; others have no such bound. */
+export function readyFloor(spec: SandboxWarmPoolSpec, target: number): number {
+  return spec.updateStrategy?.type === 'RollingUpdate' ? target - allowanceOf(spec, target).maxUnavailable : 0;
+}
+
 /** Members above target that a rolling update may have: as many as it has stale ones to replace, within maxSurge. */
 export function surgeOf(spec: SandboxWarmPoolSpec, target: number, members: readonly Member[]): number {
   if (spec.updateStrategy?.type !== 'RollingUpdate') return 0;

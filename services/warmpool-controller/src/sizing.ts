@@ -1,5 +1,5 @@
 import { isFinished, isReady } from '@sandlot/blueprint';
-import { olderFirst, replacedNow, surgeOf } from './rollout.ts';
+import { olderFirst, readyFloor, replacedNow, surgeOf } from './rollout.ts';
 import type { Member, PoolSnapshot } from './snapshot.ts';
 import { isReplacedWhenStuck, isStuck } from './stuck.ts';
 
@@ -21,7 +21,7 @@ export function sizingOf(snapshot: PoolSnapshot, target: number): Sizing {
   const staying = members.filter(({ sandbox }) => !unseenDeletes.has(sandbox.metadata.uid ?? ''));
   const [spent, useful] = partition(staying, (member) => isSpent(member, snapshot));
   const surge = template === undefined ? 0 : surgeOf(pool.spec, target, useful);
-  const surplus = victims(useful, useful.length - target - surge);
+  const surplus = victims(useful, useful.length - target - surge, readyFloor(pool.spec, target));
   const left = useful.filter((member) => !surplus.includes(member));
   const replaced = mayReplace(snapshot)
     ? replacedNow({ spec: pool.spec, target, members: left, nowMs: snapshot.nowMs })
@@ -55,11 +55,16 @@ function isSpent(member: Member, { pool, template, nowMs }: PoolSnapshot): boole
   return updateStrategy?.type === 'Recreate' || (updateStrategy?.type === 'RollingUpdate' && !isReady(sandbox));
 }
 
-/** Stale before current, not Ready before Ready, newest before oldest (API contract, scaling). */
-function victims(members: readonly Member[], surplus: number): readonly Member[] {
+/**
+ * Stale before current, not Ready before Ready, newest before oldest (API contract, scaling); but a rolling update keeps
+ * the Ready members it must not be short of.
+ */
+function victims(members: readonly Member[], surplus: number, floor: number): readonly Member[] {
   if (surplus <= 0) return [];
   const rank = ({ sandbox, current }: Member): number => (current ? 2 : 0) + (isReady(sandbox) ? 1 : 0);
-  return [...members].sort((a, b) => rank(a) - rank(b) || olderFirst(b, a)).slice(0, surplus);
+  const sorted = [...members].sort((a, b) => rank(a) - rank(b) || olderFirst(b, a));
+  let spare = members.filter(({ sandbox }) => isReady(sandbox)).length - floor;
+  return sorted.filter(({ sandbox }) => !isReady(sandbox) || spare-- > 0).slice(0, surplus);
 }
 
 function partition<T>(list: readonly T[], test: (entry: T) => boolean): readonly [readonly T[], readonly T[]] {

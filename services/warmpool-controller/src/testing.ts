@@ -31,6 +31,30 @@ export class PoolWorld extends ControllerWorld {
     });
   }
 
+  /** Pods end as soon as they start, from now on. */
+  makePodsEnd(): void {
+    this.api.onChange(sandboxes, (key) => {
+      if (this.api.object(sandboxes, key)?.status !== undefined) return;
+      const lastTransitionTime = new Date(this.clock.now()).toISOString();
+      const ended = { status: 'True' as const, reason: 'PodFailed', message: 'Pod failed', lastTransitionTime };
+      this.api.change(sandboxes, key, (sandbox) => {
+        sandbox.status = {
+          conditions: [
+            { type: 'Finished', ...ended },
+            { type: 'Ready', ...ended, status: 'False' },
+          ],
+        };
+      });
+    });
+  }
+
+  changeImage(image: string): void {
+    this.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ metadata, spec }) => {
+      spec.podTemplate.spec.containers = [{ name: 'main', image }];
+      metadata.generation = (metadata.generation ?? 1) + 1;
+    });
+  }
+
   setReady(name: string, status: 'True' | 'False'): void {
     const condition = {
       type: 'Ready',

@@ -1,0 +1,55 @@
+import { fileURLToPath } from 'node:url';
+
+/** The CRDs as the chart installs them. */
+export const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
+
+/** Who the controller is to the API servers of integration tests. */
+export const USER = 'warmpool-controller';
+
+/** All the controller may do: a verb it needs and does not have here fails the tests. */
+export const ROLE = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRole',
+  metadata: { name: USER },
+  rules: [
+    {
+      apiGroups: ['extensions.agents.x-k8s.io'],
+      resources: ['sandboxwarmpools'],
+      verbs: ['get', 'list', 'watch'],
+    },
+    {
+      apiGroups: ['extensions.agents.x-k8s.io'],
+      resources: ['sandboxtemplates'],
+      verbs: ['get', 'list', 'patch', 'watch'],
+    },
+    {
+      apiGroups: ['extensions.agents.x-k8s.io'],
+      resources: ['sandboxwarmpools/status', 'sandboxtemplates/status'],
+      verbs: ['patch'],
+    },
+    {
+      apiGroups: ['extensions.agents.x-k8s.io'],
+      resources: ['sandboxwarmpools/finalizers', 'sandboxtemplates/finalizers'],
+      verbs: ['update'],
+    },
+    {
+      apiGroups: ['networking.k8s.io'],
+      resources: ['networkpolicies'],
+      verbs: ['create', 'delete', 'get', 'list', 'patch', 'watch'],
+    },
+    {
+      apiGroups: ['agents.x-k8s.io'],
+      resources: ['sandboxes'],
+      verbs: ['get', 'list', 'watch', 'create', 'delete', 'patch'],
+    },
+    { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
+    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update', 'patch', 'watch'] },
+  ],
+};
+export const BINDING = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRoleBinding',
+  metadata: { name: USER },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: USER },
+  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: USER }],
+};
