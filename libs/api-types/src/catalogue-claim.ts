@@ -34,6 +34,10 @@ export const claimMessages = {
   sandboxCreatePending: 'Sandbox already created; waiting for cache to converge',
   invalidMetadata: (detail: string) => `invalid additionalPodMetadata: ${detail}`,
   envVarsInjectionRejected: (detail: string) => `environment variable injection rejected: ${detail}`,
+  imageOverrideRejected: (image: string, allowed: readonly string[]) =>
+    allowed.length === 0
+      ? `image override is not allowed by the template policy: imageOverridePolicy allows no image, the claim asks for "${image}"`
+      : `image override is not allowed by the template policy for image "${image}"; it allows images that begin with ${allowed.map((prefix) => `"${prefix}"`).join(', ')}`,
   waitingForStock: 'No ready sandbox in the pool; createOnNoStock is false',
   claimTimeout: (claimed: number, wanted: number) => `Claimed ${claimed} of ${wanted} sandboxes before claimTimeout`,
   claiming: (claimed: number, wanted: number) => `Claimed ${claimed} of ${wanted} sandboxes`,

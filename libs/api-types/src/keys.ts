@@ -47,6 +47,10 @@ export const annotations = {
   claimName: 'sandlot.dev/claim-name',
   lastActivityAt: 'sandlot.dev/last-activity-at',
   suspendedBy: 'sandlot.dev/suspended-by',
+  /** On a Sandbox, set by W1: the image its live pod's first container is to run. */
+  inplaceImage: 'sandlot.dev/inplace-image',
+  /** On a Pod: the container that ran when its image was changed; another one runs the new image. */
+  inplaceImageFrom: 'sandlot.dev/inplace-image-from',
 } as const;
 
 /** Values of the label `agents.x-k8s.io/launch-type`. */

@@ -3,6 +3,7 @@ import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types'
 import type { JsonObject } from '@sandlot/kube';
 import { nameHash } from '@sandlot/std';
 import { lifecycleDefaultsOf } from './blueprint.ts';
+import { imageMark, wantedImage, withImage } from './image.ts';
 import { claimedPodMetadata, podMetadataPatch } from './metadata.ts';
 import { custodyOf } from './slots.ts';
 
@@ -25,8 +26,9 @@ export interface AdoptionInput {
 export function adoptionPatch(input: AdoptionInput): JsonObject {
   const { claim, template, member, slot, traceContext } = input;
   const { uid = '', resourceVersion = '', name = '', annotations: present = {} } = member.metadata;
-  const podMetadata = podMetadataPatch(member.spec.podTemplate.metadata, claimedPodMetadata(template, claim));
   const custody = custodyOf(claim, slot);
+  const podTemplate = podTemplatePatch(input);
+  const image = wantedImage(claim, member.spec.podTemplate.spec);
   return {
     metadata: {
       uid,
@@ -36,15 +38,30 @@ export function adoptionPatch(input: AdoptionInput): JsonObject {
       annotations: {
         [annotations.podName]: present[annotations.podName] ?? name,
         ...custody.annotations,
+        ...(image === undefined ? {} : imageMark(image)),
         ...(traceContext === undefined ? {} : { [annotations.traceContext]: traceContext }),
       },
     },
     spec: {
       ...jsonOf(lifecycleDefaultsOf(template)),
       ...jsonOf(custody.spec),
-      ...(podMetadata === undefined ? {} : { podTemplate: { metadata: podMetadata } }),
+      ...(podTemplate === undefined ? {} : { podTemplate }),
     },
   };
+}
+
+function podTemplatePatch({ claim, template, member }: AdoptionInput): JsonObject | undefined {
+  const { metadata, spec } = member.spec.podTemplate;
+  const image = wantedImage(claim, spec);
+  const patch = {
+    ...optional('metadata', podMetadataPatch(metadata, claimedPodMetadata(template, claim))),
+    ...(image === undefined ? {} : { spec: jsonOf({ containers: withImage(spec, image) }) }),
+  };
+  return Object.keys(patch).length === 0 ? undefined : patch;
+}
+
+function optional(name: string, patch: JsonObject | undefined): JsonObject {
+  return patch === undefined ? {} : { [name]: patch };
 }
 
 function adoptedLabels({ claim: { metadata }, template, poolName }: AdoptionInput): JsonObject {

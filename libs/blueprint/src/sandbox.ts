@@ -1,10 +1,11 @@
 import { annotations, labels, launchTypes, sandboxes } from '@sandlot/api-types';
-import type { Sandbox, SandboxClaim, SandboxSpec, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import type { PodSpec, Sandbox, SandboxClaim, SandboxSpec, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { apiVersionOf } from '@sandlot/kube';
 import type { ObjectMeta } from '@sandlot/kube';
 import { nameHash } from '@sandlot/std';
 import { blueprintHashOf, blueprintOf, lifecycleDefaultsOf } from './blueprint.ts';
 import type { PodDefaults } from './defaults.ts';
+import { wantedImage, withImage } from './image.ts';
 import { claimedPodMetadata, memberPodMetadata } from './metadata.ts';
 import type { PodMetadata } from './metadata.ts';
 import { ownedBy } from './owner.ts';
@@ -90,7 +91,7 @@ export function coldSandbox(input: ColdStartInput): Sandbox {
     ...lifecycleDefaultsOf(template),
     ...custody.spec,
     ...(volumes === undefined ? {} : { volumeClaimTemplates: volumes }),
-    podTemplate: { ...blueprint.podTemplate, spec: input.podSpec ?? blueprint.podTemplate.spec },
+    podTemplate: { ...blueprint.podTemplate, spec: claimedPod(input, blueprint.podTemplate.spec) },
   };
   return sandboxOf(
     {
@@ -108,6 +109,13 @@ export function coldSandbox(input: ColdStartInput): Sandbox {
     },
     withPodMetadata(spec, claimedPodMetadata(template, claim)),
   );
+}
+
+/** With the claim's variables and its image. */
+function claimedPod({ claim, podSpec }: ColdStartInput, ofTemplate: PodSpec): PodSpec {
+  const spec = podSpec ?? ofTemplate;
+  const image = wantedImage(claim, spec);
+  return image === undefined ? spec : { ...spec, containers: withImage(spec, image) };
 }
 
 function coldName({ metadata: { name = '' } }: SandboxClaim, slot: number | undefined): string {

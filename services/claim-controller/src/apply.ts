@@ -7,6 +7,7 @@ import { fillSlots } from './batch-fill.ts';
 import { publishSlots } from './batch-publish.ts';
 import { bind } from './bind.ts';
 import { annotate, publishSandbox } from './deliver.ts';
+import { failDelivery, noteTimeout } from './fail-delivery.ts';
 import type { ApplyDeps, Pass } from './pass.ts';
 import type { Plan, Step } from './plan.ts';
 import { deleteSandbox, writeStatus } from './publish.ts';
@@ -48,6 +49,10 @@ const handlers: Handlers = {
     return done;
   },
   syncMetadata,
+  failDelivery: async (deps, pass, step) => {
+    await failDelivery(deps, pass, step);
+    return done;
+  },
   deleteSandbox: async (deps, { signal }, { sandbox }) => {
     await deleteSandbox(deps, sandbox, signal);
     return done;
@@ -64,6 +69,7 @@ const handlers: Handlers = {
       await publishSlots(deps, pass, { timedOut: false, report });
       return done;
     }
+    noteTimeout(deps, pass, report);
     await writeStatus(deps, { ...pass, status: reportStatus(pass.claim, report, deps.nowMs()) });
     return done;
   },

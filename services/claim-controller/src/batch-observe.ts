@@ -6,6 +6,7 @@ import { BY_CLAIM } from './cache.ts';
 import type { Cache } from './cache.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
+import type { ClaimMemory } from './memory.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
 
 /** One moment's view of a detached claim. */
@@ -17,6 +18,7 @@ export interface BatchSnapshot extends ClaimSnapshot {
 }
 
 export interface BatchDeps {
+  readonly memory: ClaimMemory;
   readonly cache: Pick<Cache, 'sandboxes'>;
   readonly batches: BatchMemory;
 }
@@ -29,12 +31,14 @@ export function observeBatch(deps: ObserveDeps & BatchDeps, claim: SandboxClaim)
 }
 
 /** What the watch shows, and what this process committed that the watch does not show yet. */
-export function liveSandboxes({ cache, batches }: BatchDeps, claim: SandboxClaim): readonly Sandbox[] {
+export function liveSandboxes({ cache, batches, memory }: BatchDeps, claim: SandboxClaim): readonly Sandbox[] {
   const { store } = cache.sandboxes;
   const shown = [...store.byIndex(BY_CLAIM, claim.metadata.uid ?? '')].filter((sandbox) => fillsSlotOf(sandbox, claim));
   const unshown = batches.unshown(claim).filter((sandbox) => {
     const seen = store.get(keyOf(sandbox));
     return seen === undefined || seen.metadata.uid !== sandbox.metadata.uid || !fillsSlotOf(seen, claim);
   });
-  return [...shown, ...unshown].filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  return [...shown, ...unshown].filter(
+    (sandbox) => sandbox.metadata.deletionTimestamp === undefined && !memory.isDiscarded(claim, sandbox),
+  );
 }

@@ -12,11 +12,13 @@ import { keyOf, RetryableError } from '@sandlot/kube';
 import { liveSandboxes } from './batch-observe.ts';
 import { batchStatus, saysMore } from './batch-status.ts';
 import type { BatchView } from './batch-status.ts';
+import { deliveryFailure, isDelivered } from './delivery.ts';
 import { announceDelivery } from './deliver.ts';
+import { failDelivery } from './fail-delivery.ts';
 import type { ApplyDeps, Pass } from './pass.ts';
 import type { Report } from './plan.ts';
 import { deleteSandbox, readClaim, tryPatch } from './publish.ts';
-import { isComplete, surplus } from './slots.ts';
+import { isComplete, shownSlots, surplus } from './slots.ts';
 
 /** Status writes that lose against other changes of the claim. */
 const MAX_RETRIES = 5;
@@ -54,7 +56,7 @@ async function writeOnce(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<
   for (const sandbox of live) pass.ledger.took(sandbox);
   const nowMs = deps.nowMs();
   const record = deps.batches.of(claim, nowMs);
-  const view: BatchView = { ...news, live, nowMs, startMs: record.startMs };
+  const view: BatchView = { ...news, live: showable(claim, live), nowMs, startMs: record.startMs };
   const status = batchStatus(claim, view);
   let current = claim;
   if (mergePatchOf(claim.status, status) !== undefined) {
@@ -76,9 +78,20 @@ async function dropUnshown(deps: ApplyDeps, pass: Pass): Promise<'gone'> {
   return 'gone';
 }
 
-async function drop(deps: ApplyDeps, { signal }: Pass, sandbox: Sandbox): Promise<void> {
+async function drop(deps: ApplyDeps, pass: Pass, sandbox: Sandbox): Promise<void> {
+  const { claim, signal } = pass;
+  if (claim.spec.reserveFailedSandbox === true && !isDelivered(claim, sandbox)) {
+    await failDelivery(deps, pass, { sandbox, message: deliveryFailure(claim, sandbox) });
+    return;
+  }
   await deleteSandbox(deps, sandbox, signal);
   deps.batches.sandboxGone(sandbox);
+}
+
+/** What was shown stays so; what was not is shown when all that the claim asks for has been done to it. */
+function showable(claim: SandboxClaim, live: readonly Sandbox[]): readonly Sandbox[] {
+  const shown = new Set(shownSlots(claim).values());
+  return live.filter((sandbox) => shown.has(sandbox.metadata.name ?? '') || isDelivered(claim, sandbox));
 }
 
 interface Written {

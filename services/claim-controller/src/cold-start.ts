@@ -30,7 +30,8 @@ export async function createOrRead(
   }
   try {
     const live = await client.get(sandboxes, { namespace, name }, options);
-    return isTaken(live, input) ? live : undefined;
+    const isLeaving = live.metadata.deletionTimestamp !== undefined;
+    return isTaken(live, input) && !isLeaving ? live : undefined;
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;

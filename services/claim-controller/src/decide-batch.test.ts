@@ -24,6 +24,8 @@ function snapshot({ spec, status = {}, deleting = false, ...parts }: Parts): Bat
     owned: [],
     namesake: undefined,
     promised: undefined,
+    failures: undefined,
+    sinceMs: () => NOW,
     offers: [],
     warming: 0,
     nowMs: NOW,

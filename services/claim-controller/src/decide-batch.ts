@@ -1,13 +1,14 @@
 import { claimMessages, claimReasons } from '@sandlot/api-types';
-import type { SandboxClaim } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { parseDurationMs } from '@sandlot/std';
 import type { BatchSnapshot } from './batch-observe.ts';
 import { decideExpiry } from './decide-expiry.ts';
 import { coldStart, needsColdStart, shortageOf } from './decide-source.ts';
+import { deliveryFailure, isDelivered, leftToDeliverMs, retryInMs } from './delivery.ts';
 import { wait } from './plan.ts';
 import type { Plan, Report, Step } from './plan.ts';
 import { refusalOf } from './refusal.ts';
-import { freeSlots, isComplete } from './slots.ts';
+import { freeSlots, isComplete, shownSlots } from './slots.ts';
 
 const MISSING_RETRY_MS = 60_000;
 /** Effective `claimTimeout` of a detached claim (API contract, claim spec). */
@@ -47,13 +48,35 @@ export function claimDeadlineMs(claim: SandboxClaim, startMs: number): number {
 function decideClaiming(snapshot: BatchSnapshot): Plan {
   const { claim, live, origin, nowMs } = snapshot;
   const slots = freeSlots(claim, live);
-  if (slots.length === 0) return [SHOW];
+  const shown = new Set(shownSlots(claim).values());
+  const pending = live.filter((sandbox) => !shown.has(sandbox.metadata.name ?? '') && !isDelivered(claim, sandbox));
+  if (slots.length === 0 && pending.length === 0) return [SHOW];
   const template = origin.kind === 'found' ? origin.template : undefined;
   const refusal = template === undefined ? undefined : refusalOf(snapshot, template);
   if (refusal !== undefined) return [{ kind: 'publishSlots', timedOut: false, report: refusal }];
   const leftMs = claimDeadlineMs(claim, snapshot.startMs) - nowMs;
   if (leftMs <= 0) return [{ kind: 'publishSlots', timedOut: true }];
-  return [...decideFilling(snapshot, slots), wait(leftMs, 'the time to claim is over')];
+  return [...decideSlots(snapshot, slots, pending), wait(leftMs, 'the time to claim is over')];
+}
+
+/** Gives up what is late, waits a moment after a failure, and fills what is free. */
+function decideSlots(snapshot: BatchSnapshot, slots: readonly number[], pending: readonly Sandbox[]): Plan {
+  const { claim, nowMs, sinceMs, failures } = snapshot;
+  const leftMs = (sandbox: Sandbox): number => leftToDeliverMs(claim, sandbox, nowMs - sinceMs(sandbox)) ?? Infinity;
+  const late = pending.filter((sandbox) => leftMs(sandbox) <= 0);
+  if (late.length > 0) {
+    const give = (sandbox: Sandbox): Step => ({
+      kind: 'failDelivery',
+      sandbox,
+      message: deliveryFailure(claim, sandbox),
+    });
+    return [...late.map(give), wait(0, 'deliveries failed')];
+  }
+  const next = Math.min(...pending.map(leftMs));
+  const look = Number.isFinite(next) ? [wait(next, 'a Sandbox has to be ready by then')] : [];
+  const pauseMs = failures === undefined ? 0 : retryInMs(failures, nowMs);
+  if (pauseMs > 0) return [SHOW, wait(pauseMs, 'a delivery failed'), ...look];
+  return [...(slots.length === 0 ? [SHOW] : decideFilling(snapshot, slots)), ...look];
 }
 
 function decideFilling(snapshot: BatchSnapshot, slots: readonly number[]): Plan {

@@ -18,6 +18,8 @@ function snapshot(parts: Partial<ClaimSnapshot> = {}): ClaimSnapshot {
     owned: [],
     namesake: undefined,
     promised: undefined,
+    failures: undefined,
+    sinceMs: () => NOW,
     offers: [],
     warming: 0,
     nowMs: NOW,

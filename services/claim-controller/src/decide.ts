@@ -1,5 +1,6 @@
 import { claimMessages, claimReasons } from '@sandlot/api-types';
 import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import { deadlineOf, decideDelivery, decideStop } from './decide-delivery.ts';
 import { decideExpiry } from './decide-expiry.ts';
 import { decideShortage, needsColdStart } from './decide-source.ts';
 import { wait } from './plan.ts';
@@ -41,8 +42,11 @@ function decideBound(snapshot: ClaimSnapshot, sandbox: Sandbox, surplus: readonl
   const annotate: Step = { kind: 'annotate', sandbox };
   const publish: Step = { kind: 'publish', sandbox };
   if (refusal !== undefined) return [{ kind: 'report', report: refusal }, annotate];
-  if (origin.kind !== 'found') return [publish, ...drop, annotate];
-  return [publish, ...drop, { kind: 'syncMetadata', sandbox, template: origin.template }, annotate];
+  const delivery = decideDelivery(snapshot, sandbox);
+  if (delivery.failed) return delivery.plan;
+  if (origin.kind !== 'found') return [publish, ...drop, annotate, ...delivery.plan];
+  const sync: Step = { kind: 'syncMetadata', sandbox, template: origin.template };
+  return [publish, ...drop, sync, annotate, ...delivery.plan];
 }
 
 /** Reports, and looks again now and then: what is missing may come without an event that reaches us. */
@@ -51,6 +55,13 @@ function reportAndRetry(report: Report): Plan {
 }
 
 function decideUnbound(snapshot: ClaimSnapshot): Plan {
+  const { origin } = snapshot;
+  const refusal = origin.kind === 'found' ? refusalOf(snapshot, origin.template) : undefined;
+  if (refusal !== undefined) return [{ kind: 'report', report: refusal }];
+  return decideStop(snapshot) ?? [...decideSearch(snapshot), ...deadlineOf(snapshot)];
+}
+
+function decideSearch(snapshot: ClaimSnapshot): Plan {
   const { origin } = snapshot;
   switch (origin.kind) {
     case 'missingPool':
@@ -70,8 +81,6 @@ function decideUnbound(snapshot: ClaimSnapshot): Plan {
 
 function decideFound(snapshot: ClaimSnapshot, template: SandboxTemplate, pools: readonly SandboxWarmPool[]): Plan {
   const { claim, namesake, offers, promised } = snapshot;
-  const refusal = refusalOf(snapshot, template);
-  if (refusal !== undefined) return [{ kind: 'report', report: refusal }];
   if (namesake !== undefined) {
     const detail = claimMessages.notControlled(namesake.metadata.name ?? '', claim.metadata.name ?? '');
     return reportAndRetry({ reason: claimReasons.reconcilerError, message: claimMessages.error(detail) });

@@ -6,8 +6,8 @@ import { carrier } from '@sandlot/telemetry';
 import { isOwnedBy } from './adopt.ts';
 import { BY_TEMPLATE, refKey } from './cache.ts';
 import type { ApplyDeps, Pass } from './pass.ts';
-import { publish, publishedName } from './publish.ts';
-import { boundStatus } from './status.ts';
+import { publish } from './publish.ts';
+import { boundStatus, publishedName } from './status.ts';
 
 /** Committed: from here on the Sandbox is the claim's, whatever happens. The owner reference says so. */
 export async function deliver(deps: ApplyDeps, pass: Pass, sandbox: Sandbox): Promise<void> {

@@ -2,6 +2,7 @@ import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { controllerOf, dropBulk, keyOf } from '@sandlot/kube';
 import { createStamp } from '@sandlot/std';
 import type { Clock, Timer } from '@sandlot/std';
+import type { Failures } from './delivery.ts';
 
 /** A watch that has not shown a committed Sandbox for this long may never do so: it is looked up. */
 const UNSHOWN_LIMIT_MS = 10_000;
@@ -18,6 +19,11 @@ interface Known {
   unsettled?: string | undefined;
   /** What was asked for in its name and refused for good. */
   refused?: string | undefined;
+  /** UIDs of Sandboxes that were given up: they are the claim's no longer, whatever the watch shows. */
+  discarded?: Set<string> | undefined;
+  failures?: (Failures & { readonly generation: number }) | undefined;
+  /** By UID of a Sandbox: since when it is known to be the claim's, epoch milliseconds. */
+  since?: Map<string, number> | undefined;
   /** The claim as our last status write left it, and the versions that were before. */
   written?: { readonly claim: SandboxClaim; readonly older: ReadonlySet<string> } | undefined;
 }
@@ -84,6 +90,34 @@ export class ClaimMemory {
   sandboxGone({ metadata: { uid = '' } }: Sandbox): void {
     const claimUid = this.#claimOfSandbox.get(uid);
     if (claimUid !== undefined) this.#release(claimUid);
+  }
+
+  /** Since when the Sandbox is known to be the claim's, epoch milliseconds: now, if this is the first time it is asked. */
+  sinceMs(claim: SandboxClaim, { metadata: { uid = '' } }: Sandbox, nowMs: number): number {
+    const since = (this.of(claim).since ??= new Map<string, number>());
+    const known = since.get(uid) ?? nowMs;
+    since.set(uid, known);
+    return known;
+  }
+
+  /** The delivery of this Sandbox failed: it is given up. */
+  discard(claim: SandboxClaim, { metadata: { uid = '' } }: Sandbox, failure: Omit<Failures, 'count'>): void {
+    const known = this.of(claim);
+    known.since?.delete(uid);
+    (known.discarded ??= new Set()).add(uid);
+    const count = (this.failuresOf(claim)?.count ?? 0) + 1;
+    known.failures = { ...failure, count, generation: claim.metadata.generation ?? 0 };
+    if (known.assigned?.sandbox.metadata.uid === uid) this.release(claim);
+  }
+
+  isDiscarded(claim: SandboxClaim, { metadata: { uid = '' } }: Sandbox): boolean {
+    return this.of(claim).discarded?.has(uid) === true;
+  }
+
+  /** A change of the claim gives it all its tries again. */
+  failuresOf(claim: SandboxClaim): Failures | undefined {
+    const { failures } = this.of(claim);
+    return failures?.generation === (claim.metadata.generation ?? 0) ? failures : undefined;
   }
 
   /** Remembers the claim as a status write left it; `over` is what the write was made on, `watched` what the watch shows. */

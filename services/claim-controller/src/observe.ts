@@ -40,6 +40,8 @@ export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
     promised: promisedSandbox(cache, claim, pools),
     offers: pools.filter(({ metadata }) => waiters.mayTake(keyOf(claim), metadata.uid ?? '')),
     warming: pools.reduce((sum, { metadata }) => sum + stock.warming(metadata.uid ?? ''), 0),
+    failures: deps.memory.failuresOf(claim),
+    sinceMs: (sandbox) => deps.memory.sinceMs(claim, sandbox, deps.nowMs()),
     nowMs: deps.nowMs(),
     allowedLabelDomains: policy.allowedLabelDomains,
     podDefaults: policy.podDefaults,
@@ -64,7 +66,8 @@ function notedName({ metadata }: SandboxClaim): string | undefined {
 
 /** What the watch shows, and what this process committed that the watch does not show yet. */
 function ownedSandboxes({ cache, memory }: ObserveDeps, claim: SandboxClaim): readonly Sandbox[] {
-  const shown = [...cache.sandboxes.store.byIndex(BY_CONTROLLER, claim.metadata.uid ?? '')];
+  const all = [...cache.sandboxes.store.byIndex(BY_CONTROLLER, claim.metadata.uid ?? '')];
+  const shown = all.filter((sandbox) => !memory.isDiscarded(claim, sandbox));
   const assigned = memory.of(claim).assigned?.sandbox;
   if (assigned === undefined) return shown;
   if (!shown.some(({ metadata }) => metadata.uid === assigned.metadata.uid)) return [...shown, assigned];

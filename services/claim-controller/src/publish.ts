@@ -3,6 +3,7 @@ import type { Sandbox, SandboxClaim, SandboxClaimStatus } from '@sandlot/api-typ
 import { isConflict, isNotFound, isUnknownOutcome, keyOf, RetryableError } from '@sandlot/kube';
 import type { JsonObject, KubeClient, Store } from '@sandlot/kube';
 import type { ClaimMemory } from './memory.ts';
+import { publishedName } from './status.ts';
 
 /** Status writes that lose against harmless changes of the claim, such as an annotation. */
 const MAX_RETRIES = 3;
@@ -81,11 +82,6 @@ async function patchStatus(deps: PublishDeps, { claim, status, guard, signal }: 
   const answer = await deps.client.mergePatch(sandboxClaims, { namespace, name }, patch, options);
   deps.memory.wrote(answer, claim, deps.claims.get(keyOf(claim)));
   return answer;
-}
-
-/** Name of the Sandbox that the claim's status shows; empty when it shows none. */
-export function publishedName({ status }: SandboxClaim): string {
-  return status?.sandbox?.name ?? '';
 }
 
 /** The claim as the API server has it; undefined when it is gone. */

@@ -8,7 +8,7 @@ import type { ClaimSnapshot } from './snapshot.ts';
 type Check = (snapshot: ClaimSnapshot, template: SandboxTemplate) => Omit<Report, 'final'> | undefined;
 
 /** In order of precedence (API contract, claim status). */
-const CHECKS: readonly Check[] = [unsupported, environmentOf, volumesOf];
+const CHECKS: readonly Check[] = [unsupported, environmentOf, volumesOf, imageOf];
 
 /**
  * Why this claim can never be served as it is written, or undefined when it can. Final until the claim or its template
@@ -43,7 +43,6 @@ function unsupported({ claim }: ClaimSnapshot): Omit<Report, 'final'> | undefine
     message: claimMessages.error(`this version of Sandlot does not serve ${what}; remove it from the claim`),
   });
   if ((spec.envs ?? []).length > 0) return refuse('envs');
-  if (spec.inplaceUpdate !== undefined) return refuse('inplaceUpdate');
   if ((spec.dynamicVolumes ?? []).length > 0) return refuse('dynamicVolumes');
   return undefined;
 }
@@ -63,6 +62,16 @@ function volumesOf({ claim }: ClaimSnapshot, template: SandboxTemplate): ReturnT
   return outcome.kind === 'merged'
     ? undefined
     : { reason: claimReasons.volumeClaimTemplatesError, message: outcome.message };
+}
+
+/** An image is allowed by prefix, which a template without a policy has none of. */
+function imageOf({ claim }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
+  const image = claim.spec.inplaceUpdate?.image;
+  if (image === undefined) return undefined;
+  const { allowedImages = [] } = template.spec.imageOverridePolicy ?? {};
+  if (allowedImages.some((prefix) => image.startsWith(prefix))) return undefined;
+  const message = claimMessages.imageOverrideRejected(image, allowedImages);
+  return { reason: claimReasons.imageOverrideRejected, message };
 }
 
 function injected(claim: SandboxClaim, template: SandboxTemplate, defaults: PodDefaults): ReturnType<typeof injectEnv> {

@@ -1,5 +1,6 @@
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import type { PodDefaults } from '@sandlot/blueprint';
+import type { Failures } from './delivery.ts';
 
 /** Where a claim's sandbox may come from, as far as the objects it names exist. */
 export type Origin =
@@ -22,6 +23,10 @@ export interface ClaimSnapshot {
   readonly offers: readonly SandboxWarmPool[];
   /** Members of the origin's pools that exist but have no address yet. */
   readonly warming: number;
+  /** Deliveries to this claim that failed since it was last changed. */
+  readonly failures: Failures | undefined;
+  /** Since when a Sandbox is known to be the claim's, epoch milliseconds. */
+  readonly sinceMs: (sandbox: Sandbox) => number;
   readonly nowMs: number;
   /** Label domains that claims may set on pods. */
   readonly allowedLabelDomains: readonly string[];

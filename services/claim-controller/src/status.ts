@@ -10,6 +10,7 @@ import {
   setCondition,
 } from '@sandlot/api-types';
 import type { Condition, Sandbox, SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
+import { isDelivered, readyWithinMs } from './delivery.ts';
 import type { Report } from './plan.ts';
 
 type Phase = NonNullable<SandboxClaimStatus['phase']>;
@@ -28,10 +29,12 @@ export function withReady(claim: SandboxClaim, ready: Condition): Condition[] {
 }
 
 /** The Sandbox's Ready as the claim shows it (API contract, claim status). */
-function readyOf(sandbox: Sandbox, nowMs: number): Condition {
+function readyOf(claim: SandboxClaim, sandbox: Sandbox, nowMs: number): Condition {
   const ready = findCondition(sandbox.status?.conditions, sandboxConditions.ready);
   const base = { type: claimConditions.ready, lastTransitionTime: rfc3339(nowMs) };
-  if (ready === undefined) {
+  const isEarly =
+    ready?.status === 'True' && firstServedAt(claim, sandbox) === undefined && !isDelivered(claim, sandbox);
+  if (ready === undefined || isEarly) {
     return { ...base, status: 'False', reason: claimReasons.sandboxNotReady, message: claimMessages.sandboxNotReady };
   }
   if (ready.reason === claimReasons.sandboxExpired) {
@@ -50,9 +53,9 @@ function withFinished(conditions: Condition[], claim: SandboxClaim, sandbox: San
 
 /** Status of a claim that has `sandbox`: its condition, name and addresses. */
 export function boundStatus(claim: SandboxClaim, sandbox: Sandbox, nowMs: number): SandboxClaimStatus {
-  const conditions = withFinished(withReady(claim, readyOf(sandbox, nowMs)), claim, sandbox);
+  const conditions = withFinished(withReady(claim, readyOf(claim, sandbox, nowMs)), claim, sandbox);
   const ready = findCondition(conditions, claimConditions.ready)?.status === 'True';
-  const completionTime = claim.status?.completionTime ?? (ready ? rfc3339(nowMs) : undefined);
+  const completionTime = firstServedAt(claim, sandbox) ?? (ready ? rfc3339(nowMs) : undefined);
   return {
     ...identityOf(claim),
     conditions,
@@ -63,6 +66,12 @@ export function boundStatus(claim: SandboxClaim, sandbox: Sandbox, nowMs: number
     claimedReplicas: 1,
     ...(ready ? { readyReplicas: 1 } : {}),
   };
+}
+
+/** When the claim was served first; with steps of delivery asked for, that counts for each Sandbox anew. */
+function firstServedAt(claim: SandboxClaim, { metadata }: Sandbox): string | undefined {
+  const isNew = readyWithinMs(claim) !== undefined && publishedName(claim) !== metadata.name;
+  return isNew ? undefined : claim.status?.completionTime;
 }
 
 function shownSandbox({ metadata, status }: Sandbox): NonNullable<SandboxClaimStatus['sandbox']> {
@@ -107,10 +116,17 @@ function unreadyStatus(
   };
 }
 
+/** Reasons that only a claim without a Sandbox has; any other may be a passing trouble, and takes nothing away. */
+const WITHOUT_SANDBOX: ReadonlySet<string> = new Set([
+  claimReasons.waitingForStock,
+  claimReasons.claimTimeout,
+  claimReasons.sandboxInitFailed,
+]);
+
 /** Status of a claim that has no Sandbox, and why. A final reason means that only a change of the claim can help. */
 export function reportStatus(claim: SandboxClaim, report: Report, nowMs: number): SandboxClaimStatus {
   const phase = report.final === true ? 'Failed' : 'Pending';
-  const keepSandbox = report.reason !== claimReasons.waitingForStock;
+  const keepSandbox = !WITHOUT_SANDBOX.has(report.reason);
   return unreadyStatus(claim, { ...report, phase, keepSandbox, nowMs });
 }
 
@@ -142,4 +158,9 @@ function expiredBatch(claim: SandboxClaim, { reason, message }: Report, nowMs: n
     message,
     claimedReplicas: claim.status?.sandboxes?.length ?? 0,
   };
+}
+
+/** Name of the Sandbox that the claim's status shows; empty when it shows none. */
+export function publishedName({ status }: SandboxClaim): string {
+  return status?.sandbox?.name ?? '';
 }

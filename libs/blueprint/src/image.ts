@@ -1,0 +1,18 @@
+import { annotations } from '@sandlot/api-types';
+import type { PodSpec, SandboxClaim } from '@sandlot/api-types';
+
+/** The image a claim wants in the first container; undefined when the pod has it already, or none is wanted. */
+export function wantedImage(claim: SandboxClaim, podSpec: PodSpec): string | undefined {
+  const image = claim.spec.inplaceUpdate?.image;
+  return image === podSpec.containers[0]?.image ? undefined : image;
+}
+
+/** Containers with the image in the first of them: merge patches replace lists whole. */
+export function withImage(podSpec: PodSpec, image: string): PodSpec['containers'] {
+  return podSpec.containers.map((container, index) => (index === 0 ? { ...container, image } : container));
+}
+
+/** The mark by which the sandbox-controller knows that this of the pod's spec is to be changed in the live pod. */
+export function imageMark(image: string): Readonly<Record<string, string>> {
+  return { [annotations.inplaceImage]: image };
+}
