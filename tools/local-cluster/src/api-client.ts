@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { request } from 'node:https';
 import { join } from 'node:path';
+import { LocalClusterError } from './errors.ts';
 
 /** Just enough of an API client to start a cluster: everything else uses kubectl or libs/kube. */
 export interface ApiClient {
@@ -40,4 +41,15 @@ export async function createApiClient(options: {
         call.end(body);
       }),
   };
+}
+
+/** Creates the object of this path, or makes it as given. Throws LocalClusterError. */
+export async function applyObject(api: ApiClient, path: string, object: object): Promise<void> {
+  const answer = await api.call('PATCH', `${path}?fieldManager=local-cluster&force=true`, JSON.stringify(object));
+  if (answer.status >= 300 || answer.status === 0) {
+    throw new LocalClusterError(
+      'COMMAND_FAILED',
+      `creating ${path} failed with status ${answer.status}: ${answer.body}`,
+    );
+  }
 }

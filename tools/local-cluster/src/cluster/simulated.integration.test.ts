@@ -27,6 +27,14 @@ describe('a simulated cluster', () => {
     expect(rollout).toMatchObject({ code: 0, stderr: '' });
   });
 
+  it('accepts pods that ask for gVisor, as the real node does', async () => {
+    const overrides = JSON.stringify({ spec: { runtimeClassName: 'gvisor' } });
+    const run = await cluster.kubectl(['run', 'hardened', '--image=web', `--overrides=${overrides}`]);
+    expect(run).toMatchObject({ code: 0, stderr: '' });
+    const ready = await cluster.kubectl(['wait', '--for=condition=Ready', 'pod/hardened', '--timeout=60s']);
+    expect(ready).toMatchObject({ code: 0, stderr: '' });
+  });
+
   it('reports every component as healthy', async () => {
     const status = await clusterStatus({ root });
     const names = status.map((component) => component.name);

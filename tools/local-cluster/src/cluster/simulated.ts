@@ -1,9 +1,10 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { createApiClient } from '../api-client.ts';
+import { applyObject, createApiClient } from '../api-client.ts';
 import { ensureBinaries } from '../binaries/ensure.ts';
-import { kwokFlags } from '../components/flags.ts';
+import { kwokConfiguration, kwokFlags } from '../components/flags.ts';
 import { createSimulatedNodes } from '../components/simulated-nodes.ts';
+import { gvisorClass } from '../node/gvisor.ts';
 import type { ClusterOptions } from '../node/node.ts';
 import { exec, execOrThrow } from '../process/exec.ts';
 import { withLock } from '../process/lock.ts';
@@ -40,7 +41,10 @@ export async function createSimulatedCluster(options: ClusterOptions & { nodes?:
     await withStep(progress, 'Simulated nodes', async () => {
       await ensureComponent(paths, await kwokComponent(context));
       const server = serverUrl(context, loopback);
-      await createSimulatedNodes(await createApiClient({ server, pkiDir: paths.pki, certificate: 'admin' }), nodes);
+      const api = await createApiClient({ server, pkiDir: paths.pki, certificate: 'admin' });
+      await createSimulatedNodes(api, nodes);
+      // Names nothing here, but a pod that asks for the class is refused where there is none.
+      await applyObject(api, '/apis/node.k8s.io/v1/runtimeclasses/gvisor', gvisorClass);
     });
     await withStep(progress, redis === undefined ? 'NATS' : 'NATS and Redis', async () => {
       await ensureComponent(paths, await natsComponent(context));
@@ -51,7 +55,7 @@ export async function createSimulatedCluster(options: ClusterOptions & { nodes?:
 }
 
 async function kwokComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
-  const configuration = (await execOrThrow([bin('kwok-stages')])).stdout;
+  const configuration = kwokConfiguration((await execOrThrow([bin('kwok-stages')])).stdout);
   const stagesFile = join(paths.state, 'kwok-stages.yaml');
   await writeFile(stagesFile, configuration);
   const address = `${loopback}:${choices.ports.kwok}`;

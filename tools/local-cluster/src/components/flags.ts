@@ -122,6 +122,21 @@ function clientComponentFlags(options: ClientComponentFlags): string[] {
   ];
 }
 
+/**
+ * The configuration of kwok: its stages, and how much it does at a time. Its default of 4 Pods would be the bottleneck of
+ * every burst. All four are said, as kwok fills in no defaults where it is given options.
+ */
+export function kwokConfiguration(stages: string): string {
+  const options = {
+    podPlayStageParallelism: 64,
+    nodePlayStageParallelism: 4,
+    nodeLeaseParallelism: 4,
+    podsOnNodeSyncParallelism: 4,
+  };
+  const own = { apiVersion: 'config.kwok.x-k8s.io/v1alpha1', kind: 'KwokConfiguration', options };
+  return `${stages}\n---\n${JSON.stringify(own)}\n`;
+}
+
 /** kwok over the nodes that carry its annotation; every other node is left alone. */
 export function kwokFlags(options: { kubeconfig: string; stagesFile: string }): string[] {
   return [

@@ -1,5 +1,5 @@
 import type { ApiClient } from '../api-client.ts';
-import { LocalClusterError } from '../errors.ts';
+import { applyObject } from '../api-client.ts';
 import { waitFor } from '../process/wait.ts';
 
 // 1000 would be printed back as "1k", which some tools misread.
@@ -9,8 +9,8 @@ const podsPerNode = '999';
 export async function createSimulatedNodes(api: ApiClient, count: number): Promise<void> {
   const names = Array.from({ length: count }, (_, index) => `simulated-${index + 1}`);
   for (const name of names) {
-    await apply(api, `/api/v1/nodes/${name}`, simulatedNode(name));
-    await apply(api, `/api/v1/nodes/${name}/status`, { ...simulatedNode(name), status: capacity() });
+    await applyObject(api, `/api/v1/nodes/${name}`, simulatedNode(name));
+    await applyObject(api, `/api/v1/nodes/${name}/status`, { ...simulatedNode(name), status: capacity() });
   }
   await waitFor(async () => (await Promise.all(names.map((name) => isReady(api, name)))).every(Boolean), {
     what: 'simulated nodes to be Ready',
@@ -38,16 +38,6 @@ function simulatedNode(name: string): object {
 function capacity(): object {
   const amount = { cpu: '512', memory: '2Ti', 'ephemeral-storage': '16Ti', pods: podsPerNode };
   return { capacity: amount, allocatable: amount };
-}
-
-async function apply(api: ApiClient, path: string, object: object): Promise<void> {
-  const answer = await api.call('PATCH', `${path}?fieldManager=local-cluster&force=true`, JSON.stringify(object));
-  if (answer.status >= 300 || answer.status === 0) {
-    throw new LocalClusterError(
-      'COMMAND_FAILED',
-      `creating ${path} failed with status ${answer.status}: ${answer.body}`,
-    );
-  }
 }
 
 async function isReady(api: ApiClient, name: string): Promise<boolean> {

@@ -13,6 +13,11 @@ import { removeFirewall } from './firewall.ts';
 import { bridgeName } from './network.ts';
 import { findProcesses } from './processes.ts';
 
+const killRounds = 10;
+
+// gVisor names its processes after what they do, not after the file they run.
+const programs = ['containerd', 'coredns', 'volumes', 'registry', 'kwok', 'runsc', 'runsc-sandbox', 'runsc-gofer'];
+
 /**
  * Removes what a node puts on the machine outside the checkout, from whatever state it is in: processes, mounts,
  * links, firewall rules, cgroups, kernel parameters and folders. Works with nothing to remove, too.
@@ -37,23 +42,34 @@ async function stopComponents(paths: ClusterPaths): Promise<void> {
   for (const record of records.sort((a, b) => order(a.name) - order(b.name))) await stopProcess(record, 'SIGKILL');
 }
 
-/** Shims, and components whose record was lost: recognised by our paths on their command line. */
+/**
+ * Shims, and components whose record was lost: recognised by our paths on their command line. Until none is left,
+ * because gVisor's shims start programs that tidy up after the pods that were just killed.
+ */
 async function killLeftovers(paths: ClusterPaths): Promise<void> {
-  const ours = [machinePaths.containerdSocket, `${machinePaths.run}/containerd.toml`, paths.pki, `${paths.state}/`];
-  for (const identity of await findProcesses((argv) => isOurProgram(argv) && mentions(argv, ours))) {
-    await stopProcess(identity, 'SIGKILL');
+  for (let round = 0; round < killRounds; round += 1) {
+    const found = await findProcesses((argv) => isLeftover(argv, paths));
+    if (found.length === 0) return;
+    for (const identity of found) await stopProcess(identity, 'SIGKILL');
   }
+}
+
+/** Whether a process with this command line is one of the node's, or of a pod in gVisor. */
+export function isLeftover(argv: readonly string[], paths: ClusterPaths): boolean {
+  const ours = [
+    machinePaths.containerdSocket,
+    `${machinePaths.run}/containerd.toml`,
+    `${machinePaths.gvisorState}/`,
+    paths.pki,
+    `${paths.state}/`,
+  ];
+  return isOurProgram(argv) && argv.some((argument) => ours.some((text) => argument.includes(text)));
 }
 
 function isOurProgram([program = '', component = '']: readonly string[]): boolean {
   const name = program.split('/').at(-1) ?? '';
-  const programs = ['containerd', 'coredns', 'volumes', 'registry', 'kwok'];
   if (programs.includes(name) || name.startsWith('containerd-shim')) return true;
   return name === 'kube' && component !== 'kubectl';
-}
-
-function mentions(argv: readonly string[], texts: readonly string[]): boolean {
-  return argv.some((argument) => texts.some((text) => argument.includes(text)));
 }
 
 /** A shim's socket has a fixed folder shared with the system's containerd; its address is noted in its bundle. */

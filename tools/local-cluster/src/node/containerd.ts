@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
 import { machinePaths } from '../cluster/paths.ts';
-import { gvisorShimConfig, handler } from './gvisor.ts';
+import { gvisorHandler, gvisorShimConfig } from './gvisor.ts';
 import { mayLowerOomScore } from './machine.ts';
 import { pauseImage } from './pause-image.ts';
 
@@ -80,10 +80,10 @@ runtime_type = "io.containerd.runc.v2"
 [${cri}.containerd.runtimes.runc.options]
 SystemdCgroup = false
 
-[${cri}.containerd.runtimes.${handler}]
+[${cri}.containerd.runtimes.${gvisorHandler}]
 runtime_type = "io.containerd.runsc.v1"
 
-[${cri}.containerd.runtimes.${handler}.options]
+[${cri}.containerd.runtimes.${gvisorHandler}.options]
 TypeUrl = "io.containerd.runsc.v1.options"
 ConfigPath = ${quote(settings.gvisorConfigFile)}
 `;

@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { pickPodNetwork } from '../cluster/choices.ts';
+import { clusterPaths } from '../cluster/paths.ts';
+import { isLeftover } from './cleanup.ts';
+import { containerdConfig } from './containerd.ts';
 import { withoutPortmap } from './firewall.ts';
+import { gvisorClass, gvisorShimConfig } from './gvisor.ts';
 import { podResolvConf } from './kubelet.ts';
 import { parseMounts } from './mounts.ts';
 import { nodeAddress, podCidr } from './network.ts';
@@ -76,5 +80,49 @@ describe('host port rules to remove', () => {
       '-A POSTROUTING -s 172.17.0.0/16 -j MASQUERADE',
       'COMMIT',
     ]);
+  });
+});
+
+describe("containerd's configuration", () => {
+  const config = containerdConfig({ root: '/a "b"', restrictOomScore: true, gvisorConfigFile: '/run/x.toml' });
+  const table = (name: string) =>
+    config
+      .split('\n\n')
+      .find((part) => part.startsWith(`[plugins."io.containerd.grpc.v1.cri".${name}]`))
+      ?.split('\n')
+      .slice(1);
+
+  it('has a runtime for the handler of the RuntimeClass, beside the default one', () => {
+    expect(table(`containerd.runtimes.${gvisorClass.handler}`)).toEqual(['runtime_type = "io.containerd.runsc.v1"']);
+    expect(table(`containerd.runtimes.${gvisorClass.handler}.options`)).toContain('ConfigPath = "/run/x.toml"');
+    expect(table('containerd')).toContain('default_runtime_name = "runc"');
+  });
+
+  it('quotes paths', () => {
+    expect(config).toContain('root = "/a \\"b\\""');
+  });
+
+  it('has gVisor keep the cgroups, without which no limit holds', () => {
+    const lines = gvisorShimConfig({ runsc: '/cache/runsc' }).split('\n');
+    expect(lines).toContain('binary_name = "/cache/runsc"');
+    expect(lines.slice(lines.indexOf('[runsc_config]') + 1)).toEqual(['platform = "systrap"', '']);
+  });
+});
+
+describe('processes to remove', () => {
+  const paths = clusterPaths('/checkout');
+  it.each([
+    [['/usr/bin/containerd-shim-runc-v2', '-address', '/run/sandlot/containerd.sock'], true],
+    [['/cache/containerd-shim-runsc-v1', '-address', '/run/sandlot/containerd.sock', '-id', 'a'], true],
+    [['/usr/bin/containerd-shim-runc-v2', '-address', '/run/containerd/containerd.sock'], false],
+    [['runsc-sandbox', '--root=/run/sandlot/gvisor/k8s.io', 'boot'], true],
+    [['runsc-gofer', '--root=/run/sandlot/gvisor/k8s.io', 'gofer'], true],
+    [['/cache/runsc', '--root=/run/sandlot/gvisor/k8s.io', 'wait'], true],
+    [['runsc-sandbox', '--root=/run/docker/runtime-runsc/moby', 'boot'], false],
+    [['/cache/kube', 'kubelet', '--config=/checkout/.sandlot/kubelet.json'], true],
+    [['/cache/kube', 'kubectl', '--kubeconfig=/checkout/.sandlot/kubeconfig'], false],
+    [['tail', '-f', '/checkout/.sandlot/logs/etcd.log'], false],
+  ])('%j: %s', (argv, expected) => {
+    expect(isLeftover(argv, paths)).toBe(expected);
   });
 });

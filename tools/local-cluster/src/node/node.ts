@@ -18,7 +18,7 @@ import { ensurePauseImage } from './pause-image.ts';
 import { removeMachineState } from './cleanup.ts';
 import { containerdComponent } from './containerd.ts';
 import { dnsComponent, dnsManifests } from './dns.ts';
-import { runtimeClass } from './gvisor.ts';
+import { gvisorClass } from './gvisor.ts';
 import { kubeletComponent, nodeName } from './kubelet.ts';
 import { nodePackages, prepareMachine } from './machine.ts';
 import { ensureNetwork, nodeAddress } from './network.ts';
@@ -91,7 +91,7 @@ async function raise(context: ClusterContext, progress: Progress): Promise<void>
   );
   await withStep(progress, 'Node', async (step) => {
     const dns = dnsManifests(choices.podNetwork, choices.ports.dns);
-    await apply(context, [...storageManifests(), ...dns, kubeletAccess, runtimeClass]);
+    await apply(context, [...storageManifests(), ...dns, kubeletAccess, gvisorClass]);
     await ensureComponent(paths, await containerdComponent(context));
     const [kubelet] = await Promise.all([
       ensureComponent(paths, await kubeletComponent(context)),

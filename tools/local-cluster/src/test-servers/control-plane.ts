@@ -10,6 +10,7 @@ import {
   auditPolicy,
   controllerManagerFlags,
   etcdFlags,
+  kwokConfiguration,
   kwokFlags,
   schedulerFlags,
 } from '../components/flags.ts';
@@ -204,7 +205,7 @@ class RunningControlPlane implements ControlPlane {
     }
     if (options.kwokNodes === undefined || options.kwokNodes === 0) return;
     const stagesFile = join(folder, 'stages.yaml');
-    await writeFile(stagesFile, (await execOrThrow([bin('kwok-stages')])).stdout);
+    await writeFile(stagesFile, kwokConfiguration((await execOrThrow([bin('kwok-stages')])).stdout));
     const flags = kwokFlags({ kubeconfig: this.kubeconfigPath, stagesFile });
     this.#others.push(await this.#spawnBinary('kwok', [bin('kwok'), ...flags]));
     await createSimulatedNodes(api, options.kwokNodes);
