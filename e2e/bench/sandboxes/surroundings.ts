@@ -22,7 +22,7 @@ const RULES = [
     resources: ['pods', 'services', 'persistentvolumeclaims'],
     verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
   },
-  { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
+  { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: ['list', 'create', 'patch'] },
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update', 'patch'] },
 ];
 

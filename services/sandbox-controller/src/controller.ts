@@ -1,7 +1,6 @@
 import { createEventRecorder, keyOf, watchSource } from '@sandlot/kube';
-import type { Change, KubeObject, Pod } from '@sandlot/kube';
+import type { KubeObject } from '@sandlot/kube';
 import type { ControllerParts } from '@sandlot/service';
-import { findCondition } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { delayOf } from './adoption-delay.ts';
 import { createInformers } from './cache.ts';
@@ -12,6 +11,7 @@ import { createSandboxMetrics } from './metrics.ts';
 import { sandboxKeysOf } from './observe.ts';
 import { reconcile } from './reconcile.ts';
 import type { Settings } from './snapshot.ts';
+import { URGENT, isUrgent } from './urgency.ts';
 import type { WakeRefusal } from './wake.ts';
 
 export interface SandboxControllerOptions {
@@ -19,15 +19,6 @@ export interface SandboxControllerOptions {
   /** Absent: all namespaces. */
   readonly namespace: string | undefined;
   readonly settings: Settings;
-}
-
-/** What somebody waits for, or must hear of, overtakes what has only begun. */
-function turnedReady({ old, next }: Change<Pod>): boolean {
-  return isPodReady(old) !== isPodReady(next);
-}
-
-function isPodReady(pod: Pod | undefined): boolean {
-  return findCondition(pod?.status?.conditions, 'Ready')?.status === 'True';
 }
 
 /** Wires the sandbox-controller into a manager. */
@@ -73,7 +64,7 @@ export function addSandboxController(
     sources: [
       wakes,
       watchSource(informers.sandboxes, (sandbox) => [keyOf(sandbox)], { delayMs: delayOf }),
-      watchSource(informers.pods, (pod, change) => (turnedReady(change) ? ofChild(pod) : []), { priority: 1 }),
+      watchSource(informers.pods, (pod, change) => (isUrgent(change) ? ofChild(pod) : []), { priority: URGENT }),
       watchSource(informers.pods, ofChild),
       watchSource(informers.services, ofChild),
       watchSource(informers.claims, ofChild),

@@ -6,11 +6,11 @@ import type { Sandbox } from '@sandlot/api-types';
  */
 export const QUIET_START_MS = 2_000;
 
-/** For each Sandbox that starts: however many there are, telling that starts are slow costs 50 writes a second at most. */
-const PER_START_MS = 20;
+/** For each Sandbox that starts: however many there are, telling that starts are slow costs ten writes a second at most. */
+const PER_START_MS = 100;
 
-/** Whatever else starts, a Pod that hangs for a minute is reported. */
-const LONGEST_QUIET_MS = 60_000;
+/** Whatever else starts, a Pod that hangs for two minutes is reported. */
+const LONGEST_QUIET_MS = 120_000;
 
 /**
  * How long the start of each Sandbox may go untold. In a burst every start is slow because of all the others, and a report
