@@ -1,0 +1,129 @@
+import { sandboxes } from '@sandlot/api-types';
+import { pods } from '@sandlot/kube';
+import { EATS_MEMORY, IGNORES_TERM, SMALL_MEMORY, diskOf, endWith } from './boxes.ts';
+import type { BoxChoices } from './boxes.ts';
+import { drain } from './drain.ts';
+import { createBox, onlyDisksLeft, patchSpec, readySandbox, sandboxInPhase } from './lifecycle.ts';
+import { createTeam, eventually } from './team.ts';
+import type { Team } from './team.ts';
+
+/** A way for a Sandbox to be in the middle of something, in which it stays until it is deleted. */
+interface Scene {
+  readonly choices: BoxChoices;
+  /** Resolves when it is there. */
+  readonly reach: (team: Team, name: string) => Promise<unknown>;
+  /** What has to happen outside for its Pod to go; after the deletion. */
+  readonly release?: (team: Team, name: string) => Promise<unknown>;
+}
+
+const suspended = { operatingMode: 'Suspended' } as const;
+
+/** The Pod is there and the kubelet says this of its first container, or of the container that comes before. */
+const waitsFor =
+  (reasons: RegExp) =>
+  (team: Team, name: string): Promise<true> =>
+    eventually(`the Pod of ${name} waits: ${String(reasons)}`, async () => {
+      const { status } = await team.client.get(pods, { namespace: team.namespace, name });
+      const states = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])];
+      return states.some(({ state }) => reasons.test(state?.waiting?.reason ?? '')) ? true : undefined;
+    });
+
+const SCENES: Readonly<Record<string, Scene>> = {
+  starting: {
+    choices: { pod: { initContainers: [{ name: 'first', image: 'busybox', command: ['sleep', 'infinity'] }] } },
+    reach: waitsFor(/PodInitializing/),
+  },
+  restarting: {
+    choices: {
+      run: EATS_MEMORY,
+      container: SMALL_MEMORY,
+      spec: { podFailurePolicy: { restart: 'OnFailure', backoffSeconds: 600, maxBackoffSeconds: 600 } },
+    },
+    reach: (team, name) => sandboxInPhase(team, name, 'Restarting'),
+  },
+  imageless: {
+    choices: { container: { image: 'registry.invalid/ghost:1' } },
+    reach: waitsFor(/ErrImagePull|ImagePullBackOff/),
+  },
+  diskless: { choices: { disk: 'no-such-class' }, reach: (team, name) => sandboxInPhase(team, name, 'Pending') },
+  drained: { choices: { labels: { drained: 'true' } }, reach: readySandbox },
+  suspending: {
+    choices: { run: IGNORES_TERM, pod: { terminationGracePeriodSeconds: 3_600 } },
+    reach: async (team, name) => {
+      await readySandbox(team, name);
+      await patchSpec(team, name, suspended);
+      await sandboxInPhase(team, name, 'Suspending');
+    },
+    release: (team, name) => team.sh(name, endWith(0)),
+  },
+  suspended: {
+    choices: {},
+    reach: async (team, name) => {
+      await readySandbox(team, name);
+      await patchSpec(team, name, suspended);
+      await sandboxInPhase(team, name, 'Suspended');
+    },
+  },
+  expired: { choices: { spec: { ttlSeconds: 1 } }, reach: (team, name) => sandboxInPhase(team, name, 'Expired') },
+};
+
+export const POLICIES = ['Delete', 'Retain'] as const;
+export type Policy = (typeof POLICIES)[number];
+
+interface Member {
+  readonly name: string;
+  readonly scene: Scene;
+  readonly whenDeleted: Policy;
+}
+
+/** Sandboxes that are all in the middle of something: one for each scene and policy, in a namespace of their own. */
+export interface Fleet extends AsyncDisposable {
+  readonly team: Team;
+  /** Disks that outlive their Sandboxes. */
+  readonly retained: readonly string[];
+  /** The scene that has to be the last one: no Pod starts on the node until it is uncordoned. */
+  drain(): Promise<void>;
+  /** Deletes all Sandboxes; does not wait. */
+  delete(): Promise<void>;
+  /** Waits until nothing but the retained disks is left. */
+  gone(): Promise<void>;
+}
+
+/** Creates a fleet and waits until each Sandbox is where its scene has it. `policiesOf` tells for a scene's number. */
+export async function createFleet(purpose: string, policiesOf: (scene: number) => readonly Policy[]): Promise<Fleet> {
+  const team = await createTeam(purpose);
+  const members = Object.entries(SCENES).flatMap(([title, scene], index) =>
+    policiesOf(index).map((whenDeleted): Member => ({
+      name: `${title}-${whenDeleted.toLowerCase()}`,
+      scene,
+      whenDeleted,
+    })),
+  );
+  const each = async (act: (member: Member) => Promise<unknown>): Promise<void> => {
+    await Promise.all(members.map(act));
+  };
+  const drained = members.filter(({ name }) => name.startsWith('drained-'));
+  const retained = members.flatMap(({ name, whenDeleted }) => (whenDeleted === 'Retain' ? [diskOf(name)] : []));
+  await each((member) => reach(team, member));
+  return {
+    team,
+    retained,
+    drain: async () => {
+      await drain(team, `fleet=${team.namespace},drained=true`);
+      await Promise.all(drained.map(({ name }) => sandboxInPhase(team, name, 'Pending')));
+    },
+    delete: () => each(({ name }) => team.client.delete(sandboxes, { namespace: team.namespace, name })),
+    gone: async () => {
+      await each(async ({ name, scene }) => scene.release?.(team, name));
+      await onlyDisksLeft(team, retained);
+    },
+    [Symbol.asyncDispose]: () => team[Symbol.asyncDispose](),
+  };
+}
+
+async function reach(team: Team, { name, scene: { choices, reach: arrive }, whenDeleted }: Member): Promise<void> {
+  const labels = { ...choices.labels, fleet: team.namespace };
+  const spec = { ...choices.spec, persistentVolumeClaimRetentionPolicy: { whenDeleted } };
+  await createBox(team, name, { disk: 'default', ...choices, labels, spec });
+  await arrive(team, name);
+}
