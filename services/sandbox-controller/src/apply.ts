@@ -7,6 +7,7 @@ import type { CallDeps, PatchInput } from './calls.ts';
 import { publishableText } from './errors.ts';
 import { answerWake, inform, recordEvent } from './inform.ts';
 import type { InformDeps } from './inform.ts';
+import { changeImage } from './inplace-image.ts';
 import { ownershipOf } from './ownership.ts';
 import { deletionKey } from './pod-troubles.ts';
 import { isRefused } from './refusals.ts';
@@ -90,7 +91,7 @@ async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Prom
     case 'createPod':
       return withPod(s, await createOrRead(deps, pods, step.pod));
     case 'patchPod':
-      return withPod(s, await patchObject(deps, pods, patchOf(step.pod, step)));
+      return withPod(s, await patchPod(deps, s, step));
     case 'deletePod':
       return deletePod(deps, s, step.pod);
     case 'createService':
@@ -106,6 +107,12 @@ async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Prom
 async function deletePod(deps: ApplyDeps, s: Snapshot, pod: Pod): Promise<Snapshot> {
   const told = deps.told.add(s.sandbox.metadata.uid ?? '', deletionKey(pod));
   return { ...withoutPod(s, pod, await deleteObject(deps, pods, pod)), told };
+}
+
+function patchPod(deps: ApplyDeps, { sandbox }: Snapshot, step: ChildStep & { kind: 'patchPod' }): Promise<Pod> {
+  const { image } = step;
+  if (image === undefined) return patchObject(deps, pods, patchOf(step.pod, step));
+  return changeImage(deps, { ...step, sandbox, image });
 }
 
 function patchOf(object: KubeObject, { patch }: { readonly patch: JsonObject }): PatchInput {

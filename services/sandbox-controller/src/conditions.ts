@@ -8,6 +8,7 @@ import {
 } from '@sandlot/api-types';
 import type { Condition, NextCondition } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube';
+import { runsMarkedImage } from './inplace-image.ts';
 import { awaitsRestart } from './restart.ts';
 import { needsService, serviceInUse } from './service.ts';
 import { failed, isTerminating, onlyPod } from './snapshot.ts';
@@ -139,7 +140,7 @@ function readyOf(snapshot: Snapshot): Finding {
     const finding = check(snapshot);
     if (finding !== undefined) return { status: 'False', ...finding };
   }
-  const pod = podReadiness(onlyPod(snapshot));
+  const pod = podReadiness(snapshot);
   const isServiceMissing = needsService(snapshot) && serviceInUse(snapshot) === undefined;
   const message = withServiceText(snapshot, pod.message);
   if (pod.ready && !isServiceMissing) return { status: 'True', reason: reasons.dependenciesReady, message };
@@ -152,15 +153,18 @@ function withServiceText(snapshot: Snapshot, message: string): string {
 }
 
 /** A terminating Pod is never ready, whatever its last probe said: its address is about to go. */
-function podReadiness(pod: Pod | undefined): { ready: boolean; message: string } {
+function podReadiness(snapshot: Snapshot): { ready: boolean; message: string } {
+  const pod = onlyPod(snapshot);
   if (pod === undefined) return { ready: false, message: messages.podMissing };
   const phase = pod.status?.phase ?? 'Pending';
   if (phase !== 'Running') return { ready: false, message: messages.podInPhase(phase) };
-  if (!passesProbes(pod) || isTerminating(pod)) return { ready: false, message: messages.podRunningNotReady };
+  if (!passesProbes(snapshot, pod) || isTerminating(pod)) return { ready: false, message: messages.podRunningNotReady };
   const hasAddress = (pod.status?.podIPs ?? []).length > 0;
   return { ready: hasAddress, message: hasAddress ? messages.podReady : messages.podWithoutIPs };
 }
 
-function passesProbes(pod: Pod): boolean {
+/** While the old image still runs, its probes say nothing. */
+function passesProbes({ sandbox }: Snapshot, pod: Pod): boolean {
+  if (!runsMarkedImage(sandbox, pod)) return false;
   return findCondition(pod.status?.conditions, 'Ready')?.status === 'True';
 }

@@ -3,6 +3,7 @@ import type { Pod } from '@sandlot/kube';
 import { buildPod } from './pod-build.ts';
 import { podMetadataPatch, wantedPodMetadata } from './pod-metadata.ts';
 import { claimNames } from './pvcs.ts';
+import { decideImage } from './inplace-image.ts';
 import { refusalOf, takeOver } from './ownership.ts';
 import { isRestartDue } from './restart.ts';
 import { failed, isTerminating, onlyPod } from './snapshot.ts';
@@ -35,7 +36,8 @@ function decidePresent(snapshot: Snapshot, pod: Pod): Plan {
   if (isTerminating(pod)) return [];
   if (isRestartDue(snapshot)) return [{ kind: 'deletePod', pod, phase: 'pod' }];
   const patch = podMetadataPatch(snapshot.sandbox, pod);
-  return patch === undefined ? [] : [{ kind: 'patchPod', phase: 'pod', pod, patch }];
+  if (patch !== undefined) return [{ kind: 'patchPod', phase: 'pod', pod, patch }];
+  return decideImage(snapshot.sandbox, pod);
 }
 
 function decideTakeOver({ sandbox }: Snapshot, pod: Pod): Plan {

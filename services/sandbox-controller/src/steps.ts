@@ -33,7 +33,13 @@ export type ChildStep = { readonly phase: Phase } & (
   | { readonly kind: 'createClaim' | 'deleteClaim'; readonly claim: PersistentVolumeClaim }
   | { readonly kind: 'patchClaim'; readonly claim: PersistentVolumeClaim; readonly patch: JsonObject }
   | { readonly kind: 'createPod' | 'deletePod'; readonly pod: Pod }
-  | { readonly kind: 'patchPod'; readonly pod: Pod; readonly patch: JsonObject }
+  | {
+      readonly kind: 'patchPod';
+      readonly pod: Pod;
+      readonly patch: JsonObject;
+      /** Also makes this the image of the first container. */
+      readonly image?: string;
+    }
   | { readonly kind: 'createService' | 'deleteService'; readonly service: Service }
   | { readonly kind: 'patchService'; readonly service: Service; readonly patch: JsonObject }
 );

@@ -1,3 +1,4 @@
+import { annotations } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { ContainerStatus, KubeObject, ObjectMeta, Pod } from '@sandlot/kube';
 import { authorshipEntries } from './authorship.ts';
@@ -25,7 +26,10 @@ export function reducedPod(pod: Pod): Pod {
 type Containers = Pick<PodStatus, 'containerStatuses' | 'initContainerStatuses'>;
 
 /** How the containers of a Pod in a terminal phase ended, and of any other those that wait or have been started again. */
-function containersOf({ status: { phase, containerStatuses = [], initContainerStatuses = [] } = {} }: Pod): Containers {
+function containersOf({
+  metadata,
+  status: { phase, containerStatuses = [], initContainerStatuses = [] } = {},
+}: Pod): Containers {
   if (phase === 'Failed' || phase === 'Succeeded') {
     return {
       containerStatuses: containerStatuses.map(({ name, state }) => ({
@@ -34,7 +38,8 @@ function containersOf({ status: { phase, containerStatuses = [], initContainerSt
       })),
     };
   }
-  const containers = containerStatuses.flatMap(troubled);
+  const keep = metadata.annotations?.[annotations.inplaceImage] === undefined ? troubled : counted;
+  const containers = containerStatuses.flatMap(keep);
   const inits = initContainerStatuses.flatMap(troubled);
   return {
     ...(containers.length === 0 ? {} : { containerStatuses: containers }),
@@ -48,6 +53,13 @@ function troubled({ name, image, restartCount, state, lastState }: ContainerStat
   const terminated = lastState?.terminated;
   if (waiting === undefined && terminated === undefined) return [];
   return [{ name, image, restartCount, state: { waiting }, lastState: { terminated } }];
+}
+
+/** Of a Pod whose image was changed, how often each was started: the new image runs after one more start. */
+function counted(container: ContainerStatus): ContainerStatus[] {
+  const { name, restartCount } = container;
+  const [trouble = { name, restartCount }] = troubled(container);
+  return [trouble];
 }
 
 const ORDINARY: ReadonlySet<string> = new Set(['', 'ContainerCreating', 'PodInitializing']);
