@@ -34,17 +34,21 @@ export class PoolWorld extends ControllerWorld {
   /** Pods end as soon as they start, from now on. */
   makePodsEnd(): void {
     this.api.onChange(sandboxes, (key) => {
-      if (this.api.object(sandboxes, key)?.status !== undefined) return;
-      const lastTransitionTime = new Date(this.clock.now()).toISOString();
-      const ended = { status: 'True' as const, reason: 'PodFailed', message: 'Pod failed', lastTransitionTime };
-      this.api.change(sandboxes, key, (sandbox) => {
-        sandbox.status = {
-          conditions: [
-            { type: 'Finished', ...ended },
-            { type: 'Ready', ...ended, status: 'False' },
-          ],
-        };
-      });
+      if (this.api.object(sandboxes, key)?.status === undefined) this.finish(key.name);
+    });
+  }
+
+  /** The pod of this Sandbox has ended. */
+  finish(name: string): void {
+    const lastTransitionTime = new Date(this.clock.now()).toISOString();
+    const ended = { status: 'True' as const, reason: 'PodFailed', message: 'Pod failed', lastTransitionTime };
+    this.api.change(sandboxes, { namespace: 'default', name }, (sandbox) => {
+      sandbox.status = {
+        conditions: [
+          { type: 'Finished', ...ended },
+          { type: 'Ready', ...ended, status: 'False' },
+        ],
+      };
     });
   }
 
