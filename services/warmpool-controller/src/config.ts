@@ -1,11 +1,15 @@
+import { containerResources } from '@sandlot/api-types';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
-import { list } from '@sandlot/config';
+import { json, list } from '@sandlot/config';
 import { controllerSettings } from '@sandlot/service';
 import { z } from 'zod';
+import { networkVariables } from './templates/settings.ts';
 
 /** Settings of the warmpool-controller, by environment variable. Pod defaults must equal the claim-controller's. */
 export const warmPoolSettings = controllerSettings.extend({
   SANDBOX_NAMESERVERS: list().default([...POD_DEFAULTS.dnsNameservers]),
   SECURITY_DEFAULTS: z.enum(['Compat', 'Hardened']).default('Compat'),
   SANDBOX_RUNTIME_CLASS: z.string().default(''),
+  SANDBOX_RESOURCES: json('requests and limits as JSON', containerResources).default({}),
+  ...networkVariables,
 });

@@ -1,21 +1,37 @@
-// The warmpool-controller process: keeps pools of unclaimed Sandboxes warm.
+// The warmpool-controller process: keeps pools of unclaimed Sandboxes warm, and templates with their network policies.
 import { main, runController } from '@sandlot/service';
 import { warmPoolSettings } from './config.ts';
 import { addWarmPoolController } from './controller.ts';
+import { addTemplateController } from './templates/controller.ts';
 
 await main(warmPoolSettings, (settings) =>
   runController({
     name: 'warmpool-controller',
     settings,
-    build: (parts) =>
-      addWarmPoolController(parts, {
+    build: (parts) => {
+      const common = {
         concurrency: settings.CONCURRENCY,
         namespace: settings.WATCH_NAMESPACE,
         podDefaults: {
           dnsNameservers: settings.SANDBOX_NAMESERVERS,
           securityDefaults: settings.SECURITY_DEFAULTS,
           runtimeClassName: settings.SANDBOX_RUNTIME_CLASS,
+          resources: settings.SANDBOX_RESOURCES,
         },
-      }),
+      };
+      const pools = addWarmPoolController(parts, common);
+      const network = {
+        releaseNamespace: settings.POD_NAMESPACE,
+        extraBlockedCIDRs: settings.NETWORK_EXTRA_BLOCKED_CIDRS,
+        extraEgress: settings.NETWORK_EXTRA_EGRESS,
+        protectAuthoredSandboxes: settings.NETWORK_PROTECT_AUTHORED_SANDBOXES,
+      };
+      const templates = addTemplateController(parts, { ...common, cache: pools.cache, network });
+      return {
+        close: async () => {
+          await Promise.all([pools.close(), templates.close()]);
+        },
+      };
+    },
   }),
 );

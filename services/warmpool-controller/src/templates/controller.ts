@@ -1,0 +1,104 @@
+import type { Sandbox, SandboxTemplate } from '@sandlot/api-types';
+import type { PodDefaults } from '@sandlot/blueprint';
+import {
+  channelSource,
+  controllerOf,
+  createEventRecorder,
+  createInformer,
+  keyOf,
+  networkPolicies,
+  watchSource,
+} from '@sandlot/kube';
+import type { Informer, NetworkPolicy, Source } from '@sandlot/kube';
+import type { ControllerParts } from '@sandlot/service';
+import { templateKeyOf } from '../cache.ts';
+import type { Cache } from '../cache.ts';
+import { AuthoredSandboxes } from './authored.ts';
+import { createPolicyMetrics } from './metrics.ts';
+import { OwnWrites } from './own-writes.ts';
+import { Pace } from './pace.ts';
+import { AUTHORED_POLICY_NAME } from './policy.ts';
+import { reconcileAuthored } from './reconcile-authored.ts';
+import { reconcileTemplate } from './reconcile.ts';
+import { Refusals } from './refusals.ts';
+import type { NetworkSettings } from './settings.ts';
+
+export interface TemplateControllerOptions {
+  /** What the controller of pools watches already. */
+  readonly cache: Cache;
+  readonly podDefaults: PodDefaults;
+  readonly network: NetworkSettings;
+  readonly concurrency: number;
+  /** Absent: all namespaces. */
+  readonly namespace: string | undefined;
+}
+
+/** Wires the controllers of templates and of the NetworkPolicies of sandboxes into a manager. */
+export function addTemplateController(
+  parts: ControllerParts,
+  options: TemplateControllerOptions,
+): { close(): Promise<void> } {
+  const { client, manager, bus, instance, clock, random, log, kubeMetrics } = parts;
+  const { cache, podDefaults, network, concurrency, namespace } = options;
+  const shared = { client, clock, random, log, metrics: kubeMetrics };
+  const policies = createInformer({ ...shared, resource: networkPolicies, namespace });
+  const recorder = createEventRecorder({ ...shared, controller: 'sandlot.dev/warmpool-controller', instance });
+  const common = { client, recorder, network, metrics: createPolicyMetrics(parts.registry), policies: policies.store };
+  const deps = {
+    ...common,
+    bus,
+    podDefaults,
+    templates: cache.templates.store,
+    pools: cache.pools.store,
+    refusals: new Refusals(),
+    ownWrites: new OwnWrites<SandboxTemplate>(),
+    pace: new Pace(() => clock.monotonic()),
+    nowMs: () => clock.now(),
+  };
+  manager.add({
+    name: 'template',
+    concurrency,
+    sources: [
+      watchSource(cache.templates, (template) => [keyOf(template)], { priority: 1 }),
+      watchSource(policies, templatesOfPolicy, { priority: 1 }),
+      watchSource(cache.pools, (pool) => [templateKeyOf(pool)]),
+    ],
+    reconcile: (key, context) => reconcileTemplate(deps, key, context),
+  });
+  const { authored, source } = authoredSandboxes(cache.sandboxes, network);
+  manager.add({
+    name: 'authored-network',
+    concurrency: 1,
+    sources: [source, watchSource(policies, namespaceOfAuthored)],
+    reconcile: (key, context) => reconcileAuthored({ ...common, authored }, key, context),
+  });
+  return { close: () => recorder.flush() };
+}
+
+const POLICY_SUFFIX = '-network-policy';
+
+/** The template that controls a policy, and the one whose policy's name it bears. */
+function templatesOfPolicy({ metadata, ...policy }: NetworkPolicy): string[] {
+  const { namespace = '', name = '' } = metadata;
+  const owner = controllerOf({ ...policy, metadata });
+  return [
+    ...(owner?.kind === 'SandboxTemplate' ? [`${namespace}/${owner.name}`] : []),
+    ...(name.endsWith(POLICY_SUFFIX) ? [`${namespace}/${name.slice(0, -POLICY_SUFFIX.length)}`] : []),
+  ];
+}
+
+function namespaceOfAuthored({ metadata: { namespace = '', name } }: NetworkPolicy): string[] {
+  return name === AUTHORED_POLICY_NAME ? [namespace] : [];
+}
+
+/** Nobody counts them while they are not to be protected; policies of an earlier time still go. */
+function authoredSandboxes(
+  sandboxes: Informer<Sandbox>,
+  { protectAuthoredSandboxes }: NetworkSettings,
+): { readonly authored: AuthoredSandboxes | undefined; readonly source: Source } {
+  const source = channelSource();
+  if (!protectAuthoredSandboxes) return { authored: undefined, source };
+  const authored = new AuthoredSandboxes(sandboxes, (namespace) => source.push(namespace));
+  // The manager waits for the caches of sources only.
+  return { authored, source: { ...source, informers: [sandboxes] } };
+}

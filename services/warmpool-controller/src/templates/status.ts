@@ -1,0 +1,121 @@
+import {
+  mergePatchOf,
+  mergeVolumeClaimTemplates,
+  nameHash,
+  networkPolicyName,
+  rfc3339,
+  setCondition,
+  templateConditions,
+  templateReasons,
+} from '@sandlot/api-types';
+import type { NextCondition, SandboxTemplate, SandboxTemplateStatus } from '@sandlot/api-types';
+import type { JsonObject } from '@sandlot/kube';
+import type { TemplateSnapshot } from './snapshot.ts';
+
+type Finding = Pick<NextCondition, 'status' | 'reason' | 'message'>;
+
+/** How a pass left the NetworkPolicy. */
+export type PolicyOutcome =
+  | { readonly kind: 'applied' | 'unmanaged' | 'notControlled' }
+  | { readonly kind: 'refused'; readonly message: string }
+  | { readonly kind: 'failed'; readonly message: string }
+  /** Another look is needed; what the status says of it stays. */
+  | { readonly kind: 'pending' };
+
+/** Entries of `status.warmPools`. */
+const MAX_POOLS = 50;
+
+/** The whole status of a template (API contract, templates). */
+export function templateStatus(snapshot: TemplateSnapshot, outcome: PolicyOutcome): SandboxTemplateStatus {
+  const { template, blueprintHash, pools, nowMs } = snapshot;
+  const { name = '', generation = 0 } = template.metadata;
+  const findings: readonly (readonly [string, Finding | undefined])[] = [
+    [templateConditions.accepted, accepted(template, outcome)],
+    [templateConditions.networkPolicyReady, networkPolicyReady(networkPolicyName(name), outcome)],
+  ];
+  let conditions = template.status?.conditions ?? [];
+  for (const [type, finding] of findings) {
+    if (finding === undefined) continue;
+    conditions = setCondition(conditions, { type, observedGeneration: generation, ...finding }, rfc3339(nowMs));
+  }
+  return {
+    observedGeneration: generation,
+    blueprintHash,
+    templateRefHash: nameHash(name),
+    ...policyName(snapshot, outcome),
+    warmPools: [...pools].sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, MAX_POOLS),
+    ...(pools.length === 0 ? {} : { warmPoolCount: pools.length }),
+    conditions,
+  };
+}
+
+/** The name of the policy in force. */
+function policyName(
+  { template }: TemplateSnapshot,
+  { kind }: PolicyOutcome,
+): Pick<SandboxTemplateStatus, 'networkPolicyName'> {
+  const before = template.status?.networkPolicyName;
+  if (kind === 'applied' || kind === 'refused')
+    return { networkPolicyName: networkPolicyName(template.metadata.name ?? '') };
+  return kind === 'unmanaged' || kind === 'notControlled' || before === undefined ? {} : { networkPolicyName: before };
+}
+
+function accepted(template: SandboxTemplate, outcome: PolicyOutcome): Finding | undefined {
+  const volumes = mergeVolumeClaimTemplates({
+    template: template.spec.volumeClaimTemplates ?? [],
+    claim: [],
+    policy: template.spec.volumeClaimTemplatesPolicy,
+  });
+  const no = (reason: string, message: string): Finding => ({ status: 'False', reason, message });
+  if (volumes.kind === 'refused') return no(templateReasons.invalidVolumeClaimTemplates, volumes.message);
+  const states = template.spec.networkPolicy !== undefined;
+  if (outcome.kind === 'refused' && states)
+    return no(templateReasons.invalidNetworkPolicy, refusalMessage(outcome.message));
+  return { status: 'True', reason: templateReasons.accepted, message: 'Sandboxes can be made from this template' };
+}
+
+function refusalMessage(detail: string): string {
+  const meanwhile = 'until they are corrected, the rules last accepted stay in force, or else no traffic passes';
+  return `The API server refuses the rules of spec.networkPolicy; ${meanwhile}: ${detail}`;
+}
+
+function networkPolicyReady(name: string, outcome: PolicyOutcome): Finding | undefined {
+  const { applied, unmanaged, notControlled, reconcilerError } = templateReasons;
+  switch (outcome.kind) {
+    case 'applied':
+      return { status: 'True', reason: applied, message: `NetworkPolicy "${name}" is applied` };
+    case 'unmanaged':
+      return {
+        status: 'True',
+        reason: unmanaged,
+        message: 'networkPolicyManagement is Unmanaged: no NetworkPolicy is kept for this template',
+      };
+    case 'notControlled':
+      return { status: 'False', reason: notControlled, message: notControlledMessage(name) };
+    case 'refused':
+    case 'failed':
+      return { status: 'False', reason: reconcilerError, message: `Error seen: ${outcome.message}` };
+    case 'pending':
+      return undefined;
+  }
+}
+
+/** What the owner of a template is told when its policy's name is taken. */
+export function notControlledMessage(name: string): string {
+  const remedy = 'delete or rename it, or set networkPolicyManagement to Unmanaged';
+  return `NetworkPolicy "${name}" exists and is not controlled by this template, so it is left alone: ${remedy}`;
+}
+
+/** A change of the status, and whether it is more than a count of pools. */
+export interface StatusChange {
+  readonly patch: JsonObject;
+  readonly urgent: boolean;
+}
+
+/** Undefined when the status says all of it already. */
+export function statusChange({ status }: SandboxTemplate, wanted: SandboxTemplateStatus): StatusChange | undefined {
+  const patch = mergePatchOf(status, wanted);
+  if (patch === undefined) return undefined;
+  const urgent = Object.keys(patch).some((field) => field !== 'warmPools' && field !== 'warmPoolCount');
+  return { patch, urgent };
+}
