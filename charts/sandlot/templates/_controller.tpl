@@ -42,6 +42,13 @@
 
 {{- define "sandlot.env.warmpool-controller" }}
 {{- include "sandlot.env.sandboxes" . }}
+{{- with .network.extraBlockedCIDRs }}
+- { name: NETWORK_EXTRA_BLOCKED_CIDRS, value: {{ join "," . | quote }} }
+{{- end }}
+{{- with .network.extraEgress }}
+- { name: NETWORK_EXTRA_EGRESS, value: {{ toJson . | quote }} }
+{{- end }}
+- { name: NETWORK_PROTECT_AUTHORED_SANDBOXES, value: {{ .network.protectAuthoredSandboxes | quote }} }
 {{- end -}}
 
 {{- define "sandlot.env.claim-controller" }}
@@ -55,6 +62,9 @@
 - { name: SANDBOX_NAMESERVERS, value: {{ join "," .sandboxes.nameservers | quote }} }
 - { name: SECURITY_DEFAULTS, value: {{ .sandboxes.securityDefaults | quote }} }
 - { name: SANDBOX_RUNTIME_CLASS, value: {{ .sandboxes.runtimeClassName | quote }} }
+{{- with .sandboxes.resources }}
+- { name: SANDBOX_RESOURCES, value: {{ toJson . | quote }} }
+{{- end }}
 {{- end -}}
 
 {{/* Where a controller's pods go. */}}

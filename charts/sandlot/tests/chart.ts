@@ -142,5 +142,15 @@ export const valueSets: Readonly<Record<string, object>> = {
     },
     networkPolicy: { scrapers: [{ namespaceSelector: { matchLabels: { team: 'observability' } } }] },
   },
-  namespaced: { watchNamespace: 'team-a', rbac: { aggregate: false }, crds: { enabled: false } },
+  namespaced: {
+    watchNamespace: 'team-a',
+    rbac: { aggregate: false },
+    crds: { enabled: false },
+    sandboxes: { securityDefaults: 'Hardened', resources: { limits: { memory: '1Gi' } } },
+    network: {
+      extraBlockedCIDRs: ['34.118.224.0/20', '2600:1900::/28'],
+      extraEgress: [{ to: [{ ipBlock: { cidr: '10.0.0.10/32' } }], ports: [{ port: 53, protocol: 'UDP' }] }],
+      protectAuthoredSandboxes: true,
+    },
+  },
 };

@@ -18,9 +18,12 @@ const expected = {
   },
   'sandlot-warmpool-controller': {
     'extensions.agents.x-k8s.io/sandboxwarmpools': 'get list watch',
-    'extensions.agents.x-k8s.io/sandboxtemplates': 'get list watch',
+    'extensions.agents.x-k8s.io/sandboxtemplates': 'get list patch watch',
     'extensions.agents.x-k8s.io/sandboxwarmpools/status': 'patch',
+    'extensions.agents.x-k8s.io/sandboxtemplates/status': 'patch',
     'extensions.agents.x-k8s.io/sandboxwarmpools/finalizers': 'update',
+    'extensions.agents.x-k8s.io/sandboxtemplates/finalizers': 'update',
+    'networking.k8s.io/networkpolicies': READ_WRITE,
     'agents.x-k8s.io/sandboxes': READ_WRITE,
     '/events': 'create patch',
     'events.k8s.io/events': 'create patch',

@@ -15,6 +15,16 @@ const refused: readonly (readonly [string, object, RegExp])[] = [
   ['a wrong word', { log: { level: 'loud' } }, /'\/log\/level': value must be one of 'debug', 'info', 'warn', 'error'/],
   ['a volume size without a unit', { nats: { persistence: { size: '2' } } }, /'\/nats\/persistence\/size'/],
   ['a made-up resource', { redis: { resources: { limits: { gpu: '1' } } } }, /additional properties 'gpu' not allowed/],
+  [
+    'a CIDR that blocks everything',
+    { network: { extraBlockedCIDRs: ['0.0.0.0/0'] } },
+    /'\/network\/extraBlockedCIDRs\/0'/,
+  ],
+  [
+    'a rule for what comes in among those for what goes out',
+    { network: { extraEgress: [{ from: [] }] } },
+    /additional properties 'from' not allowed/,
+  ],
   ['a URL of another protocol', { nats: { enabled: false, external: { url: 'http://x' } } }, /'\/nats\/external\/url'/],
   [
     'an external server without its Secret',
