@@ -17,6 +17,11 @@ const modes: readonly Partial<Spec>[] = [
 ];
 const retention = fc.constantFrom(undefined, 'Retain' as const, 'Delete' as const);
 
+/** The owner says who may wake it. */
+const welcome = fc
+  .constantFrom(undefined, 'Never' as const, 'OnRequest' as const, 'Always' as const)
+  .map((autoResume): Event => (world) => world.edit((spec) => ({ ...spec, autoResume })));
+
 /** What may happen to a Sandbox besides a pass. */
 const incident: fc.Arbitrary<Event> = fc.oneof(
   fc.integer({ min: 0, max: 6 }).map(
@@ -68,6 +73,13 @@ const incident: fc.Arbitrary<Event> = fc.oneof(
     return (world) => world.edit((spec) => ({ ...spec, idle }));
   }),
   fc.constant<Event>((world) => world.use()),
+  welcome,
+  fc.constant<Event>((world) => world.ask()),
+  fc.constantFrom('pvcs' as const, 'pod' as const, 'service' as const, 'expiry' as const, undefined).map(
+    (phase): Event =>
+      (world) =>
+        void (world.refusing = phase),
+  ),
   fc.constantFrom('a', 'b').map((team): Event => (world) => {
     world.edit((spec) => ({ ...spec, podTemplate: { ...spec.podTemplate, metadata: { labels: { team } } } }));
   }),
@@ -97,6 +109,35 @@ const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 4, arbitrary: incident },
 );
 
+/** It is suspended by its owner or by idleness, and asked for. */
+const nap: fc.Arbitrary<Event> = fc.oneof(
+  welcome,
+  fc.constantFrom<Event>(passWhole, askAndPass, (world) => world.report('Running', true), (world) => world.finishTermination()),
+  fc.constantFrom(...modes).map((mode): Event => (world) => {
+    world.edit((spec) => ({ ...spec, operatingMode: undefined, replicas: undefined, ...mode }));
+  }),
+  fc.constant<Event>(fallAsleep),
+);
+
+/** Nobody uses it until idleness has suspended it, unless something else stands in the way. */
+function fallAsleep(world: World, check: (step: Step) => void): void {
+  world.edit((spec) => ({ ...spec, idle: { suspendAfterSeconds: 5 } }));
+  for (const happens of [passWhole, wait, passWhole]) {
+    world.report('Running', true);
+    happens(world, check);
+    world.finishTermination();
+  }
+}
+
+function wait(world: World): void {
+  world.nowMs += 10_000;
+}
+
+function askAndPass(world: World, check: (step: Step) => void): void {
+  world.ask();
+  passWhole(world, check);
+}
+
 function passWhole(world: World, check: (step: Step) => void): void {
   if (world.pass(Infinity, check) && isReady(world.sandbox)) checkReady(world);
 }
@@ -112,6 +153,7 @@ function checkStep(world: World, step: Step): void {
   if (step.kind === 'createPod') checkMayCreate(world.sandbox);
   if (step.kind === 'deletePod') checkPodMayGo(world);
   if (step.kind === 'suspendSandbox') checkSuspension(world);
+  if (step.kind === 'resumeSandbox') checkResume(world);
   checkRestarts(world);
   if (step.kind === 'deleteClaim') checkDiskMayGo(world.sandbox, world.nowMs);
   if (step.kind === 'deleteSandbox') checkDisksMayFollow(world);
@@ -150,6 +192,19 @@ function checkSuspension({ sandbox, nowMs, usedMs }: World): void {
     return;
   }
   expect((nowMs - usedMs) / 1_000).toBeGreaterThanOrEqual(sandbox?.spec.idle?.suspendAfterSeconds ?? Infinity);
+}
+
+/** Only what may be woken is, in the spelling of its author, and only while somebody asks. */
+function checkResume({ sandbox, nowMs, askedUntilMs }: World): void {
+  if (sandbox === undefined) return;
+  const { spec, status, metadata } = sandbox;
+  expect(askedUntilMs).toBeGreaterThan(nowMs);
+  expect(spec.autoResume).not.toBe('Never');
+  expect(spec.replicas === undefined || spec.operatingMode === undefined).toBe(true);
+  expect([effectiveMode(spec), status?.phase === 'Expired']).toEqual(['Running', false]);
+  expect(metadata.annotations?.['sandlot.dev/suspended-by']).toBeUndefined();
+  const record = status?.suspendedBy ?? 'being suspended';
+  if (spec.autoResume !== 'Always') expect(record).not.toBe('User');
 }
 
 function checkReady({ sandbox, pods: [pod] }: World): void {
@@ -192,12 +247,27 @@ describe('whatever happens to a Sandbox', () => {
     );
   });
 
+  it('nobody wakes it who is not welcome, and whoever is wakes it', () => {
+    fc.assert(
+      fc.property(fc.array(nap, { minLength: 10, maxLength: 40 }), (history) => {
+        const world = new World();
+        play(world, history);
+        const { spec } = world.sandbox ?? {};
+        if (spec === undefined || spec.autoResume !== 'Always') return;
+        askAndPass(world, (step) => checkStep(world, step));
+        expect(effectiveMode(world.sandbox?.spec ?? {})).toBe('Running');
+      }),
+      { numRuns: 300 },
+    );
+  });
+
   it('it settles once nothing more happens, and then nothing is written', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 40 }), (history) => {
         const world = new World();
         play(world, history);
         last = world.sandbox;
+        world.refusing = undefined;
         const check = (step: Step): void => checkStep(world, step);
         for (let round = 0; round < 6; round += 1) {
           world.nowMs += 120_000;
@@ -216,6 +286,7 @@ describe('whatever happens to a Sandbox', () => {
         const world = new World();
         play(world, history);
         if (world.sandbox === undefined) return;
+        world.refusing = undefined;
         world.deletePods(true);
         world.edit(({ podTemplate, volumeClaimTemplates }) => ({ podTemplate, volumeClaimTemplates }));
         last = world.sandbox;

@@ -3,7 +3,7 @@ import type { Sandbox } from '@sandlot/api-types';
 import type { JsonObject, JsonValue, KubeObject, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
 import { decide } from './decide.ts';
 import { ownershipOf } from './ownership.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Failure, Phase, Snapshot } from './snapshot.ts';
 import type { Step } from './steps.ts';
 import { EARLIER, NOW_MS, WORK, notebook } from './testing.ts';
 
@@ -21,9 +21,12 @@ export class World {
   nowMs = NOW_MS;
   /** When it was last used, as far as anybody reported. */
   usedMs = 0;
-  /** Until when somebody asks for it. */
-  wakeUntilMs: number | undefined;
+  /** Until when the last request to wake it stands. */
+  askedUntilMs = 0;
+  #isAsked = false;
   told: ReadonlyMap<string, number> = new Map();
+  /** What the API server refuses at present. */
+  refusing: Phase | undefined;
   #uids = 0;
 
   snapshot(sandbox: Sandbox): Snapshot {
@@ -38,7 +41,7 @@ export class World {
       service: this.service,
       claims: new Map(this.claims.map((claim) => [claim.metadata.name ?? '', claim])),
       failures: [],
-      wakeUntilMs: this.wakeUntilMs,
+      wakeUntilMs: this.#isAsked && this.askedUntilMs > this.nowMs ? this.askedUntilMs : undefined,
       told: this.told,
       gone: false,
     };
@@ -46,13 +49,15 @@ export class World {
 
   /** One pass; the controller dies after `steps` steps. Calls `check` after each. True: nothing was left to do. */
   pass(steps: number, check: (step: Step) => void): boolean {
+    const failures: Failure[] = [];
     for (let left = steps; ;) {
       if (this.sandbox === undefined) return true;
-      const plan = decide(this.snapshot(this.sandbox));
+      const plan = decide({ ...this.snapshot(this.sandbox), failures });
       if (plan.length === 0) return true;
       for (const step of plan) {
         if (left === 0) return false;
         left -= 1;
+        if (this.#refuses(step, failures)) continue;
         this.#carryOut(step);
         check(step);
       }
@@ -86,9 +91,23 @@ export class World {
     this.#patchSandbox({ metadata: { annotations } });
   }
 
+  /** Somebody asks for it through the gateway. */
+  ask(): void {
+    this.#isAsked = true;
+    this.askedUntilMs = this.nowMs + 5_000;
+  }
+
   /** The kubelet has stopped what was terminating. */
   finishTermination(): void {
     this.pods = this.pods.filter((pod) => pod.metadata.deletionTimestamp === undefined);
+  }
+
+  /** A step that the API server refuses, or one of a phase that has failed before, changes nothing. */
+  #refuses(step: Step, failures: Failure[]): boolean {
+    if (!('phase' in step)) return false;
+    const hasFailed = failures.some(({ phase }) => phase === step.phase);
+    if (step.phase === this.refusing && !hasFailed) failures.push({ phase: step.phase, message: 'refused' });
+    return hasFailed || step.phase === this.refusing;
   }
 
   #carryOut(step: Step): void {
@@ -131,7 +150,7 @@ export class World {
       case 'resumeSandbox':
         this.#patchSandbox(step.patch);
         this.edit((spec) => spec);
-        if (step.kind === 'resumeSandbox') this.wakeUntilMs = undefined;
+        if (step.kind === 'resumeSandbox') this.#isAsked = false;
         return;
       case 'patchSandbox':
       case 'patchStatus':
@@ -146,7 +165,7 @@ export class World {
   }
 
   #remember(step: Step): void {
-    if (step.kind === 'refuseWake') this.wakeUntilMs = undefined;
+    if (step.kind === 'refuseWake') this.#isAsked = false;
     if (step.kind === 'tell') this.told = new Map([...this.told, [step.trouble.key, this.nowMs + 600_000]]);
   }
 
