@@ -47,6 +47,12 @@ export async function createTeam(purpose: string): Promise<Team> {
   };
 }
 
+/** Runs a test in a namespace of its own. */
+export async function inTeam(purpose: string, test: (team: Team) => Promise<void>): Promise<void> {
+  await using team = await createTeam(purpose);
+  await test(team);
+}
+
 /** Asks until the answer is not undefined; fails with what was seen last after `timeoutMs`. */
 export async function eventually<T>(what: string, ask: () => Promise<T | undefined>, timeoutMs = 120_000): Promise<T> {
   const deadlineMs = performance.now() + timeoutMs;
