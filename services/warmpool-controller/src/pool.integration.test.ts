@@ -1,8 +1,8 @@
 import { findCondition, sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { Sandbox, SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { adoptionPatch } from '@sandlot/blueprint';
-import { createKubeClient, loadCredentials, namespaces } from '@sandlot/kube';
-import type { KubeClient } from '@sandlot/kube';
+import { createKubeClient, events, loadCredentials, namespaces } from '@sandlot/kube';
+import type { JsonObject, KubeClient } from '@sandlot/kube';
 import { startControlPlane } from '@sandlot/local-cluster';
 import type { ControlPlane } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service/testing';
@@ -43,14 +43,23 @@ const members = async (): Promise<Sandbox[]> => {
   return items.filter(({ metadata }) => metadata.ownerReferences?.[0]?.kind === 'SandboxWarmPool');
 };
 
-/** Looks ten times a second, for a minute at most; the status that was right. */
-async function statusWhen(holds: (status: SandboxWarmPoolStatus) => boolean): Promise<SandboxWarmPoolStatus> {
+/** Looks ten times a second, for a minute at most. */
+async function eventually(holds: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 600; tries += 1) {
-    const { status = {} } = await client.get(sandboxWarmPools, POOL);
-    if (holds(status)) return status;
+    if (await holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   throw new Error('it did not come true within a minute');
+}
+
+/** The status once it is right. */
+async function statusWhen(holds: (status: SandboxWarmPoolStatus) => boolean): Promise<SandboxWarmPoolStatus> {
+  let status: SandboxWarmPoolStatus = {};
+  await eventually(async () => {
+    ({ status = {} } = await client.get(sandboxWarmPools, POOL));
+    return holds(status);
+  });
+  return status;
 }
 
 const scaleTo = (replicas: number) =>
@@ -86,4 +95,60 @@ it('refills after an adoption; the Sandbox taken stays and is counted', async ()
   await statusWhen(({ readyReplicas, inUse }) => readyReplicas === 3 && inUse === 1);
   expect((await members()).map(({ metadata }) => metadata.name)).not.toContain(key.name);
   expect((await client.get(sandboxes, key)).metadata.ownerReferences?.[0]?.name).toBe('job');
+});
+
+const change = (spec: JsonObject): Promise<unknown> => client.mergePatch(sandboxWarmPools, POOL, { spec });
+
+it('rolls a new template out to its members, says so in Events, and leaves the claimed Sandbox alone', async () => {
+  await change({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 1 } } });
+  const old = (await members()).map(({ metadata }) => metadata.name);
+  const podTemplate = { spec: { containers: [{ name: 'main', image: 'busybox:2' }] } };
+  await client.mergePatch(sandboxTemplates, { ...POOL, name: 'template' }, { spec: { podTemplate } });
+  await statusWhen(({ updatedReplicas }) => updatedReplicas !== 3);
+  await statusWhen((status) => status.updatedReplicas === 3 && status.readyReplicas === 3 && status.replicas === 3);
+  expect((await members()).filter(({ metadata }) => old.includes(metadata.name))).toEqual([]);
+  expect(await statusWhen(({ inUse }) => inUse === 1)).toMatchObject({ replicas: 3 });
+  await eventually(async () => {
+    const { items } = await client.list(events, { namespace: POOL.namespace });
+    const reasons = items.map(({ reason }) => reason);
+    return reasons.includes('RolloutStarted') && reasons.includes('RolloutFinished');
+  });
+});
+
+it('takes a member back that has lost its owner', async () => {
+  const [member] = await members();
+  const key = { namespace: POOL.namespace, name: member?.metadata.name ?? '' };
+  await client.mergePatch(sandboxes, key, { metadata: { ownerReferences: [] } });
+  await eventually(async () => {
+    const { metadata } = await client.get(sandboxes, key);
+    return metadata.ownerReferences?.[0]?.kind === 'SandboxWarmPool' && metadata.deletionTimestamp === undefined;
+  });
+  await statusWhen(({ replicas, readyReplicas }) => replicas === 3 && readyReplicas === 3);
+  expect((await members()).map(({ metadata }) => metadata.uid)).toContain(member?.metadata.uid);
+});
+
+it('shows an autoscaler its size through the scale subresource', async () => {
+  const path = `/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/${POOL.namespace}/sandboxwarmpools/${POOL.name}/scale`;
+  const { stdout } = await plane.kubectl(['get', '--raw', path]);
+  expect(JSON.parse(stdout)).toMatchObject({
+    kind: 'Scale',
+    spec: { replicas: 3 },
+    status: { replicas: 3, selector: 'agents.x-k8s.io/warm-pool-sandbox=91dd7983' },
+  });
+});
+
+it('scales itself by what is in use, and never writes the spec', async () => {
+  await change({ autoscaling: { maxReplicas: 9, targetFreePercent: 80, scaleDownDelaySeconds: 1 } });
+  const status = await statusWhen(({ desiredReplicas, readyReplicas }) => desiredReplicas === 4 && readyReplicas === 4);
+  expect(status.lastScaleTime).toMatch(/Z$/);
+  expect((await client.get(sandboxWarmPools, POOL)).spec.replicas).toBe(3);
+});
+
+it('follows a schedule that is open, above autoscaling', async () => {
+  const schedules = [
+    { name: 'always', cron: '* * * * *', durationSeconds: 3_600, timeZone: 'Asia/Tokyo', replicas: 2 },
+  ];
+  await change({ schedules });
+  const status = await statusWhen(({ activeSchedule, replicas }) => activeSchedule === 'always' && replicas === 2);
+  expect(status.desiredReplicas).toBe(2);
 });
