@@ -24,6 +24,9 @@ const USER = 'sandbox-controller';
 const PATIENCE_MS = 30_000;
 const LOOK_EVERY_MS = 50;
 
+/** Times of a status have whole seconds: what is done at once may show the next one. */
+const PUNCTUAL_MS = 2_000;
+
 /** Where every Sandbox of a test lives. */
 export const NAMESPACE = 'team-a';
 
@@ -42,6 +45,7 @@ const ROLE = {
       verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
     },
     { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
+    { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['list'] },
     { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update', 'patch'] },
   ],
 };
@@ -82,6 +86,8 @@ export class RealWorld implements AsyncDisposable {
   readonly plane: ControlPlane;
   readonly client: KubeClient;
   readonly #kubeconfig: string;
+  readonly #over = new AbortController();
+  #lagMs = 0;
   #controller: ServiceProcess | undefined;
 
   private constructor(plane: ControlPlane, client: KubeClient, kubeconfig: string) {
@@ -98,7 +104,27 @@ export class RealWorld implements AsyncDisposable {
     await client.create(namespaces, { metadata: { name: NAMESPACE } });
     await world.apply(ROLE, BINDING, ACCOUNT, LANDLORD);
     await world.startController();
+    void world.#watchLag();
     return world;
+  }
+
+  /**
+   * When something that was due at `dueMs` has to be done: within the second that follows, and then as much later as this
+   * machine kept a timer and a request of our own waiting.
+   */
+  latestMs(dueMs: number): number {
+    return dueMs + PUNCTUAL_MS + 3 * this.#lagMs;
+  }
+
+  async #watchLag(): Promise<void> {
+    const { signal } = this.#over;
+    while (!signal.aborted) {
+      const beganMs = systemClock.monotonic();
+      await systemClock.sleep(LOOK_EVERY_MS, signal);
+      const answered = await this.client.get(namespaces, { name: NAMESPACE }, { signal }).catch(() => undefined);
+      if (answered === undefined) continue;
+      this.#lagMs = Math.max(this.#lagMs, systemClock.monotonic() - beganMs - LOOK_EVERY_MS);
+    }
   }
 
   get controller(): ServiceProcess {
@@ -254,6 +280,7 @@ export class RealWorld implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#over.abort();
     await this.#controller?.stop();
     await this.client.close();
     await this.plane.stop();
