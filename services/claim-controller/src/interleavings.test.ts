@@ -1,11 +1,11 @@
 import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { ObjectMeta } from '@sandlot/kube';
-import type { FaultAnswer, RequestMatch } from '@sandlot/kube/testkit';
-import type { TestController } from '@sandlot/service/testing';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { ClaimWorld, COMMIT, PUBLISH } from './testing.ts';
+import { Run, troubles } from './happenings.ts';
+import type { Happening } from './happenings.ts';
+import { ClaimWorld } from './testing.ts';
 
 const CLAIMS = 6;
 const key = (name: string) => ({ namespace: 'default', name });
@@ -55,37 +55,7 @@ class Referee {
   }
 }
 
-/** One thing that happens. */
-type Happening = (run: Run) => Promise<void> | void;
-
-class Run {
-  readonly world: ClaimWorld;
-  readonly wanted = new Set<string>();
-  readonly #controllers: (TestController | undefined)[] = [undefined, undefined];
-
-  constructor(world: ClaimWorld) {
-    this.world = world;
-  }
-
-  async toggleController(index: number): Promise<void> {
-    const running = this.#controllers[index];
-    if (running === undefined) this.#controllers[index] = this.world.startController(`leader-${index}`);
-    else await this.world.kill(running);
-    if (running !== undefined) this.#controllers[index] = undefined;
-  }
-
-  async ensureController(): Promise<void> {
-    if (this.#controllers.every((controller) => controller === undefined)) await this.toggleController(0);
-  }
-}
-
 const claimName = fc.nat(CLAIMS - 1).map((index) => `c${index}`);
-const answer = fc.constantFrom<FaultAnswer>({ status: 500 }, { status: 503 }, { status: 409 }, 'reset', {
-  status: 429,
-});
-const target = fc.constantFrom<RequestMatch>(COMMIT, PUBLISH, { verb: 'create' }, { verb: 'get' }, { verb: 'delete' });
-const watched = fc.constantFrom<RequestMatch>({ resource: 'sandboxes' }, { resource: 'sandboxclaims' });
-
 const create = claimName.map((name): Happening => ({ world, wanted }) => {
   if (wanted.has(name) || world.sandbox(name) !== undefined) return;
   world.claim(name);
@@ -98,51 +68,11 @@ const deleteSandbox = claimName.map((name): Happening => ({ world }) => {
   const [owned] = world.owned().get(name) ?? [];
   if (owned !== undefined) world.api.remove(sandboxes, key(owned));
 });
-const addMember = fc.constant<Happening>(({ world }) => void world.addMember());
-const toggle = fc.constantFrom(0, 1).map(
-  (index): Happening =>
-    (run) =>
-      run.toggleController(index),
-);
-const failAfterCommit = fc.record({ match: target, answer }).map(
-  (fault): Happening =>
-    ({ world }) =>
-      world.api.faults.errorAfterCommit(fault),
-);
-const fail = fc.record({ match: target, answer }).map(
-  (fault): Happening =>
-    ({ world }) =>
-      world.api.faults.failNext(fault),
-);
-const stall = watched.map(
-  (match): Happening =>
-    ({ world }) =>
-      void world.api.faults.stallWatches(match),
-);
-const drop = watched.map(
-  (match): Happening =>
-    ({ world }) =>
-      world.api.faults.dropWatches(match),
-);
-const replay = fc.record({ events: fc.integer({ min: 1, max: 5 }), match: watched }).map(
-  ({ events, match }): Happening =>
-    ({ world }) =>
-      world.api.faults.rewindWatches(events, match),
-);
-const heal = fc.constant<Happening>(({ world }) => world.api.faults.clear());
-const pass = fc.constantFrom(0, 10, 100).map(
-  (ms): Happening =>
-    ({ world }) =>
-      world.elapse(ms),
-);
-
 const happening = fc.oneof(
   { arbitrary: create, weight: 6 },
-  { arbitrary: pass, weight: 5 },
-  { arbitrary: toggle, weight: 3 },
-  { arbitrary: failAfterCommit, weight: 2 },
-  { arbitrary: fail, weight: 2 },
-  ...[remove, deleteSandbox, addMember, stall, drop, replay, heal].map((arbitrary) => ({ arbitrary, weight: 1 })),
+  { arbitrary: remove, weight: 1 },
+  { arbitrary: deleteSandbox, weight: 1 },
+  ...troubles,
 );
 
 it('binds every claim once, whatever happens in between: crashes, two leaders, lost answers, silent watches, deletions', async () => {

@@ -1,0 +1,84 @@
+import type { FaultAnswer, RequestMatch } from '@sandlot/kube/testkit';
+import type { TestController } from '@sandlot/service/testing';
+import fc from 'fast-check';
+import type { ClaimWorld } from './testing.ts';
+import { COMMIT, PUBLISH } from './testing.ts';
+
+/** One thing that happens. */
+export type Happening = (run: Run) => Promise<void> | void;
+
+export class Run {
+  readonly world: ClaimWorld;
+  readonly wanted = new Set<string>();
+  /** Of those wanted, the ones that were deleted since. */
+  readonly removed = new Set<string>();
+  readonly #controllers: (TestController | undefined)[] = [undefined, undefined];
+
+  constructor(world: ClaimWorld) {
+    this.world = world;
+  }
+
+  async toggleController(index: number): Promise<void> {
+    const running = this.#controllers[index];
+    if (running === undefined) this.#controllers[index] = this.world.startController(`leader-${index}`);
+    else await this.world.kill(running);
+    if (running !== undefined) this.#controllers[index] = undefined;
+  }
+
+  async ensureController(): Promise<void> {
+    if (this.#controllers.every((controller) => controller === undefined)) await this.toggleController(0);
+  }
+}
+
+const answer = fc.constantFrom<FaultAnswer>({ status: 500 }, { status: 503 }, { status: 409 }, 'reset', {
+  status: 429,
+});
+const target = fc.constantFrom<RequestMatch>(COMMIT, PUBLISH, { verb: 'create' }, { verb: 'get' }, { verb: 'delete' });
+const watched = fc.constantFrom<RequestMatch>({ resource: 'sandboxes' }, { resource: 'sandboxclaims' });
+
+const addMember = fc.constant<Happening>(({ world }) => void world.addMember());
+const toggle = fc.constantFrom(0, 1).map(
+  (index): Happening =>
+    (run) =>
+      run.toggleController(index),
+);
+const failAfterCommit = fc.record({ match: target, answer }).map(
+  (fault): Happening =>
+    ({ world }) =>
+      world.api.faults.errorAfterCommit(fault),
+);
+const fail = fc.record({ match: target, answer }).map(
+  (fault): Happening =>
+    ({ world }) =>
+      world.api.faults.failNext(fault),
+);
+const stall = watched.map(
+  (match): Happening =>
+    ({ world }) =>
+      void world.api.faults.stallWatches(match),
+);
+const drop = watched.map(
+  (match): Happening =>
+    ({ world }) =>
+      world.api.faults.dropWatches(match),
+);
+const replay = fc.record({ events: fc.integer({ min: 1, max: 5 }), match: watched }).map(
+  ({ events, match }): Happening =>
+    ({ world }) =>
+      world.api.faults.rewindWatches(events, match),
+);
+const heal = fc.constant<Happening>(({ world }) => world.api.faults.clear());
+const pass = fc.constantFrom(0, 10, 100).map(
+  (ms): Happening =>
+    ({ world }) =>
+      world.elapse(ms),
+);
+
+/** Crashes, two leaders, lost answers, errors, silent and repeating watches, new members, and time, by how often. */
+export const troubles = [
+  { arbitrary: pass, weight: 5 },
+  { arbitrary: toggle, weight: 3 },
+  { arbitrary: failAfterCommit, weight: 2 },
+  { arbitrary: fail, weight: 2 },
+  ...[addMember, stall, drop, replay, heal].map((arbitrary) => ({ arbitrary, weight: 1 })),
+];
