@@ -11,6 +11,7 @@ import { fixedFolders, readOriginal } from './machine.ts';
 import { mountsUnder, unmountAll } from './mounts.ts';
 import { removeFirewall } from './firewall.ts';
 import { bridgeName } from './network.ts';
+import type { ProcessTraits } from './processes.ts';
 import { findProcesses } from './processes.ts';
 
 const killRounds = 10;
@@ -43,19 +44,19 @@ async function stopComponents(paths: ClusterPaths): Promise<void> {
 }
 
 /**
- * Shims, and components whose record was lost: recognised by our paths on their command line. Until none is left,
- * because gVisor's shims start programs that tidy up after the pods that were just killed.
+ * Shims, and components whose record was lost: recognised by our paths on their command line, etcd by the folder it works
+ * in. Until none is left, because gVisor's shims start programs that tidy up after the pods that were just killed.
  */
 async function killLeftovers(paths: ClusterPaths): Promise<void> {
   for (let round = 0; round < killRounds; round += 1) {
-    const found = await findProcesses((argv) => isLeftover(argv, paths));
+    const found = await findProcesses((process) => isLeftover(process, paths));
     if (found.length === 0) return;
     for (const identity of found) await stopProcess(identity, 'SIGKILL');
   }
 }
 
-/** Whether a process with this command line is one of the node's, or of a pod in gVisor. */
-export function isLeftover(argv: readonly string[], paths: ClusterPaths): boolean {
+/** Whether a process is one of the node's, or of a pod in gVisor. */
+export function isLeftover({ argv, cwd }: ProcessTraits, paths: ClusterPaths): boolean {
   const ours = [
     machinePaths.containerdSocket,
     `${machinePaths.run}/containerd.toml`,
@@ -63,7 +64,7 @@ export function isLeftover(argv: readonly string[], paths: ClusterPaths): boolea
     paths.pki,
     `${paths.state}/`,
   ];
-  return isOurProgram(argv) && argv.some((argument) => ours.some((text) => argument.includes(text)));
+  return isOurProgram(argv) && [...argv, `${cwd}/`].some((place) => ours.some((text) => place.includes(text)));
 }
 
 function isOurProgram([program = '', component = '']: readonly string[]): boolean {

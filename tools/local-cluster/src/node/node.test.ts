@@ -123,6 +123,13 @@ describe('processes to remove', () => {
     [['/cache/kube', 'kubectl', '--kubeconfig=/checkout/.sandlot/kubeconfig'], false],
     [['tail', '-f', '/checkout/.sandlot/logs/etcd.log'], false],
   ])('%j: %s', (argv, expected) => {
-    expect(isLeftover(argv, paths)).toBe(expected);
+    expect(isLeftover({ argv, cwd: '/' }, paths)).toBe(expected);
+  });
+
+  it('are those that work in the state folder, too, except what a person runs there', () => {
+    const inState = (argv: string[]) => isLeftover({ argv, cwd: '/checkout/.sandlot/data/control-plane' }, paths);
+    expect(inState(['/cache/kube', 'etcd', '--data-dir=etcd'])).toBe(true);
+    expect(inState(['/cache/kube', 'kubectl', 'get', 'pods'])).toBe(false);
+    expect(inState(['bash'])).toBe(false);
   });
 });

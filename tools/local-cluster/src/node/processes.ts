@@ -1,16 +1,23 @@
-import { readFile, readdir } from 'node:fs/promises';
+import { readFile, readdir, readlink } from 'node:fs/promises';
 import type { ProcessIdentity } from '../process/identity.ts';
 import { identify } from '../process/identity.ts';
 
-/** Every process whose command line matches, except this one. */
-export async function findProcesses(matches: (argv: readonly string[]) => boolean): Promise<ProcessIdentity[]> {
+/** What tells programs apart: their command line, and the folder they work in. */
+export interface ProcessTraits {
+  argv: readonly string[];
+  cwd: string;
+}
+
+/** Every process that matches, except this one. */
+export async function findProcesses(matches: (process: ProcessTraits) => boolean): Promise<ProcessIdentity[]> {
   const found: ProcessIdentity[] = [];
   for (const name of await readdir('/proc')) {
     const pid = Number(name);
     if (!Number.isInteger(pid) || pid === process.pid) continue;
     const identity = await identify(pid);
     const argv = (await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')).split('\0');
-    if (identity !== undefined && matches(argv)) found.push(identity);
+    const cwd = await readlink(`/proc/${pid}/cwd`).catch(() => '');
+    if (identity !== undefined && matches({ argv, cwd })) found.push(identity);
   }
   return found;
 }
