@@ -15,8 +15,8 @@ function patienceWith(count: number): Patience {
 
 describe('the start of a Sandbox goes untold', () => {
   it.each([
-    ['for two seconds when it starts alone', 1, 2_000],
-    ['for two seconds when twenty start', 20, 2_000],
+    ['for five seconds when it starts alone', 1, 5_000],
+    ['for five seconds when fifty start', 50, 5_000],
     ['for longer the more start with it', 500, 50_000],
     ['for two minutes at most', 50_000, 120_000],
   ])('%s', (_, count, quietMs) => {
@@ -29,7 +29,7 @@ describe('the start of a Sandbox goes untold', () => {
     for (let i = 0; i < 499; i += 1) patience.observed({ old: starting(`uid-${i}`), next: told(`uid-${i}`) });
     expect(patience.quietMs(starting('uid-499'))).toBe(50_000);
     patience.observed({ old: undefined, next: starting('late') });
-    expect(patience.quietMs(starting('late'))).toBe(2_000);
+    expect(patience.quietMs(starting('late'))).toBe(5_000);
   });
 
   it('and what it was granted is forgotten once it has a status or is gone', () => {
@@ -38,10 +38,10 @@ describe('the start of a Sandbox goes untold', () => {
     patience.quietMs(starting('uid-1'));
     patience.observed({ old: starting('uid-0'), next: told('uid-0') });
     for (let i = 1; i < 500; i += 1) patience.observed({ old: starting(`uid-${i}`), next: undefined });
-    expect([patience.quietMs(starting('uid-0')), patience.quietMs(starting('uid-1'))]).toEqual([2_000, 2_000]);
+    expect([patience.quietMs(starting('uid-0')), patience.quietMs(starting('uid-1'))]).toEqual([5_000, 5_000]);
   });
 
-  it('for two seconds again when it restarts or resumes', () => {
-    expect(patienceWith(500).quietMs(told('uid-0'))).toBe(2_000);
+  it('for five seconds again when it restarts or resumes', () => {
+    expect(patienceWith(500).quietMs(told('uid-0'))).toBe(5_000);
   });
 });

@@ -1,10 +1,13 @@
 import type { Sandbox } from '@sandlot/api-types';
 
+/** A Pod that fits nowhere is told of after this long: somebody has to make room. A node may be unfit for a moment. */
+export const UNFIT_MS = 2_000;
+
 /**
  * How long the first seconds of a Pod are not reported step by step: most Pods are Ready by then, and their whole start
  * costs one status write. A slow start is told as it goes, and everything a client may act on is written at once.
  */
-export const QUIET_START_MS = 2_000;
+const QUIET_START_MS = 5_000;
 
 /** For each Sandbox that starts: however many there are, telling that starts are slow costs ten writes a second at most. */
 const PER_START_MS = 100;

@@ -3,7 +3,7 @@ import { findCondition, mergePatchOf, sandboxConditions } from '@sandlot/api-typ
 import type { SandboxStatus } from '@sandlot/api-types';
 import type { JsonObject, JsonValue, Pod } from '@sandlot/kube';
 import { expiryMs } from './expiry.ts';
-import { QUIET_START_MS } from './patience.ts';
+import { UNFIT_MS } from './patience.ts';
 import { onlyPod } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
 import { isReadyNow, startOf } from './status.ts';
@@ -46,7 +46,7 @@ function quietUntilMs(snapshot: Snapshot): number | undefined {
   const pod = onlyPod(snapshot);
   const created = pod?.metadata.creationTimestamp;
   if (pod === undefined || created === undefined) return undefined;
-  const quietMs = isUnschedulable(pod) ? QUIET_START_MS : snapshot.quietMs;
+  const quietMs = isUnschedulable(pod) ? UNFIT_MS : snapshot.quietMs;
   const untilMs = Date.parse(created) + quietMs;
   const remainingMs = untilMs - snapshot.nowMs;
   const deadlineMs = expiryMs(snapshot.sandbox, startOf(snapshot));
@@ -54,7 +54,6 @@ function quietUntilMs(snapshot: Snapshot): number | undefined {
   return deadlineMs !== undefined && deadlineMs < untilMs ? undefined : untilMs;
 }
 
-/** No matter of patience: somebody has to make room, and needs to know. */
 function isUnschedulable(pod: Pod): boolean {
   return findCondition(pod.status?.conditions, 'PodScheduled')?.status === 'False';
 }
