@@ -54,7 +54,11 @@ describe('a pass', () => {
       ['patchSandbox', 'patchStatus'],
     ],
     ['does nothing when nothing changed', snapshotOf({ sandbox: ready, ownedPods: [podOf(running)] }), []],
-    ['says not Ready before it replaces a Pod that is gone', snapshotOf({ sandbox: ready }), ['patchStatus', 'recordEvent']],
+    [
+      'says not Ready before it replaces a Pod that is gone',
+      snapshotOf({ sandbox: ready }),
+      ['patchStatus', 'recordEvent'],
+    ],
     [
       'creates nothing while the old Pod is terminating',
       snapshotOf({ sandbox: ready, ownedPods: [podOf(running, { terminating: true })] }),

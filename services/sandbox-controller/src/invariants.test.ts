@@ -18,9 +18,11 @@ const modes: readonly Partial<Spec>[] = [
 const retention = fc.constantFrom(undefined, 'Retain' as const, 'Delete' as const);
 
 /** The owner says who may wake it. */
-const welcome = fc
-  .constantFrom(undefined, 'Never' as const, 'OnRequest' as const, 'Always' as const)
-  .map((autoResume): Event => (world) => world.edit((spec) => ({ ...spec, autoResume })));
+const welcome = fc.constantFrom(undefined, 'Never' as const, 'OnRequest' as const, 'Always' as const).map(
+  (autoResume): Event =>
+    (world) =>
+      world.edit((spec) => ({ ...spec, autoResume })),
+);
 
 /** What may happen to a Sandbox besides a pass. */
 const incident: fc.Arbitrary<Event> = fc.oneof(
@@ -112,7 +114,12 @@ const event: fc.Arbitrary<Event> = fc.oneof(
 /** It is suspended by its owner or by idleness, and asked for. */
 const nap: fc.Arbitrary<Event> = fc.oneof(
   welcome,
-  fc.constantFrom<Event>(passWhole, askAndPass, (world) => world.report('Running', true), (world) => world.finishTermination()),
+  fc.constantFrom<Event>(
+    passWhole,
+    askAndPass,
+    (world) => world.report('Running', true),
+    (world) => world.finishTermination(),
+  ),
   fc.constantFrom(...modes).map((mode): Event => (world) => {
     world.edit((spec) => ({ ...spec, operatingMode: undefined, replicas: undefined, ...mode }));
   }),

@@ -1,7 +1,26 @@
 import type { SandboxStatus } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
 import type { Snapshot } from './snapshot.ts';
-import { LATER, LATER_MS, asleep, awake, base, condition, falling, finished, having, named, notReady, onNode, ready, scheduled, selector, aMinuteLater, waiting, withPod } from './status-exact.fixture.ts';
+import {
+  LATER,
+  LATER_MS,
+  asleep,
+  awake,
+  base,
+  condition,
+  falling,
+  finished,
+  having,
+  named,
+  notReady,
+  onNode,
+  ready,
+  scheduled,
+  selector,
+  aMinuteLater,
+  waiting,
+  withPod,
+} from './status-exact.fixture.ts';
 import { expiredStatusOf, expiringStatusOf, statusOf } from './status.ts';
 import { EARLIER, NOW, STRANGER, notebook, podOf, serviceOf, snapshotOf } from './testing.ts';
 
@@ -189,7 +208,11 @@ describe('the whole status at the end of', () => {
 
   it('a Sandbox that is brought back is a new one with the memory of its conditions', () => {
     const over = expiring(running);
-    const sandbox = { ...over.sandbox, status: expiredStatusOf(over), spec: { ...plain.spec, shutdownTime: undefined } };
+    const sandbox = {
+      ...over.sandbox,
+      status: expiredStatusOf(over),
+      spec: { ...plain.spec, shutdownTime: undefined },
+    };
     expect(statusOf(snapshotOf({ sandbox, nowMs: LATER_MS }))).toEqual({
       ...base,
       phase: 'Pending',

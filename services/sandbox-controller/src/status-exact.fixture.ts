@@ -33,7 +33,8 @@ export const falling = (since = NOW): Condition =>
   condition('Suspended', 'False', ['PodTerminating', 'Pod is terminating. Sandbox is suspending', since]);
 export const asleep = (since = NOW): Condition =>
   condition('Suspended', 'True', ['PodTerminated', 'Pod has been terminated. Sandbox is suspended', since]);
-export const finished = (reason: string, message: string): Condition => condition('Finished', 'True', [reason, message]);
+export const finished = (reason: string, message: string): Condition =>
+  condition('Finished', 'True', [reason, message]);
 
 /** The Sandbox with one Pod of its own. */
 export function having(pod: PodParts, spec: Partial<Spec> = {}, parts: SnapshotParts = {}): Snapshot {
@@ -41,8 +42,11 @@ export function having(pod: PodParts, spec: Partial<Spec> = {}, parts: SnapshotP
   return snapshotOf({ sandbox, ownedPods: [podOf(sandbox, pod)], ...parts });
 }
 /** The same Sandbox a minute after `snapshot` was published, with another spec and other surroundings. */
-export function aMinuteLater(snapshot: Snapshot, spec: Partial<Spec>, parts: Omit<SnapshotParts, 'sandbox'> = {}): Snapshot {
+export function aMinuteLater(
+  snapshot: Snapshot,
+  spec: Partial<Spec>,
+  parts: Omit<SnapshotParts, 'sandbox'> = {},
+): Snapshot {
   const before = published(snapshot);
   return snapshotOf({ nowMs: LATER_MS, sandbox: { ...before, spec: { ...before.spec, ...spec } }, ...parts });
 }
-

@@ -1,7 +1,23 @@
 import type { SandboxStatus } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
 import type { Snapshot } from './snapshot.ts';
-import { LATER, awake, base, condition, finished, having, named, notReady, onNode, ready, scheduled, selector, aMinuteLater, waiting, withPod } from './status-exact.fixture.ts';
+import {
+  LATER,
+  awake,
+  base,
+  condition,
+  finished,
+  having,
+  named,
+  notReady,
+  onNode,
+  ready,
+  scheduled,
+  selector,
+  aMinuteLater,
+  waiting,
+  withPod,
+} from './status-exact.fixture.ts';
 import { statusOf } from './status.ts';
 import { NOW, notebook, podOf, serviceOf, snapshotOf } from './testing.ts';
 
@@ -30,7 +46,10 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
       ...withPod,
       phase: 'Pending',
       conditions: [
-        condition('PodScheduled', 'Unknown', ['PodSchedulingUnknown', 'Pod has not reported a PodScheduled condition yet']),
+        condition('PodScheduled', 'Unknown', [
+          'PodSchedulingUnknown',
+          'Pod has not reported a PodScheduled condition yet',
+        ]),
         waiting('Pod exists with phase: Pending'),
         awake(),
       ],
@@ -170,12 +189,16 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
   ],
   [
     'a Sandbox at its restart limit has finished',
-    having({ phase: 'Failed', exit: ended }, { podFailurePolicy: { restart: 'OnFailure', maxRestarts: 2 } }, {
-      sandbox: notebook({
-        spec: { podFailurePolicy: { restart: 'OnFailure', maxRestarts: 2 } },
-        status: { restarts: { count: 2 } },
-      }),
-    }),
+    having(
+      { phase: 'Failed', exit: ended },
+      { podFailurePolicy: { restart: 'OnFailure', maxRestarts: 2 } },
+      {
+        sandbox: notebook({
+          spec: { podFailurePolicy: { restart: 'OnFailure', maxRestarts: 2 } },
+          status: { restarts: { count: 2 } },
+        }),
+      },
+    ),
     {
       ...onNode,
       phase: 'Finished',
