@@ -47,7 +47,7 @@ function kept(snapshot: TemplateSnapshot, present: NetworkPolicy): PolicyStep {
 }
 
 /** Group, kind and UID say it; the version may be another one. */
-export function isControlledBy(policy: NetworkPolicy, { metadata }: SandboxTemplate): boolean {
+function isControlledBy(policy: NetworkPolicy, { metadata }: SandboxTemplate): boolean {
   const owner = controllerOf(policy);
   if (owner === undefined) return false;
   const isTemplate = owner.kind === 'SandboxTemplate' && owner.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`);

@@ -28,7 +28,7 @@ export interface OwnPolicy {
 export const AUTHORED_POLICY_NAME = 'sandlot-authored-sandboxes';
 
 /** Says that the policy for authored Sandboxes is ours: it has no owner that controls it. */
-export const AUTHORED_POLICY_LABEL = { 'sandlot.dev/protects': 'authored-sandboxes' } as const;
+const AUTHORED_POLICY_LABEL = { 'sandlot.dev/protects': 'authored-sandboxes' } as const;
 
 /** Both, always: a direction that is not named would be open. */
 const POLICY_TYPES = ['Ingress', 'Egress'];

@@ -33,7 +33,8 @@ export async function reconcileAuthored(
   const sandboxes = authored?.in(namespace) ?? [];
   const step = decideAuthored({ namespace, sandboxes, policy, network });
   if (step.kind === 'leave') {
-    const message = `It has the name of the policy for directly authored Sandboxes and was not made by Sandlot, so it is left alone: delete or rename it`;
+    const message =
+      'It has the name of the policy for directly authored Sandboxes and was not made by Sandlot, so it is left alone: delete or rename it';
     metrics.count('not_controlled');
     recorder.event({ object: step.present, type: 'Warning', reason: eventReasons.networkPolicyNotControlled, message });
   }

@@ -1,4 +1,11 @@
-import { eventReasons, labels, nameHash, networkPolicyName, sandboxTemplates } from '@sandlot/api-types';
+import {
+  eventReasons,
+  labels,
+  nameHash,
+  networkPolicyName,
+  sandboxTemplates,
+  templateReasons,
+} from '@sandlot/api-types';
 import type { SandboxTemplate } from '@sandlot/api-types';
 import { eventId } from '@sandlot/bus';
 import type { Bus } from '@sandlot/bus';
@@ -108,7 +115,7 @@ async function writeStatus(deps: TemplateDeps, pass: Pass, outcome: PolicyOutcom
 }
 
 /** What others hear, once for each transition of the status. */
-function tell({ bus, recorder, nowMs }: TemplateDeps, before: SandboxTemplate, after: SandboxTemplate): void {
+function tell({ bus, recorder, metrics, nowMs }: TemplateDeps, before: SandboxTemplate, after: SandboxTemplate): void {
   const { namespace = '', name = '', uid = '' } = after.metadata;
   const generation = after.status?.observedGeneration ?? 0;
   if (before.status?.observedGeneration !== generation) {
@@ -116,11 +123,12 @@ function tell({ bus, recorder, nowMs }: TemplateDeps, before: SandboxTemplate, a
     bus.publish({ type: 'template.changed', id, timeMs: nowMs(), data: { namespace, name, uid, generation } });
   }
   if (isNotControlled(after) && !isNotControlled(before)) {
+    metrics.count('not_controlled');
     const message = notControlledMessage(networkPolicyName(name));
     recorder.event({ object: after, type: 'Warning', reason: eventReasons.networkPolicyNotControlled, message });
   }
 }
 
 function isNotControlled({ status }: SandboxTemplate): boolean {
-  return (status?.conditions ?? []).some(({ reason }) => reason === 'NotControlled');
+  return (status?.conditions ?? []).some(({ reason }) => reason === templateReasons.notControlled);
 }
