@@ -130,6 +130,7 @@ class Filling {
       this.#claimKey,
       otherwise.pools.map(({ metadata }) => metadata.uid ?? ''),
     );
+    this.#deps.memory.of(claim).waited = true;
     this.#stop ??= 'stock';
     this.#report ??= otherwise.report;
     return undefined;

@@ -15,6 +15,7 @@ import type { BatchView } from './batch-status.ts';
 import { deliveryFailure, isDelivered } from './delivery.ts';
 import { announceDelivery } from './deliver.ts';
 import { failDelivery } from './fail-delivery.ts';
+import { measureFirstReady } from './measure.ts';
 import type { ApplyDeps, Pass } from './pass.ts';
 import type { Report } from './plan.ts';
 import { deleteSandbox, readClaim, tryPatch } from './publish.ts';
@@ -111,8 +112,14 @@ function announce(deps: ApplyDeps, { before, after, live }: Written): void {
     reason: eventReasons.sandboxProvisioned,
     delivered: delivered.filter((sandbox) => !isWarm(sandbox)),
   });
+  const [first] = delivered;
+  if (first !== undefined && isAllReady(after)) measureFirstReady(deps, after, first);
   for (const sandbox of delivered) announceDelivery(deps, after, sandbox);
   if (!isComplete(before)) announceEnd(deps, after);
+}
+
+function isAllReady({ status }: SandboxClaim): boolean {
+  return findCondition(status?.conditions, claimConditions.ready)?.status === 'True';
 }
 
 interface Note {

@@ -82,6 +82,7 @@ async function queueForStock(
 ): Promise<ReconcileResult> {
   const poolUids = pools.map(({ metadata }) => metadata.uid ?? '');
   deps.waiters.add(keyOf(pass.claim), poolUids);
+  deps.memory.of(pass.claim).waited = true;
   if (report !== undefined) {
     await writeStatus(deps, { ...pass, status: reportStatus(pass.claim, report, deps.nowMs()) });
   }

@@ -5,6 +5,7 @@ import { keyOf } from '@sandlot/kube';
 import { carrier } from '@sandlot/telemetry';
 import { isOwnedBy } from './adopt.ts';
 import { BY_TEMPLATE, refKey } from './cache.ts';
+import { measureDelivery, measureFirstReady } from './measure.ts';
 import type { ApplyDeps, Pass } from './pass.ts';
 import { publish } from './publish.ts';
 import { boundStatus, publishedName } from './status.ts';
@@ -40,12 +41,16 @@ function announceBinding(deps: ApplyDeps, claim: SandboxClaim, sandbox: Sandbox)
     message: warm ? `Adopted warm pool Sandbox "${name}"` : `Created Sandbox "${name}"`,
     related: sandbox,
   });
-  deps.events.bound({ claim, sandbox, pool: poolNameOf(deps, claim, sandbox), bindMs });
+  const pool = poolNameOf(deps, claim, sandbox);
+  measureDelivery(deps, claim, { sandbox, pool });
+  deps.events.bound({ claim, sandbox, pool, bindMs });
 }
 
 /** Tells of one delivered Sandbox of a detached claim. */
 export function announceDelivery(deps: ApplyDeps, claim: SandboxClaim, sandbox: Sandbox): void {
-  deps.events.bound({ claim, sandbox, pool: poolNameOf(deps, claim, sandbox), bindMs: undefined });
+  const pool = poolNameOf(deps, claim, sandbox);
+  measureDelivery(deps, claim, { sandbox, pool });
+  deps.events.bound({ claim, sandbox, pool, bindMs: undefined });
 }
 
 /** The pool the claim names, else the one its Sandbox came from. */
@@ -60,7 +65,9 @@ function poolNameOf({ cache }: ApplyDeps, { spec }: SandboxClaim, sandbox: Sandb
 }
 
 /** Has the bookkeeping annotations written behind (API contract, written behind). */
-export function annotate({ memory, writeBehind }: ApplyDeps, { claim }: Pass, sandbox: Sandbox): void {
+export function annotate(deps: ApplyDeps, { claim }: Pass, sandbox: Sandbox): void {
+  const { memory, writeBehind } = deps;
+  measureFirstReady(deps, claim, sandbox);
   const present = claim.metadata.annotations ?? {};
   if (isReady(sandbox)) memory.markReady(claim);
   const { observedAt, readyAt } = memory.of(claim);

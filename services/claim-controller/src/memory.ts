@@ -13,6 +13,10 @@ interface Known {
   readonly observedAt: string;
   readonly observedMs: number;
   readyAt?: string | undefined;
+  /** Its first Ready has been measured. */
+  counted?: boolean | undefined;
+  /** It had to wait for stock. */
+  waited?: boolean | undefined;
   /** Committed to the claim, as the API server answered; until the watch shows it. */
   assigned?: { readonly sandbox: Sandbox; readonly overdue: Timer } | undefined;
   /** Key of a Sandbox that may or may not be the claim's: settled before any other is touched. */

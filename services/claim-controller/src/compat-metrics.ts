@@ -1,0 +1,80 @@
+import { createLatencyHistogram } from '@sandlot/telemetry';
+import type { MetricsRegistry } from '@sandlot/telemetry';
+import { Counter } from 'prom-client';
+
+/** A superset of upstream's buckets, milliseconds: stored `le` queries stay valid (API contract, observability). */
+const BUCKETS_MS = [
+  1, 2, 3, 5, 7.5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 100, 125, 150, 200, 250, 300, 400, 500, 750, 1_000, 1_250, 1_500,
+  2_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000, 240_000,
+];
+
+/** What served a claim. */
+export interface Launch {
+  readonly launch_type: string;
+  readonly sandbox_template: string;
+}
+
+/** The binding of a claim to a Sandbox. */
+export interface CreationLabels extends Launch {
+  readonly namespace: string;
+  /** `none` for a claim by template that started cold. */
+  readonly warmpool_name: string;
+  readonly pod_condition: 'ready' | 'not_ready';
+  readonly created_by: string;
+}
+
+/** Milliseconds until a claim was Ready for the first time; what is not known is undefined. */
+export interface StartupTimes {
+  readonly sinceWebhookMs: number | undefined;
+  readonly sinceObservedMs: number | undefined;
+  readonly sinceRequestedMs: number | undefined;
+}
+
+/** Metrics under upstream's names, so that dashboards keep working. */
+export interface CompatMetrics {
+  created(labels: CreationLabels): void;
+  firstReady(launch: Launch, times: StartupTimes): void;
+}
+
+export function createCompatMetrics(registry: MetricsRegistry): CompatMetrics {
+  const latency = (name: string, help: string): ((launch: Launch, ms: number | undefined) => void) => {
+    const labelNames = ['launch_type', 'sandbox_template'] as const;
+    const histogram = createLatencyHistogram({
+      registry,
+      name,
+      help,
+      labelNames: [...labelNames],
+      buckets: BUCKETS_MS,
+    });
+    return (launch, ms) => {
+      // Clocks of other machines may be ahead of ours: what would be negative says nothing.
+      if (ms !== undefined && ms >= 0) histogram.observe({ ...launch }, ms);
+    };
+  };
+  const sinceWebhook = latency(
+    'agent_sandbox_claim_startup_latency_ms',
+    'From the first sight of a claim by a webhook to its first Ready, milliseconds.',
+  );
+  const sinceObserved = latency(
+    'agent_sandbox_claim_controller_startup_latency_ms',
+    'From the first sight of a claim by the controller to its first Ready, milliseconds.',
+  );
+  const sinceRequested = latency(
+    'agent_sandbox_client_claim_startup_latency_ms',
+    'From the request of a claim by its client to its first Ready, milliseconds.',
+  );
+  const creations = new Counter({
+    name: 'agent_sandbox_claim_creation_total',
+    help: 'Claims that were given a Sandbox.',
+    labelNames: ['namespace', 'sandbox_template', 'launch_type', 'warmpool_name', 'pod_condition', 'created_by'],
+    registers: [registry],
+  });
+  return {
+    created: (labels) => creations.inc({ ...labels }),
+    firstReady(launch, { sinceWebhookMs, sinceObservedMs, sinceRequestedMs }) {
+      sinceWebhook(launch, sinceWebhookMs);
+      sinceObserved(launch, sinceObservedMs);
+      sinceRequested(launch, sinceRequestedMs);
+    },
+  };
+}

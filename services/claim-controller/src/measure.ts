@@ -1,0 +1,69 @@
+import { annotations, labels, normalisedCreator } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import { isReady } from '@sandlot/blueprint';
+import type { Launch } from './compat-metrics.ts';
+import { isDelivered } from './delivery.ts';
+import type { ClaimMemory } from './memory.ts';
+import type { ClaimMetrics } from './metrics.ts';
+
+export interface MeasureDeps {
+  readonly metrics: ClaimMetrics;
+  readonly memory: ClaimMemory;
+  readonly nowMs: () => number;
+}
+
+/** Counts a Sandbox that a claim was given; `pool` names the one it came from, or the claim asks. */
+export function measureDelivery(
+  { metrics, memory }: MeasureDeps,
+  claim: SandboxClaim,
+  { sandbox, pool }: { readonly sandbox: Sandbox; readonly pool: string | undefined },
+): void {
+  const launch = launchOf(claim, sandbox);
+  metrics.created({
+    ...launch,
+    namespace: claim.metadata.namespace ?? '',
+    warmpool_name: pool ?? 'none',
+    pod_condition: isReady(sandbox) ? 'ready' : 'not_ready',
+    created_by: normalisedCreator(claim.metadata.labels?.[labels.createdBy]),
+  });
+  if (launch.launch_type === 'warm') metrics.poolClaim(memory.of(claim).waited === true ? 'wait' : 'hit');
+  else if (!asksForCold(claim)) metrics.poolClaim('miss');
+}
+
+/** Measures the first Ready of a claim, once: whoever did it before left a note on the claim. */
+export function measureFirstReady(
+  { metrics, memory, nowMs }: MeasureDeps,
+  claim: SandboxClaim,
+  sandbox: Sandbox,
+): void {
+  const notes = claim.metadata.annotations ?? {};
+  const known = memory.of(claim);
+  const isCounted =
+    known.counted === true ||
+    [annotations.claimFirstReadyAt, annotations.creationLatencyRecorded].some((key) => key in notes);
+  if (isCounted || !isReady(sandbox) || !isDelivered(claim, sandbox)) return;
+  known.counted = true;
+  const since = (key: string): number | undefined => sinceMs(notes[key], nowMs());
+  metrics.firstReady(launchOf(claim, sandbox), {
+    sinceWebhookMs: since(annotations.webhookFirstObservedAt),
+    sinceObservedMs: since(annotations.controllerFirstObservedAt) ?? memory.elapsedMs(claim),
+    sinceRequestedMs: since(annotations.clientFirstRequestedAt),
+  });
+}
+
+function launchOf(claim: SandboxClaim, { metadata }: Sandbox): Launch {
+  const template = metadata.annotations?.[annotations.templateRef] ?? claim.spec.sandboxTemplateRef?.name;
+  return { launch_type: metadata.labels?.[labels.launchType] ?? 'unknown', sandbox_template: template ?? '' };
+}
+
+function asksForCold({ spec: { env = [], volumeClaimTemplates = [], warmpool } }: SandboxClaim): boolean {
+  return env.length > 0 || volumeClaimTemplates.length > 0 || warmpool === 'none';
+}
+
+/** Milliseconds since a stamp with nanoseconds, which `Date` would cut; undefined for what is none. */
+function sinceMs(stamp: string | undefined, nowMs: number): number | undefined {
+  const wholeMs = Date.parse(stamp ?? '');
+  if (stamp === undefined || Number.isNaN(wholeMs)) return undefined;
+  const [, below = ''] = /\.\d{3}(\d{1,6})/.exec(stamp) ?? [];
+  return nowMs - wholeMs - Number(`0.${below === '' ? '0' : below}`);
+}
