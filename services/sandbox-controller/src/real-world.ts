@@ -46,6 +46,7 @@ const ROLE = {
     },
     { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
     { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['list'] },
+    { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['list'] },
     { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update', 'patch'] },
   ],
 };
