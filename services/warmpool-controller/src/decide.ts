@@ -13,7 +13,7 @@ import type { Sizing } from './sizing.ts';
 import type { Member, PoolSnapshot } from './snapshot.ts';
 import { poolStatus } from './status.ts';
 import { lookAtStuckMs, notReadySinceMs } from './stuck.ts';
-import { targetOf } from './target.ts';
+import { RATE_LOOK_MS, targetOf } from './target.ts';
 import type { Target } from './target.ts';
 import { refusalOf, subjectOf } from './template.ts';
 
@@ -37,7 +37,7 @@ export function decide(snapshot: PoolSnapshot): Plan {
     ...news,
     ...changes,
     ...writeStatus(snapshot, status, news.length > 0),
-    ...looks(snapshot, { target, refill, changed: changes.length > 0 }),
+    ...looks(snapshot, { target, refill, status, changed: changes.length > 0 }),
   ];
 }
 
@@ -98,11 +98,13 @@ function writeStatus(
 interface Outcome {
   readonly target: Target;
   readonly refill: Refilling;
+  readonly status: SandboxWarmPoolStatus;
   readonly changed: boolean;
 }
 
 /** Moments at which something is due although no event will tell. */
-function looks(snapshot: PoolSnapshot, { target, refill, changed }: Outcome): readonly Step[] {
+function looks(snapshot: PoolSnapshot, { target, refill, status, changed }: Outcome): readonly Step[] {
+  const { claimRatePerMinute } = status;
   const { pool, members, unseenCreates, unseenDeletes, nowMs, jitter } = snapshot;
   const settled = unseenCreates === 0 && unseenDeletes.size === 0 && !changed;
   const due: readonly (readonly [number | undefined, string])[] = [
@@ -112,6 +114,7 @@ function looks(snapshot: PoolSnapshot, { target, refill, changed }: Outcome): re
     [lookAtStuckMs(members, { policy: pool.spec.stuckMember, nowMs, jitter }), 'members are not Ready'],
     [tellingMs(members, nowMs), 'members are not Ready'],
     [recycleMs(snapshot), 'members grow old'],
+    [(claimRatePerMinute ?? 0) > 0 ? RATE_LOOK_MS : undefined, 'the claim rate fades'],
   ];
   return due.flatMap(([ms, reason]): Step[] =>
     ms === undefined ? [] : [{ kind: 'wait', ms: Math.max(1, ms), reason }],

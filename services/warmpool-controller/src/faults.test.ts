@@ -38,6 +38,7 @@ describe('creations that are refused', () => {
     world.startController();
     await world.eventually(() => expect(condition(world, 'Progressing')?.message).toMatch(/exceeded quota/));
     expect(condition(world, 'Progressing')).toMatchObject({ status: 'False', reason: 'WarmPoolNotProgressing' });
+    expect(condition(world, 'Progressing')?.message).not.toMatch(/pool-[a-z0-9]{5}/);
     await world.eventually(() => expect(notes(world)).toContain('WarmPoolNotProgressing'));
     await world.elapse(60_000);
     const tries = creations(world);

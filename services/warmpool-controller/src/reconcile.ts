@@ -124,9 +124,15 @@ async function create(
     return done;
   }
   if (!(failure instanceof KubeError) || failure.code === 'Aborted') throw failure;
-  const message = `Members cannot be made (${failure.code}): ${failure.message}`;
+  const message = `Members cannot be made (${failure.code}): ${withoutName(failure)}`;
   const waitMs = memory.failed(pool, { code: failure.code, message, subject });
   return requeueAfter(Math.max(waitMs, failure.retryAfterMs ?? 0), 'members could not be made');
+}
+
+/** Each try has another name: with it the status would change with every one. */
+function withoutName({ message, key }: KubeError): string {
+  const { name } = parseKey(key);
+  return name === '' ? message : message.replaceAll(key, 'of the pool').replaceAll(name, '...');
 }
 
 async function writeStatus(

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { NOW, snapshot, statusOf, steps } from './builders.ts';
+import { members, NOW, snapshot, statusOf, steps } from './builders.ts';
 import { withDemand } from './autoscale.ts';
 import type { Demand } from './autoscale.ts';
 import { decide } from './decide.ts';
@@ -174,6 +174,14 @@ describe('a pool whose target changes', () => {
         message: 'Target changed from 3 to 12 (schedule "day")',
       },
     ]);
+  });
+
+  it('shows how often it is claimed, and looks again while that fades', () => {
+    const parts = { members: members(3), memory: { claimRate: { perSecond: 0.5, atMs: 1_000_000 } } };
+    expect(statusOf(parts).claimRatePerMinute).toBe(30);
+    expect(steps(decide(snapshot(parts)), 'wait').map(({ ms }) => ms)).toEqual([15_000]);
+    const faded = { ...parts, memory: { claimRate: { perSecond: 0.5, atMs: 400_000 } } };
+    expect(statusOf(faded).claimRatePerMinute).toBeUndefined();
   });
 
   it('warns once of a schedule that can never open', () => {

@@ -12,7 +12,7 @@ const DEFAULT_SCALE_DOWN_SECONDS = 300;
 export const CLAIM_RATE_WINDOW_MS = 60_000;
 
 /** A fading claim rate is looked at this often; adoptions bring a pool back at once. */
-const RATE_LOOK_MS = 15_000;
+export const RATE_LOOK_MS = 15_000;
 
 /** What decides how many members a pool wants. */
 export interface TargetInput {
