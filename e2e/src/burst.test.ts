@@ -1,7 +1,7 @@
 import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import { pods } from '@sandlot/kube';
-import { afterEach, beforeEach, describe, expect, inject, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { killComponent } from './support/components.ts';
 import { poolManifest, templateManifest } from './support/manifests.ts';
 import { fullPool, readyClaim, sandboxNameOf } from './support/sandboxes.ts';
 import { createTeam } from './support/team.ts';
@@ -61,25 +61,10 @@ describe('20 claims at once', () => {
       await team.apply(poolOf(10));
       await fullPool(team, 'boxes');
       const claiming = claimAllAtOnce(team);
-      await killController(team, component);
+      await killComponent(team, component);
       await claiming;
       await expectAllServed(team);
       await fullPool(team, 'boxes');
     },
   );
 });
-
-/** Deletes the controller's pod without any grace: nothing is drained, no lease is released. */
-async function killController(team: Team, component: string): Promise<void> {
-  const namespace = inject('releaseNamespace');
-  const { items } = await team.client.list(pods, {
-    namespace,
-    labelSelector: `app.kubernetes.io/component=${component}`,
-  });
-  expect(items.length).toBeGreaterThan(0);
-  await Promise.all(
-    items.map(({ metadata }) =>
-      team.client.delete(pods, { namespace, name: metadata.name ?? '' }, { gracePeriodSeconds: 0 }),
-    ),
-  );
-}

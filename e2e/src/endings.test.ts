@@ -1,5 +1,5 @@
 import { findCondition, sandboxClaims, sandboxes } from '@sandlot/api-types';
-import type { Sandbox, SandboxSpec } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim, SandboxSpec } from '@sandlot/api-types';
 import { persistentVolumeClaims, pods } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { diskOf } from './support/boxes.ts';
@@ -18,7 +18,9 @@ import {
   statesUntil,
 } from './support/lifecycle.ts';
 import { GROUP, claimManifest } from './support/manifests.ts';
+import { readyCondition } from './support/sandboxes.ts';
 import { eventually, inTeam } from './support/team.ts';
+import type { Team } from './support/team.ts';
 
 const EXPIRED = said.notReady('SandboxExpired', 'Sandbox has expired');
 const SUCCEEDED = ['PodSucceeded', 'Pod completed successfully'] as const;
@@ -85,12 +87,27 @@ describe.concurrent('a deadline', () => {
       await onlyDisksLeft(team);
     }));
 
-  it('is the earliest of several, and is shown', () =>
+  it('is the earliest of several, and is shown; edits move it', () =>
     inTeam('shown', async (team) => {
       await createBox(team, 'box', { spec: { ttlSeconds: 3_600, shutdownTime: '2999-01-01T00:00:00Z' } });
       const { status, metadata } = await readySandbox(team, 'box');
       expect(status?.startedAt).toBe(metadata.creationTimestamp);
       expect(Date.parse(status?.expiresAt ?? '') - Date.parse(status?.startedAt ?? '')).toBe(3_600_000);
+      await patchSpec(team, 'box', { ttlSeconds: null });
+      expect((await readySandbox(team, 'box')).status?.expiresAt).toBe('2999-01-01T00:00:00Z');
+    }));
+
+  it('that retains the Sandbox can delete its disk', () =>
+    inTeam('emptied', async (team) => {
+      const persistentVolumeClaimRetentionPolicy = { whenDeleted: 'Retain', whenExpired: 'Delete' } as const;
+      await createBox(team, 'box', { disk: 'default', spec: { persistentVolumeClaimRetentionPolicy } });
+      await readySandbox(team, 'box');
+      await patchSpec(team, 'box', { ttlSeconds: 1 });
+      expect(saidBy(await sandboxThat(team, 'box', isOver))).toEqual([EXPIRED, said.notSuspended]);
+      await eventually('the disk is gone', async () =>
+        (await namesOf(team, persistentVolumeClaims)).length === 0 ? true : undefined,
+      );
+      expect(await namesOf(team, sandboxes)).toEqual(['box']);
     }));
 
   it('counted from the end of the work retains the Sandbox with its result', () =>
@@ -116,31 +133,47 @@ describe.concurrent('a deadline', () => {
 
   it('of a claim in the foreground leaves the claim until the last of its Sandbox is gone', () =>
     inTeam('foreground', async (team) => {
-      const key = { namespace: team.namespace, name: 'job' };
-      const hold = (finalizers: readonly string[] | null) =>
-        team.client.mergePatch(pods, key, { metadata: { finalizers: finalizers === null ? null : [...finalizers] } });
-      await team.apply(jobTemplate);
-      const lifecycle = '{ttlSecondsAfterFinished: 1, shutdownPolicy: DeleteForeground}';
-      await team.apply(claimManifest('job', `{sandboxTemplateRef: {name: job}, lifecycle: ${lifecycle}}`));
-      await readySandbox(team, 'job');
+      const key = await runningJob(team, 'DeleteForeground');
+      const hold = (finalizers: string[] | null) => team.client.mergePatch(pods, key, { metadata: { finalizers } });
       await hold([HELD]);
       await team.sh('job', 'touch /tmp/end');
       const [claim, sandbox] = await Promise.all([
         eventually('the claim is to go', async () => leaving(await team.client.get(sandboxClaims, key))),
         eventually('the Sandbox is to go', async () => leaving(await team.client.get(sandboxes, key))),
       ]);
-      expect(findCondition(claim.status?.conditions, 'Finished')).toMatchObject({
-        status: 'True',
-        reason: SUCCEEDED[0],
-      });
-      expect(findCondition(sandbox.status?.conditions, 'Finished')).toMatchObject({ status: 'True' });
+      expect(finishedOf(claim)).toMatchObject({ status: 'True', reason: 'PodSucceeded' });
+      expect(finishedOf(sandbox)).toMatchObject({ status: 'True', reason: 'PodSucceeded' });
       await hold(null);
       await onlyDisksLeft(team);
       await eventually('the claim is gone', async () =>
         (await namesOf(team, sandboxClaims)).length === 0 ? true : undefined,
       );
     }));
+
+  it('of a claim that is retained takes the Sandbox, and leaves the claim with its result', () =>
+    inTeam('result', async (team) => {
+      const key = await runningJob(team, 'Retain');
+      await team.sh('job', 'touch /tmp/end');
+      await onlyDisksLeft(team);
+      const claim = await eventually('the claim has expired', async () => {
+        const found = await team.client.get(sandboxClaims, key);
+        return found.status?.sandbox === undefined ? found : undefined;
+      });
+      expect(readyCondition(claim)).toMatchObject({ status: 'False', reason: 'ClaimExpired' });
+      expect(finishedOf(claim)).toMatchObject({ status: 'True', reason: 'PodSucceeded' });
+    }));
 });
+
+/** A claim whose Sandbox `job` runs, and whose time is over a second after that has finished. */
+async function runningJob(team: Team, shutdownPolicy: string): Promise<{ namespace: string; name: string }> {
+  await team.apply(jobTemplate);
+  const lifecycle = `{ttlSecondsAfterFinished: 1, shutdownPolicy: ${shutdownPolicy}}`;
+  await team.apply(claimManifest('job', `{sandboxTemplateRef: {name: job}, lifecycle: ${lifecycle}}`));
+  await readySandbox(team, 'job');
+  return { namespace: team.namespace, name: 'job' };
+}
+
+const finishedOf = ({ status }: Sandbox | SandboxClaim) => findCondition(status?.conditions, 'Finished');
 
 function leaving<T extends { readonly metadata: { readonly deletionTimestamp?: string | undefined } }>(
   object: T,

@@ -1,6 +1,6 @@
 import { annotations, findCondition, sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { persistentVolumeClaims, pods } from '@sandlot/kube';
+import { persistentVolumeClaims, pods, services } from '@sandlot/kube';
 import { afterAll, describe, expect, it } from 'vitest';
 import { RUNS_UNTIL_TOLD, diskOf } from './support/boxes.ts';
 import { COMPONENTS, giveBack, killComponent } from './support/components.ts';
@@ -23,6 +23,23 @@ import { readyCondition } from './support/sandboxes.ts';
 import { eventually, inTeam } from './support/team.ts';
 import type { Team } from './support/team.ts';
 import { requestWakes } from './support/wake.ts';
+
+/** As the API contract has it, but for an image that is to be had everywhere. */
+const devEnv = `
+apiVersion: agents.x-k8s.io/v1beta1
+kind: Sandbox
+metadata: {name: dev-env}
+spec:
+  service: true
+  ttlSeconds: 604800
+  shutdownPolicy: Delete
+  idle: {suspendAfterSeconds: 600, deleteAfterSeconds: 86400}
+  autoResume: OnRequest
+  podFailurePolicy: {restart: OnFailure}
+  persistentVolumeClaimRetentionPolicy: {whenDeleted: Retain, whenExpired: Retain}
+  podTemplate: {spec: {terminationGracePeriodSeconds: 1, containers: [{name: ide, image: busybox, command: [sleep, infinity], ports: [{containerPort: 8080}], volumeMounts: [{name: home, mountPath: /home/dev}]}]}}
+  volumeClaimTemplates: [{metadata: {name: home}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}}}]
+`;
 
 /** Adds a line to the disk at each start of the container. */
 const COUNTS_STARTS = `echo started >> /data/starts; ${RUNS_UNTIL_TOLD}`;
@@ -95,6 +112,27 @@ describe.concurrent('a Sandbox that nobody uses', () => {
       expect(woken.spec.operatingMode).toBe('Running');
     }));
 
+  it('is suspended, woken and expires as its manifest says, and leaves its volume', () =>
+    inTeam('dev-env', async (team) => {
+      await team.apply(devEnv);
+      const ready = await readySandbox(team, 'dev-env');
+      expect(saidBy(ready)).toEqual(RUNNING);
+      const { startedAt, expiresAt, lastActivityTime } = ready.status ?? {};
+      expect(secondsOf(expiresAt) - secondsOf(startedAt)).toBe(604_800);
+      expect(lastActivityTime).toBeDefined();
+      const service = await team.client.get(services, { namespace: team.namespace, name: 'dev-env' });
+      expect(service.spec).toMatchObject({ clusterIP: 'None', ports: [{ name: 'p-8080-tcp', port: 8080 }] });
+      await patchSpec(team, 'dev-env', { idle: { suspendAfterSeconds: 5 } });
+      const suspended = await sandboxInPhase(team, 'dev-env', 'Suspended');
+      expect(saidBy(suspended)).toEqual(SUSPENDED);
+      await patchSpec(team, 'dev-env', { idle: { suspendAfterSeconds: 600 } });
+      await requestWakes(team, [suspended]);
+      const woken = await sandboxThat(team, 'dev-env', isReady);
+      expect(woken.status?.expiresAt).toBe(expiresAt);
+      await patchSpec(team, 'dev-env', { ttlSeconds: 1 });
+      await onlyDisksLeft(team, ['home-dev-env']);
+    }));
+
   it('sleeps on when it is not to be woken, or its owner has suspended it', () =>
     inTeam('asleep', async (team) => {
       await createBox(team, 'never', { spec: { startup: { action: 'Suspended' }, autoResume: 'Never' } });
@@ -126,6 +164,7 @@ describe.concurrent('a Sandbox that starts with', () => {
       expect(await namesOf(team, pods)).toEqual([]);
       await patchSpec(team, 'box', { operatingMode: 'Running' });
       expect(saidBy(await readySandbox(team, 'box'))).toEqual(RUNNING);
+      await expectStaysResumed(team);
     }));
 
   it('a first run is suspended after it was Ready, and resumes on what that run wrote; only once', () =>
@@ -142,8 +181,17 @@ describe.concurrent('a Sandbox that starts with', () => {
       await patchSpec(team, 'box', { operatingMode: 'Running' });
       await readySandbox(team, 'box');
       expect(await readIn(team, 'box', 'cat /data/starts')).toBe('started\nstarted');
+      await expectStaysResumed(team);
     }));
 });
+
+/** A later edit of the spec has been acted on, and the action of the start was not taken again. */
+async function expectStaysResumed(team: Team): Promise<void> {
+  await patchSpec(team, 'box', { ttlSeconds: 3_600 });
+  const { spec, status } = await readySandbox(team, 'box');
+  expect(spec.operatingMode).toBe('Running');
+  expect(status?.expiresAt).toBeDefined();
+}
 
 describe('when every component is killed before they are due', () => {
   afterAll(() => Promise.all(COMPONENTS.map(giveBack)));

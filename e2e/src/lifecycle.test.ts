@@ -60,6 +60,7 @@ describe.each([
       podIPs,
       nodeName,
     });
+    expect(sandbox.metadata).not.toHaveProperty('finalizers');
     expect(sandbox.metadata.annotations).toMatchObject({ 'agents.x-k8s.io/pod-name': 'desk' });
     expect((await disk()).status?.phase).toBe('Bound');
     expect(await team.sh('desk', 'hostname')).toBe('desk');
@@ -128,6 +129,7 @@ describe.each([
       said.notReady(...done),
       said.notSuspended,
     ]);
+    expect(finished.status).not.toHaveProperty('expiresAt');
   });
 
   it('comes back with its data once its policy replaces a Pod that ended', async () => {
