@@ -17,7 +17,7 @@ import {
   summaryOf,
   wholeStatus,
   work,
-} from './real-world.ts';
+} from './testkit/real-world.ts';
 
 const HASH = 'agents.x-k8s.io/sandbox-name-hash';
 const GPU = 'example.com/gpu';

@@ -18,7 +18,7 @@ import {
   timeOf,
   wholeStatus,
   work,
-} from './real-world.ts';
+} from './testkit/real-world.ts';
 
 const EXPIRED = 'Ready=False/SandboxExpired';
 const ACTIVITY = 'sandlot.dev/last-activity-at';

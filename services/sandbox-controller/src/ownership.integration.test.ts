@@ -19,7 +19,7 @@ import {
   timeOf,
   wholeStatus,
   work,
-} from './real-world.ts';
+} from './testkit/real-world.ts';
 
 const HASH = 'agents.x-k8s.io/sandbox-name-hash';
 const ADOPTABLE = 'agents.x-k8s.io/adoptable';

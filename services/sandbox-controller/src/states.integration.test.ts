@@ -20,7 +20,7 @@ import {
   summaryOf,
   wholeStatus,
   work,
-} from './real-world.ts';
+} from './testkit/real-world.ts';
 
 /** A kubelet holds the Pod of a Sandbox on a node until it reports that it has stopped it. */
 const onNode = { podTemplate: { spec: { nodeName: 'node-1', containers: [container] } } };

@@ -18,8 +18,8 @@ import { startServiceProcess } from '@sandlot/service/testing';
 import type { ServiceProcess } from '@sandlot/service/testing';
 import { systemClock } from '@sandlot/std';
 
-const MAIN = new URL('main.ts', import.meta.url);
-const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
+const MAIN = new URL('../main.ts', import.meta.url);
+const CRDS = fileURLToPath(new URL('../../../../charts/sandlot/files/crds', import.meta.url));
 const USER = 'sandbox-controller';
 const PATIENCE_MS = 30_000;
 const LOOK_EVERY_MS = 50;
