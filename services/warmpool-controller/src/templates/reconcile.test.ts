@@ -234,6 +234,26 @@ describe('errors of the API server', () => {
   });
 });
 
+describe('what was done about policies', () => {
+  it('is counted by operation, from zero', async () => {
+    await using world = await TemplateWorld.start();
+    const { registry } = world.startController();
+    world.createTemplate();
+    await world.eventually(() => expect(world.conditions()).toEqual(APPLIED));
+    world.edit((spec) => (spec.networkPolicy = {}));
+    await world.eventually(() => expect(rulesInForce(world)).toEqual([]));
+    await world.eventually(() => expect(world.template().status?.observedGeneration).toBe(2));
+    const { values = [] } = (await registry.getSingleMetric('sandlot_network_policy_operations_total')?.get()) ?? {};
+    expect(Object.fromEntries(values.map(({ labels, value }) => [labels['operation'], value]))).toEqual({
+      create: 1,
+      update: 1,
+      delete: 0,
+      refused: 0,
+      not_controlled: 0,
+    });
+  });
+});
+
 describe('the pools of a template', () => {
   it('are counted in its status, sorted, and at most fifty by name', async () => {
     await using world = await TemplateWorld.start();

@@ -1,5 +1,7 @@
 import { findCondition, sandboxes, sandboxTemplates } from '@sandlot/api-types';
 import type { SandboxTemplateSpec, SandboxTemplateStatus } from '@sandlot/api-types';
+import { template } from '@sandlot/api-types/builders';
+import { blueprintOf, POD_DEFAULTS } from '@sandlot/blueprint';
 import { createKubeClient, isNotFound, loadCredentials, namespaces, networkPolicies } from '@sandlot/kube';
 import type { KubeClient, NetworkPolicy } from '@sandlot/kube';
 import { startControlPlane } from '@sandlot/local-cluster';
@@ -187,4 +189,24 @@ it('directly authored Sandboxes have a policy as long as there is one of them', 
     () => policyOf(AUTHORED_POLICY_NAME),
     (found) => found === undefined,
   );
+});
+
+const LIMITS = { requests: { memory: '64Mi' }, limits: { memory: '256Mi' } };
+
+it.each([
+  ['nothing', {}],
+  ['a capability', { securityContext: { capabilities: { add: ['NET_ADMIN'] } } }],
+  ['all capabilities', { securityContext: { capabilities: { add: ['ALL'] } } }],
+  ['CAP_SYS_ADMIN', { securityContext: { capabilities: { add: ['CAP_SYS_ADMIN'] } } }],
+  ['less memory than the default request', { resources: { limits: { memory: '32Mi' } } }],
+  ['more memory than the default limit', { resources: { requests: { memory: '1Gi' } } }],
+])('a hardened pod that states %s is one that the API server takes', async (_, stated) => {
+  const containers = [{ name: 'main', image: 'busybox', ...stated }];
+  const hardened = { ...POD_DEFAULTS, securityDefaults: 'Hardened', resources: LIMITS } as const;
+  const { spec } = blueprintOf(template({ spec: { podTemplate: { spec: { containers } } } }), hardened).podTemplate;
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: keyOf('hardened'), spec };
+  const dryRun = () => plane.kubectl(['create', '--dry-run=server', '-f', '-'], JSON.stringify(pod));
+  // The controllers of the control plane make the namespace's service account in their own time.
+  const { stderr } = await until(dryRun, (result) => !result.stderr.includes('serviceaccount "default" not found'));
+  expect(stderr).toBe('');
 });
