@@ -8,6 +8,9 @@ import { onlyPod } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
 import { isReadyNow, startOf } from './status.ts';
 
+/** The time of a snapshot is when its pass began: a Pod that the pass created itself is younger, by this at most. */
+const LONGEST_PASS_MS = 60_000;
+
 /** What to do about a status: nothing, write it, or wait until the given time for a change that makes it worth it. */
 export type StatusWrite =
   | { readonly kind: 'none' }
@@ -50,7 +53,7 @@ function quietUntilMs(snapshot: Snapshot): number | undefined {
   const untilMs = Date.parse(created) + quietMs;
   const remainingMs = untilMs - snapshot.nowMs;
   const deadlineMs = expiryMs(snapshot.sandbox, startOf(snapshot));
-  if (remainingMs <= 0 || remainingMs > quietMs) return undefined;
+  if (remainingMs <= 0 || remainingMs > quietMs + LONGEST_PASS_MS) return undefined;
   return deadlineMs !== undefined && deadlineMs < untilMs ? undefined : untilMs;
 }
 

@@ -154,6 +154,12 @@ describe('writing the status', () => {
     expect(write(snapshotOf({ sandbox, ownedPods: [pending] }))).toEqual(quiet);
   });
 
+  it('holds back the status of a Pod that the pass itself was slow to create', () => {
+    const created = '2026-01-01T12:00:03Z';
+    const young = podOf(authored, { phase: 'Pending', created });
+    expect(write(snapshotOf({ ownedPods: [young] }))).toEqual({ kind: 'hold', untilMs: NOW_MS + 5_000 });
+  });
+
   it('holds back for longer what starts in a burst', () => {
     const snapshot = snapshotOf({ nowMs: NOW_MS + 9_000, quietMs: 10_000, ownedPods: [pending] });
     expect(write(snapshot)).toEqual({ kind: 'hold', untilMs: NOW_MS + 10_000 });
