@@ -68,4 +68,10 @@ events.k8s.io; the core group is for clusters whose aggregator still asks for it
   resources: [sandboxes]
   verbs: [create, delete, get, list, patch, watch]
 {{ include "sandlot.rules.events" . }}
+{{- if .Values.claimController.envsFromSecrets }}
+# The label sandlot.dev/claim-env of a Secret is read before a claim may name it; no value is used.
+- apiGroups: [""]
+  resources: [secrets]
+  verbs: [get]
+{{- end }}
 {{- end -}}

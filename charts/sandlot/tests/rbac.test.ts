@@ -87,6 +87,12 @@ describe('roles of the controllers', () => {
     ).toEqual([]);
   });
 
+  it('let the claim-controller read Secrets, and no more, when claims may take variables from them', async () => {
+    const objects = await render({ claimController: { envsFromSecrets: true } });
+    const { rules = [] } = find(objects, 'ClusterRole', 'sandlot-claim-controller');
+    expect(permissions(rules)).toEqual({ ...expected['sandlot-claim-controller'], '/secrets': 'get' });
+  });
+
   it('become Roles of one namespace when the release serves one namespace', async () => {
     const objects = await render({ watchNamespace: 'team-a', rbac: { aggregate: false } });
     expect(roles(objects).filter(({ kind }) => kind === 'ClusterRole')).toEqual([]);

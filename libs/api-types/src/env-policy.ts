@@ -2,7 +2,17 @@ import type { Container, PodSpec } from './generated/core.ts';
 import type { SandboxClaimSpec, SandboxTemplateSpec } from './objects.ts';
 
 type Policy = SandboxTemplateSpec['envVarsInjectionPolicy'];
-type ClaimVariable = NonNullable<SandboxClaimSpec['env']>[number];
+type SecretReference = NonNullable<
+  NonNullable<NonNullable<SandboxClaimSpec['envs']>[number]['valueFrom']>['secretKeyRef']
+>;
+
+/** A variable of a claim: a plain value, or a key of a Secret that the kubelet reads, so that no value passes through us. */
+export interface ClaimVariable {
+  readonly name: string;
+  readonly value?: string | undefined;
+  readonly valueFrom?: { readonly secretKeyRef: SecretReference } | undefined;
+  readonly containerName?: string | undefined;
+}
 
 /** One claim's container variables, against the Pod spec of its template. */
 export interface EnvRequest {
@@ -85,13 +95,15 @@ function variableRefusal(
   return `environment variable override is not allowed by the template policy for variable "${name}"`;
 }
 
-function withVariable(podSpec: PodSpec, target: Container | undefined, { name, value }: ClaimVariable): PodSpec {
+function withVariable(podSpec: PodSpec, target: Container | undefined, variable: ClaimVariable): PodSpec {
+  const { name, value, valueFrom } = variable;
+  const entry = valueFrom === undefined ? { name, value } : { name, valueFrom };
   const set = (container: Container): Container => {
     if (container !== target) return container;
     const env = container.env ?? [];
-    const isNew = !env.some((variable) => variable.name === name);
-    const kept = env.map((variable) => (variable.name === name ? { name, value } : variable));
-    return { ...container, env: isNew ? [...kept, { name, value }] : kept };
+    const isNew = !env.some((present) => present.name === name);
+    const kept = env.map((present) => (present.name === name ? entry : present));
+    return { ...container, env: isNew ? [...kept, entry] : kept };
   };
   const { initContainers, containers } = podSpec;
   return {

@@ -70,7 +70,7 @@ export type { Blueprint } from './blueprint.ts';
 export { sameQuantity } from './quantity.ts';
 export { mergePatchOf, pruneEmpty } from './status.ts';
 export { injectEnv, runtimeEnvRefusal } from './env-policy.ts';
-export type { EnvOutcome, EnvRequest, RuntimeEnvRequest } from './env-policy.ts';
+export type { ClaimVariable, EnvOutcome, EnvRequest, RuntimeEnvRequest } from './env-policy.ts';
 export { DEFAULT_LABEL_DOMAINS, mergedPodMetadata, metadataRefusal } from './metadata-policy.ts';
 export type { MetadataRequest } from './metadata-policy.ts';
 export { mergeVolumeClaimTemplates } from './volume-policy.ts';

@@ -1,4 +1,4 @@
-import { durationMs, json, list } from '@sandlot/config';
+import { durationMs, flag, json, list } from '@sandlot/config';
 import { controllerSettings } from '@sandlot/service';
 import { containerResources } from '@sandlot/api-types';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
@@ -11,6 +11,8 @@ export const claimSettings = controllerSettings.extend({
   /** How long bookkeeping annotations are gathered before they are written. */
   WRITE_BEHIND_WINDOW: durationMs().default(250),
   SANDBOX_NAMESERVERS: list().default([...POD_DEFAULTS.dnsNameservers]),
+  /** Whether claims may have variables from Secrets of their namespace; needs leave to read Secrets. */
+  ENVS_FROM_SECRETS: flag().default(false),
   SECURITY_DEFAULTS: z.enum(['Compat', 'Hardened']).default('Compat'),
   SANDBOX_RUNTIME_CLASS: z.string().default(''),
   SANDBOX_RESOURCES: json('requests and limits as JSON', containerResources).default({}),

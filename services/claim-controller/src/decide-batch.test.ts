@@ -33,6 +33,7 @@ function snapshot({ spec, status = {}, deleting = false, ...parts }: Parts): Bat
     live: [],
     allowedLabelDomains: ['sandbox.users.io'],
     podDefaults: POD_DEFAULTS,
+    envsFromSecrets: false,
     ...parts,
   };
 }

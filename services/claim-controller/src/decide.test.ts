@@ -25,6 +25,7 @@ function snapshot(parts: Partial<ClaimSnapshot> = {}): ClaimSnapshot {
     nowMs: NOW,
     allowedLabelDomains: ['sandbox.users.io'],
     podDefaults: POD_DEFAULTS,
+    envsFromSecrets: false,
     ...parts,
   };
 }

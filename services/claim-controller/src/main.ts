@@ -14,6 +14,7 @@ await main(claimSettings, (settings) =>
         writeBehindMs: settings.WRITE_BEHIND_WINDOW,
         policy: {
           allowedLabelDomains: settings.ALLOWED_LABEL_DOMAINS,
+          envsFromSecrets: settings.ENVS_FROM_SECRETS,
           podDefaults: {
             dnsNameservers: settings.SANDBOX_NAMESERVERS,
             securityDefaults: settings.SECURITY_DEFAULTS,

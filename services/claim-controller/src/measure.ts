@@ -1,6 +1,7 @@
 import { annotations, labels, normalisedCreator } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
+import { variablesOf } from './claim-env.ts';
 import type { Launch } from './compat-metrics.ts';
 import { isDelivered } from './delivery.ts';
 import type { ClaimMemory } from './memory.ts';
@@ -56,8 +57,9 @@ function launchOf(claim: SandboxClaim, { metadata }: Sandbox): Launch {
   return { launch_type: metadata.labels?.[labels.launchType] ?? 'unknown', sandbox_template: template ?? '' };
 }
 
-function asksForCold({ spec: { env = [], volumeClaimTemplates = [], warmpool } }: SandboxClaim): boolean {
-  return env.length > 0 || volumeClaimTemplates.length > 0 || warmpool === 'none';
+function asksForCold(claim: SandboxClaim): boolean {
+  const { volumeClaimTemplates = [], warmpool } = claim.spec;
+  return variablesOf(claim).length > 0 || volumeClaimTemplates.length > 0 || warmpool === 'none';
 }
 
 /** Milliseconds since a stamp with nanoseconds, which `Date` would cut; undefined for what is none. */

@@ -14,6 +14,8 @@ import type { Waiters } from './waiters.ts';
 export interface ClaimPolicy {
   readonly allowedLabelDomains: readonly string[];
   readonly podDefaults: PodDefaults;
+  /** Whether claims may have variables from Secrets of their namespace. */
+  readonly envsFromSecrets: boolean;
 }
 
 export interface ObserveDeps {
@@ -45,6 +47,7 @@ export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
     nowMs: deps.nowMs(),
     allowedLabelDomains: policy.allowedLabelDomains,
     podDefaults: policy.podDefaults,
+    envsFromSecrets: policy.envsFromSecrets,
   };
 }
 

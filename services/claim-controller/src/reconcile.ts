@@ -1,8 +1,9 @@
 import { claimMessages, claimReasons } from '@sandlot/api-types';
-import { done, isForbidden, isInvalid, requeueAfter, TerminalError } from '@sandlot/kube';
+import { done, isForbidden, isInvalid, keyOf, requeueAfter, TerminalError } from '@sandlot/kube';
 import type { ReconcileContext, ReconcileResult } from '@sandlot/kube';
 import { settle } from './adopt.ts';
 import { apply } from './apply.ts';
+import { secretProblem } from './secrets.ts';
 import { observeBatch } from './batch-observe.ts';
 import { decideBatch } from './decide-batch.ts';
 import { decide } from './decide.ts';
@@ -37,6 +38,8 @@ export async function reconcileClaim(
   const pass: Pass = { claim, signal, ledger: new Ledger() };
   const { plan, request } = await (isDetached(claim) ? planBatch(deps, pass) : planBound(deps, pass));
   const isRefused = deps.memory.of(claim).refused === request;
+  const secrets = plan.some(({ kind }) => ASKING.has(kind)) ? await secretProblem(deps, pass) : undefined;
+  if (secrets !== undefined) return reportSecrets(deps, pass, secrets);
   const allowed = plan.filter((step) => !isRefused || !ASKING.has(step.kind));
   if (!waitsForStock(allowed)) deps.waiters.remove(key);
   try {
@@ -47,6 +50,16 @@ export async function reconcileClaim(
     if (isInvalid(error)) deps.memory.of(claim).refused = request;
     return refuse(deps, pass, error);
   }
+}
+
+/** Secrets come without an event that reaches us. */
+const SECRET_RETRY_MS = 10_000;
+
+async function reportSecrets(deps: ReconcileDeps, pass: Pass, problem: string): Promise<ReconcileResult> {
+  deps.waiters.remove(keyOf(pass.claim));
+  const report = { reason: claimReasons.reconcilerError, message: claimMessages.error(problem) };
+  await apply(deps, pass, [{ kind: 'report', report }]);
+  return requeueAfter(SECRET_RETRY_MS, 'a Secret may not be used');
 }
 
 interface Intent {

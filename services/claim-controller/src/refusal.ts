@@ -3,12 +3,13 @@ import type { PodSpec, SandboxClaim, SandboxTemplate, VolumeClaimTemplate } from
 import { blueprintOf } from '@sandlot/blueprint';
 import type { PodDefaults } from '@sandlot/blueprint';
 import type { Report } from './plan.ts';
+import { secretNames, variablesOf } from './claim-env.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
 
 type Check = (snapshot: ClaimSnapshot, template: SandboxTemplate) => Omit<Report, 'final'> | undefined;
 
 /** In order of precedence (API contract, claim status). */
-const CHECKS: readonly Check[] = [unsupported, environmentOf, volumesOf, imageOf];
+const CHECKS: readonly Check[] = [unsupported, secretsOf, environmentOf, volumesOf, imageOf];
 
 /**
  * Why this claim can never be served as it is written, or undefined when it can. Final until the claim or its template
@@ -36,15 +37,28 @@ export function metadataRefusalOf({ claim, origin, allowedLabelDomains }: ClaimS
 }
 
 /** Says so plainly instead of leaving out a part of what was asked. */
-function unsupported({ claim }: ClaimSnapshot): Omit<Report, 'final'> | undefined {
+function unsupported({ claim }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
   const { spec } = claim;
   const refuse = (what: string): Omit<Report, 'final'> => ({
     reason: claimReasons.reconcilerError,
     message: claimMessages.error(`this version of Sandlot does not serve ${what}; remove it from the claim`),
   });
-  if ((spec.envs ?? []).length > 0) return refuse('envs');
+  if ((spec.envs ?? []).length > 0 && template.spec.runtime?.inject === true) {
+    return refuse('envs for templates with runtime.inject');
+  }
   if ((spec.dynamicVolumes ?? []).length > 0) return refuse('dynamicVolumes');
   return undefined;
+}
+
+/** Whoever may create claims would otherwise read Secrets through their sandboxes: the installation has to allow it. */
+function secretsOf({ claim, envsFromSecrets }: ClaimSnapshot): ReturnType<Check> {
+  if (envsFromSecrets || secretNames(claim).length === 0) return undefined;
+  const detail =
+    'envs with valueFrom are switched off in this installation; set the chart value claimController.envsFromSecrets=true, or give plain values';
+  return {
+    reason: claimReasons.envVarsInjectionRejected,
+    message: claimMessages.envVarsInjectionRejected(detail),
+  };
 }
 
 function environmentOf({ claim, podDefaults }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
@@ -76,7 +90,7 @@ function imageOf({ claim }: ClaimSnapshot, template: SandboxTemplate): ReturnTyp
 
 function injected(claim: SandboxClaim, template: SandboxTemplate, defaults: PodDefaults): ReturnType<typeof injectEnv> {
   const podSpec = blueprintOf(template, defaults).podTemplate.spec;
-  return injectEnv({ env: claim.spec.env ?? [], podSpec, policy: template.spec.envVarsInjectionPolicy });
+  return injectEnv({ env: variablesOf(claim), podSpec, policy: template.spec.envVarsInjectionPolicy });
 }
 
 function merged(claim: SandboxClaim, template: SandboxTemplate): ReturnType<typeof mergeVolumeClaimTemplates> {
@@ -93,7 +107,7 @@ export function claimedPodSpec(
   template: SandboxTemplate,
   defaults: PodDefaults,
 ): PodSpec | undefined {
-  if ((claim.spec.env ?? []).length === 0) return undefined;
+  if (variablesOf(claim).length === 0) return undefined;
   const outcome = injected(claim, template, defaults);
   return outcome.kind === 'injected' ? outcome.podSpec : undefined;
 }

@@ -31,4 +31,6 @@ export interface ClaimSnapshot {
   /** Label domains that claims may set on pods. */
   readonly allowedLabelDomains: readonly string[];
   readonly podDefaults: PodDefaults;
+  /** Whether variables may come from Secrets. */
+  readonly envsFromSecrets: boolean;
 }

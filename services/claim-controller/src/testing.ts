@@ -30,13 +30,13 @@ export class ClaimWorld extends ControllerWorld {
     return world;
   }
 
-  startController(user = 'claim-controller'): TestController {
+  startController(user = 'claim-controller', { envsFromSecrets = false } = {}): TestController {
     return this.run(user, (parts) =>
       addClaimController(parts, {
         concurrency: 8,
         namespace: undefined,
         writeBehindMs: 250,
-        policy: { allowedLabelDomains: ['sandbox.users.io'], podDefaults: POD_DEFAULTS },
+        policy: { allowedLabelDomains: ['sandbox.users.io'], envsFromSecrets, podDefaults: POD_DEFAULTS },
       }),
     );
   }
