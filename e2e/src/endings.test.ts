@@ -159,7 +159,11 @@ describe.concurrent('a deadline', () => {
         const found = await team.client.get(sandboxClaims, key);
         return found.status?.sandbox === undefined ? found : undefined;
       });
-      expect(readyCondition(claim)).toMatchObject({ status: 'False', reason: 'ClaimExpired' });
+      expect(readyCondition(claim)).toMatchObject({
+        status: 'False',
+        reason: 'ClaimExpired',
+        message: 'Claim expired. Sandbox cleanup initiated.',
+      });
       expect(finishedOf(claim)).toMatchObject({ status: 'True', reason: 'PodSucceeded' });
     }));
 });

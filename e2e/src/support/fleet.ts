@@ -30,7 +30,13 @@ const waitsFor =
 
 const SCENES: Readonly<Record<string, Scene>> = {
   starting: {
-    choices: { pod: { initContainers: [{ name: 'first', image: 'busybox', command: ['sleep', 'infinity'] }] } },
+    choices: {
+      pod: {
+        initContainers: [{ name: 'first', image: 'busybox', command: ['sleep', 'infinity'] }],
+        // A process 1 without a handler does not hear that it should end.
+        terminationGracePeriodSeconds: 1,
+      },
+    },
     reach: waitsFor(/PodInitializing/),
   },
   restarting: {
