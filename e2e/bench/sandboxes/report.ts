@@ -9,13 +9,13 @@ const WRITES_GOAL = 3;
 const LATENESS_GOAL_MS = 30;
 
 /** Percentiles by nearest rank. */
-export interface Percentiles {
+interface Percentiles {
   readonly p50: number;
   readonly p90: number;
   readonly p99: number;
 }
 
-export function percentiles(times: readonly number[]): Percentiles {
+function percentiles(times: readonly number[]): Percentiles {
   const sorted = [...times].sort((a, b) => a - b);
   const at = (share: number): number => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;
   return { p50: at(0.5), p90: at(0.9), p99: at(0.99) };
