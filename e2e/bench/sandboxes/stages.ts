@@ -27,6 +27,8 @@ export interface Bench {
   readonly observer: Observer;
 }
 
+const BURST_LIMIT_MS = 600_000;
+
 /** Creations in flight during a burst. */
 const CREATORS = 32;
 
@@ -97,7 +99,19 @@ async function burst(count: number, send: (index: number) => Sent): Promise<Burs
   };
   await Promise.all(Array.from({ length: CREATORS }, create));
   const createdMs = performance.now() - startedMs;
-  return { starts: await Promise.all(starts), createdMs, readyMs: performance.now() - startedMs };
+  return { starts: await withinLimit(Promise.all(starts)), createdMs, readyMs: performance.now() - startedMs };
+}
+
+async function withinLimit<T>(work: Promise<T>): Promise<T> {
+  let timer: NodeJS.Timeout | undefined;
+  const limit = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error('a burst was not Ready within ten minutes')), BURST_LIMIT_MS);
+  });
+  try {
+    return await Promise.race([work, limit]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Pods and Sandboxes alternately, one at a time, `pauseMs` after each. */
