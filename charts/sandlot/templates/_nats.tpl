@@ -11,8 +11,8 @@ claim-controller: [claim]
 {{- end -}}
 
 {{/*
-The server's configuration: one user per service that may publish its own events, declare the one stream, and listen to
-events; `admin` may do everything. Passwords come from the environment, so that this text is no secret.
+The server's configuration: one user per service that may publish its own events, declare the one stream, listen to
+events, and ask after other replicas; `admin` may do everything. Passwords come from the environment, so that this text is no secret.
 */}}
 {{- define "sandlot.nats.config" -}}
 server_name: $POD_NAME
@@ -38,12 +38,14 @@ accounts {
             {{- range $kinds }}
             "sandlot.*.{{ . }}.>"
             {{- end }}
+            "sandlot.presence.*"
             "$JS.API.INFO"
             "$JS.API.STREAM.INFO.SANDLOT_EVENTS"
             "$JS.API.STREAM.CREATE.SANDLOT_EVENTS"
             "$JS.API.STREAM.UPDATE.SANDLOT_EVENTS"
           ]
           subscribe: ["sandlot.>", "_INBOX.>"]
+          allow_responses: true
         }
       }
       {{- end }}

@@ -120,6 +120,16 @@ describe('users of the NATS server', () => {
     expect(await arrives(user, kind)).toBe(may);
   });
 
+  it.each(users.slice(0, 3))('may ask after another replica, and answer: %s', async (user) => {
+    await using one = disposable(await connectAs(user));
+    await using other = disposable(await connectAs(user));
+    one.bus.announce(`sandlot/${user}/one`);
+    await one.bus.flush();
+    for (let wait = 0; wait < 40 && (await other.bus.isAbsent(`sandlot/${user}/one`)); wait += 1) await sleep(25);
+    expect(await other.bus.isAbsent(`sandlot/${user}/one`)).toBe(false);
+    expect(await other.bus.isAbsent(`sandlot/${user}/two`)).toBe(true);
+  });
+
   it('need the right password', async () => {
     const bus = await connectBus({ url, user: 'admin', password: 'wrong', service: 'test', log: silentLogger });
     await sleep(200);
