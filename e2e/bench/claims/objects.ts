@@ -4,7 +4,7 @@ import { coldSandbox, memberSandbox, POD_DEFAULTS } from '@sandlot/blueprint';
 import type { Pod } from '@sandlot/kube';
 import { NAMESPACE } from './stage.ts';
 
-export const TEMPLATE = 'box';
+const TEMPLATE = 'box';
 export const POOL = 'boxes';
 
 export function templateObject(): SandboxTemplate {

@@ -1,5 +1,5 @@
 import { findCondition, sandboxClaims } from '@sandlot/api-types';
-import type { SandboxClaim } from '@sandlot/api-types';
+import type { SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
 import { createInformer } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import { NAMESPACE } from './stage.ts';
@@ -90,9 +90,15 @@ interface Delivered {
 /** A batch claim counts what is Ready; a single one says it in its condition. */
 function deliveredTo({ spec, status }: SandboxClaim): Delivered {
   const { sandbox, sandboxes = [], readyReplicas = 0, conditions } = status ?? {};
-  if ((spec.replicas ?? 1) > 1) return { ready: readyReplicas, names: sandboxes.map(({ name }) => name) };
+  if ((spec.replicas ?? 1) > 1) return { ready: readyReplicas, names: bySlot(sandboxes) };
   const isReady = findCondition(conditions, 'Ready')?.status === 'True';
   return { ready: isReady ? 1 : 0, names: sandbox?.name === undefined ? [] : [sandbox.name] };
+}
+
+function bySlot(shown: NonNullable<SandboxClaimStatus['sandboxes']>): (string | undefined)[] {
+  const names: (string | undefined)[] = [];
+  for (const { name, slot = 0 } of shown) names[slot] = name;
+  return names;
 }
 
 function timeKey(claim: string, slot: number): string {

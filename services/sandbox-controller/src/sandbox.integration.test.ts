@@ -1,7 +1,17 @@
 import { nameHash, sandboxes } from '@sandlot/api-types';
 import { events, leases, persistentVolumeClaims, persistentVolumes, pods, services } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { NAMESPACE, READY, RealWorld, SUSPENDED, at, container, eventually, summaryOf, work } from './testkit/real-world.ts';
+import {
+  NAMESPACE,
+  READY,
+  RealWorld,
+  SUSPENDED,
+  at,
+  container,
+  eventually,
+  summaryOf,
+  work,
+} from './testkit/real-world.ts';
 
 const LEASE = { namespace: 'default', name: 'sandlot-sandbox-controller' };
 const ACCOUNT = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace: NAMESPACE, name: 'notebook' } };
