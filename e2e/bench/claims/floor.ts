@@ -25,7 +25,7 @@ export async function measureFloor(stage: Stage, kind: FloorKind, shape: Shape):
   const pool = await client.create(sandboxWarmPools, objects.poolObject(0));
   const members: Sandbox[] = [];
   await inParallel(kind === 'cold' ? 0 : shape.claims, async (index) => {
-    members.push(await client.create(sandboxes, objects.memberObject(pool, template, index)));
+    members.push(await makeMember(stage, objects.memberObject(pool, template, index)));
   });
   await pause(1_000);
   await using observer = await Observer.watch(client);
@@ -37,6 +37,16 @@ export async function measureFloor(stage: Stage, kind: FloorKind, shape: Shape):
   const latencies = latenciesOf(observer.times.values());
   await clear(stage);
   return latencies;
+}
+
+/** A member that looks as one of a pool does when it is adopted: what a write costs depends on the size of the object. */
+async function makeMember({ client }: Stage, member: Sandbox): Promise<Sandbox> {
+  const { metadata } = await client.create(sandboxes, member);
+  const key = { namespace: NAMESPACE, name: metadata.name ?? '' };
+  const noted = { metadata: { annotations: { [objects.podNameAnnotation]: key.name } } };
+  await client.mergePatch(sandboxes, key, noted, { fieldManager: 'sandbox-controller' });
+  const status = objects.readySandboxStatus() as unknown as JsonObject;
+  return client.mergePatch(sandboxes, key, { status }, { subresource: 'status', fieldManager: 'sandbox-controller' });
 }
 
 interface BareDeps {

@@ -9,7 +9,7 @@ export const claimSettings = controllerSettings.extend({
   /** Domains of pod labels that claims may set; subdomains count. */
   ALLOWED_LABEL_DOMAINS: list().default(['sandbox.users.io']),
   /** How long bookkeeping annotations are gathered before they are written. */
-  WRITE_BEHIND_WINDOW: durationMs().default(250),
+  WRITE_BEHIND_WINDOW: durationMs().default(750),
   SANDBOX_NAMESERVERS: list().default([...POD_DEFAULTS.dnsNameservers]),
   /** Whether claims may have variables from Secrets of their namespace; needs leave to read Secrets. */
   ENVS_FROM_SECRETS: flag().default(false),

@@ -4,6 +4,9 @@ import { isConflict, isNotFound, keyOf } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import type { Clock, Logger, Timer } from '@sandlot/std';
 
+/** In a burst of claims all of them wait for their turn. */
+const PATIENTLY = { priority: 'background', deadlineMs: 60_000 } as const;
+
 export interface WriteBehindDeps {
   readonly client: KubeClient;
   readonly clock: Clock;
@@ -92,7 +95,7 @@ export class WriteBehind {
     this.#written.set(uid, { ...this.#written.get(uid), ...notes });
     try {
       const patch = { metadata: { uid, annotations: notes, ...withoutLegacy(claim) } };
-      await this.#deps.client.mergePatch(sandboxClaims, { namespace, name }, patch, { priority: 'background' });
+      await this.#deps.client.mergePatch(sandboxClaims, { namespace, name }, patch, PATIENTLY);
     } catch (error) {
       this.#written.delete(uid);
       // Gone, or another claim bears the name now: there is nothing left to note.

@@ -1,17 +1,19 @@
 import { createEventRecorder, keyOf, watchSource } from '@sandlot/kube';
-import type { KubeObject } from '@sandlot/kube';
+import type { KubeObject, Source } from '@sandlot/kube';
 import type { ControllerParts } from '@sandlot/service';
 import type { Sandbox } from '@sandlot/api-types';
 import { delayOf } from './adoption-delay.ts';
 import { createInformers } from './cache.ts';
+import type { Informers } from './cache.ts';
 import { followCaches } from './follow.ts';
 import { announceStatus } from './lifecycle-events.ts';
 import { createMemory, wakeSource } from './memory.ts';
 import { createSandboxMetrics } from './metrics.ts';
 import { sandboxKeysOf } from './observe.ts';
+import { isPoolMember } from './ownership.ts';
 import { reconcile } from './reconcile.ts';
 import type { Settings } from './snapshot.ts';
-import { URGENT, isUrgent } from './urgency.ts';
+import { PATIENT, URGENT, isUrgent } from './urgency.ts';
 import type { WakeRefusal } from './wake.ts';
 
 export interface SandboxControllerOptions {
@@ -57,18 +59,10 @@ export function addSandboxController(
       log.debug({ namespace: where, sandbox: name, uid, answer }, 'request to wake a Sandbox answered');
     },
   };
-  const ofChild = (child: KubeObject): string[] => sandboxKeysOf(child, caches.sandboxes);
   manager.add({
     name: 'sandbox',
     concurrency,
-    sources: [
-      wakes,
-      watchSource(informers.sandboxes, (sandbox) => [keyOf(sandbox)], { delayMs: delayOf }),
-      watchSource(informers.pods, (pod, change) => (isUrgent(change) ? ofChild(pod) : []), { priority: URGENT }),
-      watchSource(informers.pods, ofChild),
-      watchSource(informers.services, ofChild),
-      watchSource(informers.claims, ofChild),
-    ],
+    sources: [wakes, ...watchSources(informers)],
     reconcile: (key, { signal }) => reconcile({ ...deps, signal }, key),
   });
   return {
@@ -77,4 +71,18 @@ export function addSandboxController(
       return recorder.flush();
     },
   };
+}
+
+/** Which changes of which objects make which Sandboxes worth a look, and how soon. */
+function watchSources({ sandboxes, pods, services, claims }: Informers): Source[] {
+  const ofChild = (child: KubeObject): string[] => sandboxKeysOf(child, sandboxes.store);
+  const keyIf = (wanted: boolean, sandbox: Sandbox): string[] => (wanted ? [keyOf(sandbox)] : []);
+  return [
+    watchSource(sandboxes, (sandbox) => keyIf(!isPoolMember(sandbox), sandbox), { delayMs: delayOf }),
+    watchSource(sandboxes, (sandbox) => keyIf(isPoolMember(sandbox), sandbox), { delayMs: delayOf, priority: PATIENT }),
+    watchSource(pods, (pod, change) => (isUrgent(change) ? ofChild(pod) : []), { priority: URGENT }),
+    watchSource(pods, ofChild),
+    watchSource(services, ofChild),
+    watchSource(claims, ofChild),
+  ];
 }

@@ -12,8 +12,9 @@ import type { ObserveDeps } from './observe.ts';
 import { TRUST_MS } from './recent-writes.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Plan } from './steps.ts';
+import { priorityOf } from './urgency.ts';
 
-export type ReconcileDeps = ObserveDeps & ApplyDeps;
+export type ReconcileDeps = ObserveDeps & Omit<ApplyDeps, 'priority'>;
 
 /** More rounds than any pass needs; reaching it means that somebody keeps changing the object, and the queue is fairer. */
 const MAX_ROUNDS = 12;
@@ -43,13 +44,14 @@ function spanOf({ metadata }: Sandbox): SpanInput {
 }
 
 async function settle(deps: ReconcileDeps, first: Snapshot, firstPlan: Plan): Promise<ReconcileResult> {
+  const applyDeps = { ...deps, priority: priorityOf(first.sandbox) };
   let snapshot = first;
   let plan = firstPlan;
   let hasCreated = false;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
     if (plan.length === 0) return conclude(snapshot, hasCreated || isCacheBehind(deps, snapshot));
     hasCreated ||= createsSomething(plan);
-    snapshot = await apply(deps, snapshot, plan);
+    snapshot = await apply(applyDeps, snapshot, plan);
     if (plan.some((step) => step.kind === 'lookAgain')) return requeueAfter(0, 'second pass of the expiry');
     plan = decide(snapshot);
   }

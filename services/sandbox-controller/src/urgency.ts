@@ -1,5 +1,8 @@
-import { findCondition } from '@sandlot/api-types';
-import type { Change, Pod } from '@sandlot/kube';
+import { annotations, effectiveMode, findCondition, labels, launchTypes } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
+import type { Change, Pod, Priority } from '@sandlot/kube';
+import { isPoolMember } from './ownership.ts';
+import { isReadyNow } from './status.ts';
 
 /** Of keys that are looked at before others. */
 export const URGENT = 1;
@@ -14,4 +17,23 @@ export function isUrgent({ old, next }: Pick<Change<Pod>, 'old' | 'next'>): bool
 
 function isPodReady(pod: Pod | undefined): boolean {
   return findCondition(pod?.status?.conditions, 'Ready')?.status === 'True';
+}
+
+/** Of keys that are looked at after others: nobody waits for a Sandbox that is not claimed. */
+export const PATIENT = -1;
+
+/**
+ * How urgent what is written for a Sandbox is to the API server. Members of pools, and what follows the adoption of one
+ * that is Ready, step back before the claims and Sandboxes that somebody waits for.
+ */
+export function priorityOf(sandbox: Sandbox): Priority {
+  return isPoolMember(sandbox) || isAftermath(sandbox) ? 'background' : 'normal';
+}
+
+/** An adopted Sandbox that is Ready, of which only labels and the generation are still to be told. */
+function isAftermath({ metadata, spec, status }: Sandbox): boolean {
+  const isAdopted = metadata.labels?.[labels.launchType] === launchTypes.warm;
+  const isImageAsked = metadata.annotations?.[annotations.inplaceImage] !== undefined;
+  const isUntold = status?.observedGeneration !== metadata.generation;
+  return isAdopted && isUntold && !isImageAsked && isReadyNow(status) && effectiveMode(spec) === 'Running';
 }

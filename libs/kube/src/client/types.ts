@@ -1,6 +1,9 @@
 import type { JsonObject, JsonPatchOp, KubeObject, ObjectKey, Resource } from '../object.ts';
 
-/** Each priority has its own token bucket, so that claims never wait behind refills. */
+/**
+ * Each priority has its own token bucket, so that claims never wait behind refills. `background` is for what can wait: it has
+ * few requests in flight while the server is busy, whoever keeps it so.
+ */
 export type Priority = 'claim' | 'normal' | 'background';
 
 export interface CallOptions {

@@ -4,11 +4,11 @@ import type { Rate } from '../token-bucket.ts';
 
 export type RateLimits = Readonly<Record<Priority, Rate>>;
 
-/** A backlog of background work must not look like an attack to the server, and claims must never feel it. */
+/** No backlog may look like an attack to the server. What keeps claims from feeling one is the gate. */
 export const DEFAULT_LIMITS: RateLimits = {
   claim: { perSecond: 1_000, burst: 2_000 },
   normal: { perSecond: 300, burst: 600 },
-  background: { perSecond: 100, burst: 200 },
+  background: { perSecond: 500, burst: 1_000 },
 };
 
 /** A bucket for each priority: one never waits behind another. */

@@ -9,6 +9,7 @@ import { failure, readJson, rejection } from './answer.ts';
 import { NotProcessed } from './connection.ts';
 import type { WireResponse } from './connection.ts';
 import { Deadline } from './deadline.ts';
+import { Gate } from './gate.ts';
 import { bucketsFor } from './limiter.ts';
 import type { RateLimits } from './limiter.ts';
 import { Pool } from './pool.ts';
@@ -46,11 +47,12 @@ interface Attempt<T> {
   readonly sentBefore: boolean;
 }
 
-/** Requests with a deadline, a rate limit and retries over a {@link Pool}. Every failure is a {@link KubeError}. */
+/** Requests with a deadline, a rate limit, a {@link Gate} for what can wait, and retries over a {@link Pool}. Every failure is a {@link KubeError}. */
 export class Transport {
   readonly #options: TransportOptions;
   readonly #pool: Pool;
   readonly #buckets: ReturnType<typeof bucketsFor>;
+  readonly #background: Gate;
   readonly #basePath: string;
   #refreshing: Promise<boolean> | undefined;
 
@@ -58,6 +60,7 @@ export class Transport {
     this.#options = options;
     this.#pool = new Pool(options);
     this.#buckets = bucketsFor(options.limits);
+    this.#background = new Gate(options.clock);
     this.#basePath = new URL(options.credentials.server).pathname.replace(/\/$/, '');
   }
 
@@ -139,8 +142,12 @@ export class Transport {
       deadline.signal.throwIfAborted();
       const { method, body, verb } = request;
       const wire = { method, path: this.#basePath + request.path, headers, body, signal: deadline.signal };
-      sent = true;
-      const response = await this.#pool.send(verb === 'watch' || verb === 'list' ? 'bulk' : 'call', wire);
+      const send = (): Promise<WireResponse> => {
+        sent = true;
+        return this.#pool.send(verb === 'watch' || verb === 'list' ? 'bulk' : 'call', wire);
+      };
+      const isPatient = request.priority === 'background';
+      const response = await (isPatient ? this.#background.pass(send, deadline.signal) : send());
       if (response.status < 300) return { value: await read(response) };
       return { error: await rejection(request, response) };
     } catch (error) {
