@@ -64,7 +64,9 @@ async function writeOnce(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<
     const dueMs = (record.publishedMs ?? -Infinity) + GATHER_MS - nowMs;
     if (!saysMore(claim.status, status) && dueMs > 0) return { againInMs: dueMs };
     const answer = await tryPatch(deps, { claim, status, guard: 'version', signal });
-    if (answer === undefined) return undefined;
+    // Should the claim be gone when it is read again, nobody can tell whether this was shown: what may be in use stays.
+    if (answer === 'unknown') pass.ledger.showed({ status });
+    if (typeof answer === 'string') return undefined;
     record.publishedMs = nowMs;
     pass.ledger.showed(answer);
     announce(deps, { before: claim, after: answer, live });

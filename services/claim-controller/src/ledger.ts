@@ -12,8 +12,8 @@ export class Ledger {
     this.#taken.set(sandbox.metadata.name ?? '', sandbox);
   }
 
-  /** The claim was seen with this status, or left with it. */
-  showed({ status }: SandboxClaim): void {
+  /** The claim was seen with this status, or left with it, or may have been. */
+  showed({ status }: Pick<SandboxClaim, 'status'>): void {
     for (const { name } of status?.sandboxes ?? []) this.#shown.add(name);
   }
 

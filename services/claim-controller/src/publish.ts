@@ -38,7 +38,7 @@ export async function publish(deps: PublishDeps, input: PublishInput): Promise<P
     const status = input.statusOf(claim);
     if (mergePatchOf(claim.status, status) === undefined) return 'unchanged';
     const guard = publishedName(claim) === sandbox.metadata.name ? 'uid' : 'version';
-    if ((await tryPatch(deps, { claim, status, guard, signal })) !== undefined) return 'written';
+    if (typeof (await tryPatch(deps, { claim, status, guard, signal })) === 'object') return 'written';
     const live = await readClaim(deps, claim, signal);
     if (live === undefined || !acceptable.has(publishedName(live))) return giveUp(deps, input);
     claim = live;
@@ -46,13 +46,14 @@ export async function publish(deps: PublishDeps, input: PublishInput): Promise<P
   throw new RetryableError(`the status of claim ${keyOf(claim)} changes faster than it can be written`);
 }
 
-/** The claim as written; undefined when it has changed, is gone, or the outcome is unknown: only a read tells. */
-export async function tryPatch(deps: PublishDeps, write: StatusWrite): Promise<SandboxClaim | undefined> {
+/** The claim as written; `refused` when it has changed or is gone. After `unknown` only a read tells, if the claim is there. */
+export async function tryPatch(deps: PublishDeps, write: StatusWrite): Promise<SandboxClaim | 'refused' | 'unknown'> {
   try {
     return await patchStatus(deps, write);
   } catch (error) {
-    if (!isNotFound(error) && !isConflict(error) && !isUnknownOutcome(error)) throw error;
-    return undefined;
+    if (isUnknownOutcome(error)) return 'unknown';
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+    return 'refused';
   }
 }
 
