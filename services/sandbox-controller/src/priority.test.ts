@@ -33,9 +33,9 @@ const base = notebook();
 it.each<[string, Sandbox, Priority]>([
   ['a Sandbox of its own is somebody’s', base, 'normal'],
   [
-    'nobody waits for a member of a pool',
+    'a member of a pool was asked for by its pool',
     { ...base, metadata: { ...base.metadata, ownerReferences: [pool] } },
-    'background',
+    'normal',
   ],
   ['nobody waits for what follows an adoption', adopted(), 'background'],
   ['one that is adopted and not Ready is waited for', adopted({ status: { observedGeneration: 1 } }), 'normal'],

@@ -1,7 +1,6 @@
 import { annotations, effectiveMode, findCondition, labels, launchTypes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { Change, Pod, Priority } from '@sandlot/kube';
-import { isPoolMember } from './ownership.ts';
 import { isReadyNow } from './status.ts';
 
 /** Of keys that are looked at before others. */
@@ -23,11 +22,11 @@ function isPodReady(pod: Pod | undefined): boolean {
 export const PATIENT = -1;
 
 /**
- * How urgent what is written for a Sandbox is to the API server. Members of pools, and what follows the adoption of one
- * that is Ready, step back before the claims and Sandboxes that somebody waits for.
+ * How urgent what is written for a Sandbox is to the API server. What follows the adoption of one that is Ready steps back
+ * before what somebody waits for. A member of a pool does not: when it may be made, its pool has decided.
  */
 export function priorityOf(sandbox: Sandbox): Priority {
-  return isPoolMember(sandbox) || isAftermath(sandbox) ? 'background' : 'normal';
+  return isAftermath(sandbox) ? 'background' : 'normal';
 }
 
 /** An adopted Sandbox that is Ready, of which only labels and the generation are still to be told. */

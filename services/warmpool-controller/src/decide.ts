@@ -57,7 +57,7 @@ function refillOf(snapshot: PoolSnapshot, { missing }: Sizing): Refilling {
   });
 }
 
-function changesOf(snapshot: PoolSnapshot, sizing: Sizing, { count, yields }: Refilling): readonly Step[] {
+function changesOf(snapshot: PoolSnapshot, sizing: Sizing, { count, yields, isShort }: Refilling): readonly Step[] {
   const { template } = snapshot;
   const subject = subjectOf(snapshot);
   const removed = [...sizing.remove, ...sizing.discard].map(({ sandbox }) => sandbox);
@@ -66,7 +66,9 @@ function changesOf(snapshot: PoolSnapshot, sizing: Sizing, { count, yields }: Re
     ...blame(snapshot, sizing.remove),
     ...(takenOver.length === 0 ? [] : [{ kind: 'takeOver', sandboxes: takenOver } as const]),
     ...(removed.length === 0 ? [] : [{ kind: 'delete', members: removed } as const]),
-    ...(template === undefined || count === 0 ? [] : [{ kind: 'create', count, template, yields, subject } as const]),
+    ...(template === undefined || count === 0
+      ? []
+      : [{ kind: 'create', count, template, yields, isShort, subject } as const]),
   ];
 }
 

@@ -3,7 +3,7 @@ import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-typ
 import { memberSandbox, takeOverPatch } from '@sandlot/blueprint';
 import type { PodDefaults } from '@sandlot/blueprint';
 import { isAlreadyExists, isConflict, isNotFound, isUnknownOutcome, keyOf } from '@sandlot/kube';
-import type { Expectations, KubeClient } from '@sandlot/kube';
+import type { Expectations, KubeClient, Priority } from '@sandlot/kube';
 import type { Random } from '@sandlot/std';
 import type { PoolMetrics } from './metrics.ts';
 
@@ -23,6 +23,7 @@ export interface CreateInput {
   readonly pool: SandboxWarmPool;
   readonly template: SandboxTemplate;
   readonly count: number;
+  readonly priority: Priority;
   readonly signal: AbortSignal;
   /** Asked between two waves: whether what was decided still holds. */
   readonly goesOn: () => boolean;
@@ -56,13 +57,13 @@ function errorOf(reason: unknown): Error {
   return reason instanceof Error ? reason : new Error(String(reason));
 }
 
-async function createMember(deps: MemberDeps, { pool, template, signal }: CreateInput): Promise<void> {
+async function createMember(deps: MemberDeps, { pool, template, priority, signal }: CreateInput): Promise<void> {
   const member = memberSandbox({ pool, template, defaults: deps.podDefaults, suffix: randomSuffix(deps.random) });
   const [owner, key] = [keyOf(pool), keyOf(member)];
   deps.expectations.expectCreate(owner, key);
   deps.metrics.asked(key);
   try {
-    await deps.client.create(sandboxes, member, { priority: 'background', signal });
+    await deps.client.create(sandboxes, member, { priority, signal });
   } catch (error) {
     // Without an answer the member may exist: it keeps its place until the watch shows it or the expectation ends.
     if (!isUnknownOutcome(error)) deps.expectations.observedCreate(owner, key);

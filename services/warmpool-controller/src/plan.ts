@@ -39,6 +39,8 @@ export type Step =
       readonly template: SandboxTemplate;
       /** Claims that come meanwhile stop it between two waves. */
       readonly yields: boolean;
+      /** The pool is short of members: their creation waits for nobody's writes. */
+      readonly isShort: boolean;
       readonly subject: string;
     }
   /** Guarded by resourceVersion, so that an adoption in flight wins. */

@@ -106,7 +106,7 @@ function tell({ memory, metrics, bus, recorder, clock }: ReconcileDeps, pool: Sa
 async function create(
   deps: ReconcileDeps,
   { pool, key, signal }: Pass,
-  { count, template, yields, subject }: Step & { kind: 'create' },
+  { count, template, yields, isShort, subject }: Step & { kind: 'create' },
 ): Promise<ReconcileResult> {
   const { memory, cache, clock } = deps;
   const goesOn = (): boolean => {
@@ -117,7 +117,14 @@ async function create(
     return !yields || !interrupts(memory.of(pool).adoptions, pool.spec.refill, clock.monotonic());
   };
   memory.refills(pool);
-  const { asked, failure } = await createMembers(deps, { pool, template, count, signal, goesOn });
+  const { asked, failure } = await createMembers(deps, {
+    pool,
+    template,
+    count,
+    priority: isShort ? 'normal' : 'background',
+    signal,
+    goesOn,
+  });
   memory.spent(pool, asked);
   if (failure === undefined) {
     memory.succeeded(pool);

@@ -71,6 +71,13 @@ describe('a refill', () => {
     expect(refilling(input).waitMs).toBe(waitMs);
   });
 
+  it.each([
+    [5, 2, 4, true],
+    [6, 2, 4, false],
+  ])('with %i Ready, %i starting and %i missing is short of members: %s', (ready, starting, missing, isShort) => {
+    expect(refilling(after([0], { nowMs: 1_000, ready, starting, missing })).isShort).toBe(isShort);
+  });
+
   it('yields to claims, except when it is its turn or the pool is empty', () => {
     expect(refilling(after([0], { nowMs: 30 })).yields).toBe(true);
     expect(refilling(after(every(20, 200), { nowMs: 205 })).yields).toBe(false);

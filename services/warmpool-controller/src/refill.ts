@@ -105,6 +105,8 @@ export interface Refilling {
   readonly count: number;
   /** Claims that come meanwhile stop it. */
   readonly yields: boolean;
+  /** Less than half of the pool is Ready: claims would go without, which costs more than what the refill takes from them. */
+  readonly isShort: boolean;
   /** When to look again although nothing happens. */
   readonly waitMs?: number | undefined;
   /** `refill.delay` holds the pool for this long. */
@@ -114,12 +116,13 @@ export interface Refilling {
 /** How many of the missing members are made now (API contract, refill). */
 export function refilling(input: RefillInput): Refilling {
   const { missing, nowMs, notBeforeMs = -Infinity } = input;
-  if (missing <= 0) return { count: 0, yields: true };
+  const isShort = isShortOf(input);
+  if (missing <= 0) return { count: 0, yields: true, isShort };
   const pausedMs = pausedForMs(input);
   const waitMs = Math.max(pausedMs, notBeforeMs - nowMs);
   if (waitMs <= 0) return batchOf(input);
   const isHeld = delayMsOf(input.refill) > 0 && pausedMs > 0;
-  return { count: 0, yields: true, waitMs, ...(isHeld ? { heldMs: pausedMs } : {}) };
+  return { count: 0, yields: true, isShort, waitMs, ...(isHeld ? { heldMs: pausedMs } : {}) };
 }
 
 function batchOf(input: RefillInput): Refilling {
@@ -128,7 +131,12 @@ function batchOf(input: RefillInput): Refilling {
   const wanted = Math.min(missing, room);
   const tokens = tokensAt(input.tokens, refill, nowMs);
   const count = Math.max(0, Math.min(wanted, Math.floor(tokens?.left ?? wanted)));
-  return { count, yields: yieldsOf(input), ...(count < wanted ? tokenWait(tokens, refill) : {}) };
+  const order = { yields: yieldsOf(input), isShort: isShortOf(input) };
+  return { count, ...order, ...(count < wanted ? tokenWait(tokens, refill) : {}) };
+}
+
+function isShortOf({ ready, starting, missing }: RefillInput): boolean {
+  return ready < starting + missing;
 }
 
 function tokenWait(tokens: Tokens | undefined, refill: Refill): { readonly waitMs?: number } {
