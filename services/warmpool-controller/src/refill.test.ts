@@ -74,7 +74,7 @@ describe('a refill', () => {
   it.each([
     [5, 2, 4, true],
     [6, 2, 4, false],
-  ])('with %i Ready, %i starting and %i missing is short of members: %s', (ready, starting, missing, isShort) => {
+  ])('with %i Ready, %i starting and %i missing is short of members: %s', (...[ready, starting, missing, isShort]) => {
     expect(refilling(after([0], { nowMs: 1_000, ready, starting, missing })).isShort).toBe(isShort);
   });
 
