@@ -1,7 +1,7 @@
-import { readdir, readFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
+import { readFile } from 'node:fs/promises';
 import { z } from 'zod';
-import { sumOf } from './prometheus.ts';
+import { auditFiles } from '../audit-files.ts';
+import { sumOf } from '../prometheus.ts';
 import { CONTROLLERS, flowSchemaOf, NAMESPACE } from './stage.ts';
 import type { ControllerName, Stage } from './stage.ts';
 
@@ -93,10 +93,7 @@ async function writesSince(stage: Stage, since: string): Promise<Write[]> {
   return writes.sort((a, b) => (a.time < b.time ? -1 : 1));
 }
 
-/** The server begins a new file when one is full. */
 async function auditLines({ plane }: Stage): Promise<string[]> {
-  const folder = dirname(plane.auditLogPath ?? '');
-  const files = (await readdir(folder)).filter((name) => /^audit.*\.log$/.test(name));
-  const logs = await Promise.all(files.map((name) => readFile(join(folder, name), 'utf8')));
+  const logs = await Promise.all((await auditFiles(plane.auditLogPath ?? '')).map((file) => readFile(file, 'utf8')));
   return logs.flatMap((log) => log.split('\n'));
 }

@@ -1,8 +1,7 @@
 import { createReadStream } from 'node:fs';
-import { readdir } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { z } from 'zod';
+import { auditFiles } from '../audit-files.ts';
 import { CONTROLLER_USER } from './surroundings.ts';
 
 const entry = z.object({
@@ -53,15 +52,6 @@ export async function controllerRequests(auditLogPath: string, span: Span): Prom
     }
   }
   return tally.requests();
-}
-
-/** The log and what was rotated out of it. */
-async function auditFiles(path: string): Promise<string[]> {
-  const folder = dirname(path);
-  const stem = basename(path, '.log');
-  return (await readdir(folder))
-    .filter((name) => name.startsWith(stem) && name.endsWith('.log'))
-    .map((name) => join(folder, name));
 }
 
 class Tally {

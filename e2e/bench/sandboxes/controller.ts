@@ -1,5 +1,6 @@
 import { startServiceProcess } from '@sandlot/service/testing';
 import type { ServiceProcess } from '@sandlot/service/testing';
+import { sumOf } from '../prometheus.ts';
 
 const MAIN = new URL('../../../services/sandbox-controller/src/main.ts', import.meta.url);
 
@@ -44,15 +45,6 @@ export async function sample({ metricsPort }: ServiceProcess): Promise<Sample> {
     sessions: sum('sandlot_kube_sessions'),
     throttledSeconds: sum('sandlot_kube_request_throttle_seconds_sum'),
   };
-}
-
-/** Sum over all label sets of a metric in the text format. */
-function sumOf(text: string, name: string): number {
-  const values = text
-    .split('\n')
-    .filter((line) => line.startsWith(`${name} `) || line.startsWith(`${name}{`))
-    .map((line) => Number(line.slice(line.lastIndexOf(' ') + 1)));
-  return values.reduce((total, value) => total + value, 0);
 }
 
 /** The highest value of each figure while `work` was going on. */
