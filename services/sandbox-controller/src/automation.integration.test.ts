@@ -18,6 +18,7 @@ import {
   wholeStatus,
   work,
 } from './testkit/real-world.ts';
+import { phasesSince } from './testkit/phases.ts';
 
 const HASH = 'agents.x-k8s.io/sandbox-name-hash';
 const GPU = 'example.com/gpu';
@@ -213,9 +214,11 @@ describe.concurrent('a startup action', () => {
   });
 
   it('SuspendAfterReady suspends what was visibly Ready, once', async () => {
-    const { metadata } = await world.ready('warmed-up', { startup: { action: 'SuspendAfterReady' } });
+    const created = await world.create('warmed-up', { startup: { action: 'SuspendAfterReady' } });
+    const phases = phasesSince(world.client, created);
+    await world.runPod('warmed-up');
     const found = await world.untilSandbox('warmed-up', ({ status }) => status?.phase === 'Suspended');
-    expect(metadata.generation).toBe(1);
+    expect(await phases).toEqual(['Running', 'Suspending', 'Suspended']);
     expect(wholeStatus(found)).toEqual(expected(sleeping('warmed-up')));
     await world.edit('warmed-up', { operatingMode: 'Running' });
     await world.runPod('warmed-up');
