@@ -41,7 +41,7 @@ async function countController(stage: Stage, name: ControllerName, server: strin
   const dispatched = 'apiserver_flowcontrol_dispatched_requests_total';
   return {
     writes: sumOf(server, dispatched, { flow_schema: flowSchemaOf(name) }),
-    reconciles: sumOf(own, 'sandlot_controller_reconciles_total'),
+    reconciles: sumOf(own, 'sandlot_reconcile_seconds_count'),
     cpuMs: sumOf(own, 'process_cpu_seconds_total') * 1_000,
     rssMiB: sumOf(own, 'process_resident_memory_bytes') / 1024 ** 2,
   };

@@ -38,7 +38,7 @@ export async function sample({ metricsPort }: ServiceProcess): Promise<Sample> {
     cpuSeconds: sum('process_cpu_seconds_total'),
     rssMib: mib('process_resident_memory_bytes'),
     heapMib: mib('nodejs_heap_size_used_bytes'),
-    reconciles: sum('sandlot_controller_reconciles_total'),
+    reconciles: sum('sandlot_reconcile_seconds_count'),
     retries: sum('sandlot_queue_retries_total'),
     queueDepth: sum('sandlot_queue_depth'),
     streams: sum('sandlot_kube_streams'),

@@ -12,11 +12,11 @@ describe('createKubeMetrics', () => {
     const registry = new Registry();
     const metrics = createKubeMetrics(registry);
     let depth = 1;
-    metrics.watchQueue('claims', () => ({ depth, unfinishedSeconds: 0.5, longestRunningSeconds: 0.25 }));
+    metrics.watchQueue('claims', () => ({ depth, running: 2, unfinishedSeconds: 0.5, longestRunningSeconds: 0.25 }));
     metrics.watchInformer('pods', () => ({ objects: 3, lastEventAgeSeconds: 1 }));
     metrics.watchInformer('pods', () => ({ objects: 4, lastEventAgeSeconds: 2 }));
     depth = 7;
-    expect(await linesOf(registry, 'sandlot_queue_depth')).toEqual(['sandlot_queue_depth{queue="claims"} 7']);
+    expect(await linesOf(registry, 'sandlot_queue_depth')).toEqual(['sandlot_queue_depth{controller="claims"} 7']);
     expect(await linesOf(registry, 'sandlot_kube_informer_objects')).toEqual([
       'sandlot_kube_informer_objects{resource="pods"} 7',
     ]);
@@ -34,14 +34,15 @@ describe('createKubeMetrics', () => {
     metrics.queueWaited('claims', 1);
     metrics.queueWorked('claims', 1);
     metrics.queueRetried('claims');
-    metrics.reconciled('claims', 'done');
+    metrics.reconciled({ controller: 'claims', result: 'done' }, 0.5);
+    metrics.workersStarted('claims', 1);
     metrics.leaderChanged('claims', true);
     metrics.expectationExpired('create');
     metrics.eventDropped('full');
     const counted = (await registry.metrics())
       .split('\n')
-      .filter((line) => /(_total|_count|_leader)(\{.*\})? 1$/.test(line));
-    expect(counted).toHaveLength(13);
+      .filter((line) => /(_total|_count|_leader|_workers)(\{.*\})? 1$/.test(line));
+    expect(counted).toHaveLength(14);
   });
 
   it('shows calls by verb, resource and code, and the sessions they run on', async () => {

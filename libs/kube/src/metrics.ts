@@ -10,6 +10,8 @@ export interface TransportSample {
 /** State of a work queue at the time of a scrape. */
 export interface QueueSample {
   readonly depth: number;
+  /** Keys in progress. */
+  readonly running: number;
   /** Summed age of the runs in progress. */
   readonly unfinishedSeconds: number;
   readonly longestRunningSeconds: number;
@@ -22,6 +24,8 @@ export interface InformerSample {
 }
 
 export type RequestMetric = { readonly verb: string; readonly resource: string; readonly code: string };
+
+export type ReconcileMetric = { readonly controller: string; readonly result: string };
 
 /**
  * What the library tells about itself. Counts and durations are pushed as they happen; gauges are sampled when scraped,
@@ -41,7 +45,9 @@ export interface KubeMetrics {
   queueWorked(queue: string, seconds: number): void;
   queueRetried(queue: string): void;
   watchQueue(queue: string, sample: () => QueueSample): void;
-  reconciled(controller: string, outcome: string): void;
+  reconciled(run: ReconcileMetric, seconds: number): void;
+  /** Keys a controller works on at the same time, at most. */
+  workersStarted(controller: string, workers: number): void;
   leaderChanged(lease: string, leading: boolean): void;
   expectationExpired(kind: 'create' | 'delete'): void;
   eventDropped(reason: string): void;
@@ -65,6 +71,7 @@ export const noMetrics: KubeMetrics = {
   queueRetried: ignore,
   watchQueue: ignore,
   reconciled: ignore,
+  workersStarted: ignore,
   leaderChanged: ignore,
   expectationExpired: ignore,
   eventDropped: ignore,
@@ -83,7 +90,7 @@ function counter(registers: Registries, name: string, [help, ...labelNames]: [st
 }
 
 /** One gauge over samplers: at a scrape every sampler reports its labelled values. */
-function sampled<S>(registers: Registries, gauges: Record<string, [help: string, label: string, read: Reader<S>]>) {
+function sampled<S>(registers: Registries, gauges: Record<string, Sampled<S>>) {
   const samplers = new Set<readonly [owner: string, sample: () => S]>();
   for (const [name, [help, label, read]] of Object.entries(gauges)) {
     new Gauge({
@@ -101,6 +108,8 @@ function sampled<S>(registers: Registries, gauges: Record<string, [help: string,
   }
   return (owner: string, sample: () => S): void => void samplers.add([owner, sample]);
 }
+
+type Sampled<S> = [help: string, label: string, read: Reader<S>];
 
 type Reader<S> = (sample: S, owner: string) => Readonly<Record<string, number>>;
 
@@ -123,16 +132,24 @@ function createGauges(registers: Registries) {
       (s, owner) => ({ [owner]: s.lastEventAgeSeconds }),
     ],
   });
+  const ofQueue = (help: string, read: (sample: QueueSample) => number): Sampled<QueueSample> => [
+    help,
+    'controller',
+    (sample, owner) => ({ [owner]: read(sample) }),
+  ];
   const watchQueue = sampled<QueueSample>(registers, {
-    queue_depth: ['Keys waiting', 'queue', (s, owner) => ({ [owner]: s.depth })],
-    queue_unfinished_seconds: ['Summed age of running keys', 'queue', (s, owner) => ({ [owner]: s.unfinishedSeconds })],
-    queue_longest_running_seconds: [
-      'Oldest running key',
-      'queue',
-      (s, owner) => ({ [owner]: s.longestRunningSeconds }),
-    ],
+    queue_depth: ofQueue('Keys waiting', ({ depth }) => depth),
+    queue_running: ofQueue('Keys in progress', ({ running }) => running),
+    queue_unfinished_seconds: ofQueue('Summed age of running keys', (sample) => sample.unfinishedSeconds),
+    queue_longest_running_seconds: ofQueue('Oldest running key', (sample) => sample.longestRunningSeconds),
   });
-  return { leader, watchTransport, watchInformer, watchQueue };
+  const workers = new Gauge({
+    name: 'sandlot_controller_workers',
+    help: 'Keys a controller works on at the same time, at most',
+    labelNames: ['controller'],
+    registers,
+  });
+  return { leader, workers, watchTransport, watchInformer, watchQueue };
 }
 
 /** Metrics of this process on a prom-client registry, under `sandlot_kube_…`, `sandlot_queue_…` and `sandlot_controller_…`. */
@@ -145,13 +162,13 @@ export function createKubeMetrics(registry: Registry<RegistryContentType>): Kube
   const relists = counter(on, 'kube_relists', ['Lists made by reflectors', 'resource', 'reason']);
   const events = counter(on, 'kube_watch_events', ['Watch events received', 'resource', 'type']);
   const handlers = counter(on, 'kube_handler_failures', ['Change handlers that threw', 'resource']);
-  const waits = histogram(on, 'queue_wait', ['Time of keys in the queue', 'queue']);
-  const works = histogram(on, 'queue_work', ['Time of keys being processed', 'queue']);
-  const requeues = counter(on, 'queue_retries', ['Keys added again after a failure', 'queue']);
-  const reconciles = counter(on, 'controller_reconciles', ['Reconciles finished', 'controller', 'outcome']);
+  const waits = histogram(on, 'queue_wait', ['Time of keys in the queue', 'controller']);
+  const works = histogram(on, 'queue_work', ['Time of keys being processed', 'controller']);
+  const requeues = counter(on, 'queue_retries', ['Keys added again after a failure', 'controller']);
+  const reconciles = histogram(on, 'reconcile', ['Time of reconciles, by what came of them', 'controller', 'result']);
   const expired = counter(on, 'controller_expectations_expired', ['Expectations nobody confirmed', 'kind']);
   const dropped = counter(on, 'kube_events_dropped', ['Events not written', 'reason']);
-  const { leader, ...gauges } = createGauges(on);
+  const { leader, workers, ...gauges } = createGauges(on);
   return {
     requestFinished: (request, seconds) => requests.observe(request, seconds),
     requestRetried: (request) => retries.inc(request),
@@ -162,11 +179,12 @@ export function createKubeMetrics(registry: Registry<RegistryContentType>): Kube
     watchEventReceived: (resource, type) => events.inc({ resource, type }),
     handlerFailed: (resource) => handlers.inc({ resource }),
     watchInformer: gauges.watchInformer,
-    queueWaited: (queue, seconds) => waits.observe({ queue }, seconds),
-    queueWorked: (queue, seconds) => works.observe({ queue }, seconds),
-    queueRetried: (queue) => requeues.inc({ queue }),
+    queueWaited: (controller, seconds) => waits.observe({ controller }, seconds),
+    queueWorked: (controller, seconds) => works.observe({ controller }, seconds),
+    queueRetried: (controller) => requeues.inc({ controller }),
     watchQueue: gauges.watchQueue,
-    reconciled: (controller, outcome) => reconciles.inc({ controller, outcome }),
+    reconciled: (run, seconds) => reconciles.observe(run, seconds),
+    workersStarted: (controller, count) => workers.set({ controller }, count),
     leaderChanged: (lease, leading) => leader.set({ lease }, leading ? 1 : 0),
     expectationExpired: (kind) => expired.inc({ kind }),
     eventDropped: (reason) => dropped.inc({ reason }),

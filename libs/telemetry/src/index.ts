@@ -4,6 +4,7 @@ export { carrier } from './carrier.ts';
 export { createLatencyHistogram, latencyBuckets } from './histogram.ts';
 export type { HistogramOptions, LatencyHistogram } from './histogram.ts';
 export type { HttpListener, ListenOptions } from './http-listener.ts';
+export { createLabelLimit, createLabelSetLimit, OVERFLOW_LABEL } from './label-limit.ts';
 export { createLogger } from './logger.ts';
 export type { LogLevel, LoggerOptions } from './logger.ts';
 export { createMetrics } from './metrics.ts';

@@ -92,6 +92,17 @@ describe('metrics', () => {
     expect((await get('/metrics', OPEN_METRICS)).body).not.toContain('trace_id=');
   });
 
+  it('takes the exemplar from the trace that an object carries, and none from a text that is no carrier', async () => {
+    const { bind } = await serveAll();
+    const traceparent = `00-${span.traceId}-${span.spanId}-01`;
+    bind.observeTraced({ path: 'warm' }, 0.004, JSON.stringify({ traceparent }));
+    bind.observeTraced({ path: 'cold' }, 0.004, 'no carrier');
+    bind.observeTraced({ path: 'cold' }, 0.004, undefined);
+    const { body } = await get('/metrics', OPEN_METRICS);
+    expect(body).toContain(`{le="0.005",path="warm"} 1 # {trace_id="${span.traceId}"`);
+    expect(body).toContain('{le="0.005",path="cold"} 2\n');
+  });
+
   it('keeps counter names right when scrapers of both formats take turns', async () => {
     const { metrics } = await serveAll();
     new Counter({ name: 'sandlot_things_total', help: 'Things.', registers: [metrics.registry] }).inc(2);

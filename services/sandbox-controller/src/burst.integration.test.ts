@@ -38,7 +38,7 @@ function lateNews([pod, ...others]: readonly AuditedRequest[]): AuditedRequest[]
 /** How many reconciles the process says it has finished. */
 async function reconciles(): Promise<number> {
   const text = await (await fetch(`http://127.0.0.1:${world.controller.metricsPort}/metrics`)).text();
-  const counts = [...text.matchAll(/^sandlot_controller_reconciles_total\{.*\} (\d+)$/gm)];
+  const counts = [...text.matchAll(/^sandlot_reconcile_seconds_count\{.*\} (\d+)$/gm)];
   return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 

@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { KubeError } from '../errors.ts';
 import type { KubeErrorCode } from '../errors.ts';
 import { noMetrics } from '../metrics.ts';
+import type { ReconcileMetric } from '../metrics.ts';
 import { createWorkQueue } from '../queue/workqueue.ts';
 import type { WorkQueue } from '../queue/workqueue.ts';
 import { Controller } from './controller.ts';
@@ -31,7 +32,7 @@ function start(reconcile: ControllerOptions['reconcile'], options: Partial<Contr
   const random = (): number => 0;
   const runs: Run[] = [];
   const outcomes: string[] = [];
-  const metrics = { ...noMetrics, reconciled: (_: string, outcome: string) => void outcomes.push(outcome) };
+  const metrics = { ...noMetrics, reconciled: ({ result }: ReconcileMetric) => void outcomes.push(result) };
   const queue = createWorkQueue({ name: 'test', clock, random });
   const controller = new Controller(
     {

@@ -70,6 +70,7 @@ export class Controller {
     this.#options = options;
     this.#deps = deps;
     this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS;
+    deps.metrics.workersStarted(options.name, options.concurrency);
     for (const source of options.sources) source.connect(this.queue);
   }
 
@@ -99,6 +100,7 @@ export class Controller {
 
   async #reconcile(key: string): Promise<void> {
     const { clock, metrics } = this.#deps;
+    const startedMs = clock.monotonic();
     const run = new AbortController();
     this.#runs.add(run);
     const watchdog = clock.setTimeout(() => {
@@ -119,7 +121,8 @@ export class Controller {
     watchdog.cancel();
     this.#runs.delete(run);
     this.queue.done(key);
-    metrics.reconciled(this.#options.name, outcome);
+    const { name: controller } = this.#options;
+    metrics.reconciled({ controller, result: outcome }, (clock.monotonic() - startedMs) / 1_000);
   }
 
   #succeed(key: string, result: ReconcileResult): Outcome {

@@ -195,7 +195,7 @@ describe('work queue', () => {
     await clock.advance(1_000);
     await queue.get(never);
     await clock.advance(3_000);
-    expect(sample?.()).toEqual({ depth: 0, unfinishedSeconds: 7, longestRunningSeconds: 4 });
+    expect(sample?.()).toEqual({ depth: 0, running: 2, unfinishedSeconds: 7, longestRunningSeconds: 4 });
     expect(queue.stats()).toEqual({ depth: 0, running: 2, longestRunningMs: 4_000 });
     queue.done('a');
     queue.addRateLimited('a');

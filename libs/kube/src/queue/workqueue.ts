@@ -1,7 +1,7 @@
 import { backoffMs, systemClock, systemRandom } from '@sandlot/std';
 import type { Clock, Random } from '@sandlot/std';
 import { noMetrics } from '../metrics.ts';
-import type { KubeMetrics } from '../metrics.ts';
+import type { KubeMetrics, QueueSample } from '../metrics.ts';
 import { TokenBucket } from '../token-bucket.ts';
 import type { Rate } from '../token-bucket.ts';
 import { Delays } from './delays.ts';
@@ -230,11 +230,16 @@ class PriorityWorkQueue implements WorkQueue {
     if (this.#runs.size === 0 && this.#order.size === 0) this.#drained?.resolve(undefined);
   }
 
-  #sample(): { depth: number; unfinishedSeconds: number; longestRunningSeconds: number } {
+  #sample(): QueueSample {
     const nowMs = this.#clock.monotonic();
     let unfinishedMs = 0;
     for (const { startedMs } of this.#runs.values()) unfinishedMs += nowMs - startedMs;
-    const { depth, longestRunningMs } = this.stats();
-    return { depth, unfinishedSeconds: unfinishedMs / 1_000, longestRunningSeconds: longestRunningMs / 1_000 };
+    const { depth, running, longestRunningMs } = this.stats();
+    return {
+      depth,
+      running,
+      unfinishedSeconds: unfinishedMs / 1_000,
+      longestRunningSeconds: longestRunningMs / 1_000,
+    };
   }
 }
