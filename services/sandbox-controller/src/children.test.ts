@@ -133,6 +133,16 @@ describe('Pod metadata', () => {
     expect(wantedPodMetadata(notebook({ metadata: { labels } })).labels).toEqual({ ...tracking, ...labels });
   });
 
+  it('carries them for a Sandbox whose delivery failed and that a claim keeps, so that its network policy stays', () => {
+    const kept = { 'sandlot.dev/claim-name': 'job', 'sandlot.dev/reserved-failed': 'true' };
+    const ofClaim = labelled({ ownerReferences: [claimed] });
+    const metadata = { ...ofClaim.metadata, ownerReferences: [], labels: { ...ofClaim.metadata.labels, ...kept } };
+    expect(wantedPodMetadata({ ...ofClaim, metadata })).toEqual({
+      ...wantedPodMetadata(ofClaim),
+      labels: { ...wantedPodMetadata(ofClaim).labels, ...kept },
+    });
+  });
+
   it('skips reserved keys of the template', () => {
     const metadata = {
       labels: { 'sandlot.dev/claim-name': 'x', ok: '1' },

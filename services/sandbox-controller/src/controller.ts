@@ -31,10 +31,13 @@ export function addSandboxController(
   const { client, manager, bus, clock, random, log, kubeMetrics, instance } = parts;
   const memory = createMemory(clock);
   const informers = createInformers({ client, namespace, clock, random, log, metrics: kubeMetrics }, memory.recent);
-  informers.sandboxes.onChange((change) => memory.patience.observed(change));
+  informers.sandboxes.onChange((change) => {
+    memory.patience.observed(change);
+    if (change.next === undefined && change.old !== undefined) memory.reports.forget(change.old);
+  });
   const controller = 'sandlot.dev/sandbox-controller';
   const recorder = createEventRecorder({ client, controller, instance, clock, random, log, metrics: kubeMetrics });
-  const metrics = createSandboxMetrics(parts.registry);
+  const metrics = createSandboxMetrics(parts.registry, { isCounting: () => manager.isLeader() });
   const caches = {
     sandboxes: informers.sandboxes.store,
     pods: informers.pods.store,

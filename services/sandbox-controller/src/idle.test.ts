@@ -51,6 +51,16 @@ describe('idleness', () => {
     ['does not suspend what was used meanwhile', withAnnotations(ready(limits, 60), reported(1)), []],
     ['suspends that long after the last use', withAnnotations(ready(limits, 61), reported(1)), ['suspendSandbox']],
     [
+      'takes a report of the far future for one of the moment it was first seen',
+      { ...withAnnotations(ready(limits, 90), reported(9e6)), reportSeenMs: NOW_MS + 30_000 },
+      ['suspendSandbox'],
+    ],
+    [
+      'waits for its limit after such a report too',
+      { ...withAnnotations(ready(limits, 89), reported(9e6)), reportSeenMs: NOW_MS + 30_000 },
+      ['patchStatus'],
+    ],
+    [
       'takes no notice of a report that is no time',
       withAnnotations(ready(limits, 60), { 'sandlot.dev/last-activity-at': 'now' }),
       ['suspendSandbox'],
@@ -119,6 +129,11 @@ describe('the last activity', () => {
     ],
     ['is what a tool reports', withAnnotations(ready(limits, 30), reported(20)), at(20)],
     ['is never in the future', withAnnotations(ready(limits, 30), reported(900)), at(30)],
+    [
+      'is when a report of the future was first seen',
+      { ...withAnnotations(ready(limits, 50), reported(900)), reportSeenMs: NOW_MS + 30_000 },
+      at(30),
+    ],
     ['is not written for less than a quarter of the limit', withAnnotations(ready(limits, 30), reported(14)), NOW],
     ['is not written for less than 5 s', withAnnotations(ready({ suspendAfterSeconds: 5 }, 5), reported(4)), NOW],
     ['stays through a suspension', asleep(60), NOW],

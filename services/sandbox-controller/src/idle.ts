@@ -6,12 +6,15 @@ import type { Snapshot } from './snapshot.ts';
 import type { Plan } from './steps.ts';
 import { suspendStep } from './suspend.ts';
 
+/** What idleness is judged by. */
+type Moment = Pick<Snapshot, 'sandbox' | 'nowMs'> & Partial<Pick<Snapshot, 'reportSeenMs'>>;
+
 /** Activity is published at most this often, however short the limits are. */
 const MIN_REPORT_MS = 5_000;
 
 /** Suspends a Sandbox that nobody has used for `idle.suspendAfterSeconds` (API contract, idle). */
 export function decideIdleSuspension(snapshot: Snapshot): Plan {
-  const isDue = isPast(idleSuspendMs(snapshot.sandbox), snapshot) && !isPast(idleDeleteMs(snapshot.sandbox), snapshot);
+  const isDue = isPast(idleSuspendMs(snapshot), snapshot) && !isPast(idleDeleteMs(snapshot), snapshot);
   return isDue ? [suspendStep(snapshot.sandbox, 'Idle')] : [];
 }
 
@@ -21,7 +24,7 @@ export function decideIdleSuspension(snapshot: Snapshot): Plan {
  */
 export function decideIdleDeletion(snapshot: Snapshot): Plan {
   const { sandbox } = snapshot;
-  if (!isPast(idleDeleteMs(sandbox), snapshot) || failed(snapshot, 'pvcs') || failed(snapshot, 'expiry')) return [];
+  if (!isPast(idleDeleteMs(snapshot), snapshot) || failed(snapshot, 'pvcs') || failed(snapshot, 'expiry')) return [];
   const seconds = sandbox.spec.idle?.deleteAfterSeconds ?? 0;
   const message = `Sandbox was deleted: nobody had used it for ${seconds} s, which is its idle.deleteAfterSeconds`;
   const note = { type: 'Normal', reason: eventReasons.idleDeleted, message } as const;
@@ -29,28 +32,26 @@ export function decideIdleDeletion(snapshot: Snapshot): Plan {
 }
 
 /** When idleness needs a pass; undefined: never. Epoch milliseconds. */
-export function idleWakeMs({
-  sandbox,
-  wakeUntilMs = 0,
-}: Pick<Snapshot, 'sandbox' | 'wakeUntilMs'>): number | undefined {
-  const times = [idleSuspendMs(sandbox), idleDeleteMs(sandbox)].filter((time) => time !== undefined);
-  return times.length === 0 ? undefined : Math.max(Math.min(...times), wakeUntilMs);
+export function idleWakeMs(snapshot: Moment & Pick<Snapshot, 'wakeUntilMs'>): number | undefined {
+  const times = [idleSuspendMs(snapshot), idleDeleteMs(snapshot)].filter((time) => time !== undefined);
+  return times.length === 0 ? undefined : Math.max(Math.min(...times), snapshot.wakeUntilMs ?? 0);
 }
 
 /** When the Sandbox is deleted unless somebody uses it, suspended time included. Epoch milliseconds. */
-export function idleDeleteMs(sandbox: Sandbox): number | undefined {
-  return after(sandbox, sandbox.spec.idle?.deleteAfterSeconds);
+export function idleDeleteMs(moment: Moment): number | undefined {
+  return after(moment, moment.sandbox.spec.idle?.deleteAfterSeconds);
 }
 
 /**
  * `status.lastActivityTime`: what the idle limits are measured from. The clock starts when the Sandbox is first Ready, and
  * again when it is Ready after a resume; in between, reports move it. Rounded up, so that no limit is early.
  */
-export function lastActivityOf({ sandbox, nowMs }: Snapshot, isReady: boolean): string | undefined {
+export function lastActivityOf(snapshot: Snapshot, isReady: boolean): string | undefined {
+  const { sandbox, nowMs } = snapshot;
   const published = sandbox.status?.lastActivityTime;
   if (isPoolMember(sandbox) || isResuming(sandbox)) return undefined;
   if (published === undefined) return isReady && sandbox.spec.idle !== undefined ? upToSecond(nowMs) : undefined;
-  const reported = Math.min(reportedMs(sandbox) ?? 0, nowMs);
+  const reported = reportedMs(snapshot) ?? 0;
   return reported - Date.parse(published) < reportEveryMs(sandbox) ? published : upToSecond(reported);
 }
 
@@ -64,9 +65,9 @@ function isResuming({ metadata, spec, status }: Sandbox): boolean {
   return isRecorded || status?.phase === 'Suspended' || status?.phase === 'Suspending';
 }
 
-function idleSuspendMs(sandbox: Sandbox): number | undefined {
-  if (effectiveMode(sandbox.spec) === 'Suspended') return undefined;
-  return after(sandbox, sandbox.spec.idle?.suspendAfterSeconds);
+function idleSuspendMs(moment: Moment): number | undefined {
+  const { spec } = moment.sandbox;
+  return effectiveMode(spec) === 'Suspended' ? undefined : after(moment, spec.idle?.suspendAfterSeconds);
 }
 
 /**
@@ -79,17 +80,21 @@ function isPast(deadlineMs: number | undefined, { sandbox, nowMs, wakeUntilMs }:
 }
 
 /** Reports count to the millisecond, published or not. */
-function after(sandbox: Sandbox, seconds: number | undefined): number | undefined {
+function after(moment: Moment, seconds: number | undefined): number | undefined {
+  const { sandbox } = moment;
   const published = sandbox.status?.lastActivityTime;
   if (seconds === undefined || published === undefined) return undefined;
   if (isPoolMember(sandbox) || isResuming(sandbox)) return undefined;
-  return Math.max(Date.parse(published), reportedMs(sandbox) ?? 0) + seconds * 1_000;
+  return Math.max(Date.parse(published), reportedMs(moment) ?? 0) + seconds * 1_000;
 }
 
-/** What tools outside reported; undefined without a report, or one that is no time. */
-function reportedMs({ metadata }: Sandbox): number | undefined {
+/**
+ * What tools outside reported; undefined without a report, or one that is no time. Never in the future: what is ahead of
+ * our clock counts from when it was first seen.
+ */
+function reportedMs({ sandbox: { metadata }, nowMs, reportSeenMs }: Moment): number | undefined {
   const reported = Date.parse(metadata.annotations?.[annotations.lastActivityAt] ?? '');
-  return Number.isNaN(reported) ? undefined : reported;
+  return Number.isNaN(reported) ? undefined : Math.min(reported, reportSeenMs ?? nowMs);
 }
 
 /** A quarter of the shortest limit is precise enough for people (API contract, status). */

@@ -21,7 +21,7 @@ export function announceStatus(bus: Bus, before: Sandbox, after: Sandbox): void 
 
 /** Tells that a Sandbox is gone, and what ended it. */
 export function announceDeletion(bus: Bus, sandbox: Sandbox, nowMs: number): void {
-  const isIdle = (idleDeleteMs(sandbox) ?? Infinity) <= nowMs;
+  const isIdle = (idleDeleteMs({ sandbox, nowMs }) ?? Infinity) <= nowMs;
   const cause = sandbox.status?.phase === 'Expired' ? 'expiry' : isIdle ? 'idle' : 'user';
   const { uid = '' } = sandbox.metadata;
   const id = eventId({ uid, type: 'sandbox.deleted', marker: 'deleted' });

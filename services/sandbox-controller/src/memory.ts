@@ -5,6 +5,7 @@ import type { Clock } from '@sandlot/std';
 import { Patience } from './patience.ts';
 import { RecentWrites } from './recent-writes.ts';
 import { Refusals } from './refusals.ts';
+import { EarlyReports } from './reports.ts';
 import { Told } from './told.ts';
 import { WakeRequests } from './wake-requests.ts';
 
@@ -13,6 +14,7 @@ export interface Memory {
   readonly recent: RecentWrites;
   readonly patience: Patience;
   readonly wakes: WakeRequests;
+  readonly reports: EarlyReports;
   readonly refusals: Refusals;
   readonly told: Told;
   readonly questions: TokenBucket;
@@ -26,6 +28,7 @@ export function createMemory(clock: Clock): Memory {
     recent: new RecentWrites(clock),
     patience: new Patience(),
     wakes: new WakeRequests(clock),
+    reports: new EarlyReports(clock),
     refusals: new Refusals(clock),
     told: new Told(clock),
     questions: new TokenBucket(QUESTIONS),

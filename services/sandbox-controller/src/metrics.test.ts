@@ -7,14 +7,14 @@ const created = notebook({ metadata: { labels: { 'agents.x-k8s.io/launch-type': 
 const pending = published(snapshotOf({ sandbox: created }));
 const ready = published(snapshotOf({ sandbox: pending, ownedPods: [podOf(created)] }));
 
-function start() {
+function start(isCounting: () => boolean = () => true) {
   const { registry } = createMetrics({ processMetrics: false });
-  const metrics = createSandboxMetrics(registry);
+  const metrics = createSandboxMetrics(registry, { isCounting });
   const value = async (start: string): Promise<number> => {
     const line = (await registry.metrics()).split('\n').find((text) => text.startsWith(start));
     return Number(line?.split(' ').at(-1));
   };
-  return { metrics, value };
+  return { metrics, value, text: () => registry.metrics() };
 }
 const COUNT = 'agent_sandbox_creation_latency_ms_count';
 
@@ -25,11 +25,23 @@ describe('metrics', () => {
       `agent_sandboxes{namespace="team-a",launch_type="cold",sandbox_template="unknown",ready_condition="${state}"`;
     metrics.changed(undefined, created);
     metrics.changed(created, ready);
-    expect([await value(of('Unknown')), await value(of('True'))]).toEqual([0, 1]);
+    expect([await value(of('Unknown')), await value(of('True'))]).toEqual([Number.NaN, 1]);
     metrics.changed(ready, undefined);
     metrics.deleted(ready, NOW_MS);
-    expect(await value(of('True'))).toBe(0);
+    expect(await value(of('True'))).toBeNaN();
     expect(await value('sandlot_sandbox_deleted_total{cause="user"}')).toBe(1);
+  });
+
+  it('count them in every replica, and tell in the one that works', async () => {
+    let isLeader = false;
+    const { metrics, value, text } = start(() => isLeader);
+    metrics.changed(undefined, created);
+    metrics.changed(undefined, notebook({ metadata: { uid: 'another' } }));
+    expect(await text()).not.toMatch(/^agent_sandboxes\{/m);
+    isLeader = true;
+    expect(await value('agent_sandboxes{namespace="team-a",launch_type="cold"')).toBe(1);
+    isLeader = false;
+    expect(await text()).not.toMatch(/^agent_sandboxes\{/m);
   });
 
   it('measure from creation to the first Ready', async () => {

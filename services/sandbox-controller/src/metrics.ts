@@ -31,13 +31,12 @@ const CREATION_BUCKETS_MS = [
 
 const DELETION_CAUSES = ['expiry', 'idle', 'ttl', 'user'] as const;
 
-export function createSandboxMetrics(registry: MetricsRegistry): SandboxMetrics {
-  const population = new Gauge({
-    name: 'agent_sandboxes',
-    help: 'Sandboxes by state and origin.',
-    labelNames: Object.keys(populationLabels({ metadata: {} })),
-    registers: [registry],
-  });
+export interface SandboxMetricsOptions {
+  /** Whether this process speaks for all: two replicas that each told of the population would double it. */
+  readonly isCounting: () => boolean;
+}
+
+export function createSandboxMetrics(registry: MetricsRegistry, options: SandboxMetricsOptions): SandboxMetrics {
   const creation = createLatencyHistogram({
     registry,
     name: 'agent_sandbox_creation_latency_ms',
@@ -58,10 +57,7 @@ export function createSandboxMetrics(registry: MetricsRegistry): SandboxMetrics 
   });
   for (const cause of DELETION_CAUSES) deleted.inc({ cause }, 0);
   return {
-    changed(old, next) {
-      if (old !== undefined) population.dec(populationLabels(old));
-      if (next !== undefined) population.inc(populationLabels(next));
-    },
+    changed: createPopulation(registry, options),
     deleted: (sandbox, nowMs) => deleted.inc({ cause: causeOf(sandbox, nowMs) }),
     ...createTransitionMetrics(registry),
     published(before, after) {
@@ -71,6 +67,34 @@ export function createSandboxMetrics(registry: MetricsRegistry): SandboxMetrics 
       const ms = Date.parse(readyAt) - Date.parse(after.metadata.creationTimestamp ?? '');
       creation.observe(originLabels(after), Math.max(0, ms));
     },
+  };
+}
+
+/** Every replica keeps the counts, or a new leader would not know them; the leader tells. States that nothing is in go. */
+function createPopulation(registry: MetricsRegistry, { isCounting }: SandboxMetricsOptions): SandboxMetrics['changed'] {
+  const counts = new Map<string, { readonly labels: PopulationLabels; count: number }>();
+  const add = (sandbox: Sandbox, change: 1 | -1): void => {
+    const labelsOf = populationLabels(sandbox);
+    const key = Object.values(labelsOf).join('\n');
+    const entry = counts.get(key) ?? { labels: labelsOf, count: 0 };
+    entry.count += change;
+    if (entry.count === 0) counts.delete(key);
+    else counts.set(key, entry);
+  };
+  new Gauge({
+    name: 'agent_sandboxes',
+    help: 'Sandboxes by state and origin.',
+    labelNames: Object.keys(populationLabels({ metadata: {} })),
+    registers: [registry],
+    collect() {
+      this.reset();
+      if (!isCounting()) return;
+      for (const entry of counts.values()) this.set(entry.labels, entry.count);
+    },
+  });
+  return (old, next) => {
+    if (old !== undefined) add(old, -1);
+    if (next !== undefined) add(next, 1);
   };
 }
 
@@ -105,6 +129,8 @@ function createTransitionMetrics(registry: MetricsRegistry): Pick<SandboxMetrics
   };
 }
 
+type PopulationLabels = ReturnType<typeof populationLabels>;
+
 function populationLabels(sandbox: Pick<Sandbox, 'metadata' | 'status'>) {
   return {
     ...originLabels(sandbox),
@@ -138,6 +164,7 @@ function isFirstReady(before: Sandbox, after: Sandbox): boolean {
 const restartCount = ({ status }: Sandbox): number => status?.restarts?.count ?? 0;
 
 function causeOf(sandbox: Sandbox, nowMs: number): (typeof DELETION_CAUSES)[number] {
-  if (sandbox.status?.phase !== 'Expired') return (idleDeleteMs(sandbox) ?? Infinity) <= nowMs ? 'idle' : 'user';
+  if (sandbox.status?.phase !== 'Expired')
+    return (idleDeleteMs({ sandbox, nowMs }) ?? Infinity) <= nowMs ? 'idle' : 'user';
   return sandbox.spec.shutdownTime === undefined ? 'ttl' : 'expiry';
 }

@@ -10,6 +10,7 @@ import type { Patience } from './patience.ts';
 import { claimNames } from './pvcs.ts';
 import type { RecentWrites } from './recent-writes.ts';
 import type { Refusals } from './refusals.ts';
+import type { EarlyReports } from './reports.ts';
 import type { Failure, Settings, Snapshot } from './snapshot.ts';
 import type { Told } from './told.ts';
 import type { WakeRequests } from './wake-requests.ts';
@@ -30,6 +31,7 @@ export interface ObserveDeps {
   readonly caches: Caches;
   readonly recent: RecentWrites;
   readonly wakes: WakeRequests;
+  readonly reports: EarlyReports;
   readonly refusals: Refusals;
   readonly told: Told;
   readonly patience: Patience;
@@ -62,6 +64,7 @@ export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot 
     service: recent.latest('Service', key, caches.services.get(key)),
     claims: await observeClaims(deps, sandbox),
     wakeUntilMs: deps.wakes.untilMs(sandbox.metadata.uid ?? ''),
+    reportSeenMs: deps.reports.seenMs(sandbox),
     told: deps.told.of(sandbox.metadata.uid ?? ''),
     gone: false,
   };

@@ -125,6 +125,7 @@ export function snapshotOf(parts: SnapshotParts = {}): Snapshot {
     service: undefined,
     failures: [],
     wakeUntilMs: undefined,
+    reportSeenMs: undefined,
     told: new Map(),
     gone: false,
     ...parts,

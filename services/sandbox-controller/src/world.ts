@@ -42,6 +42,7 @@ export class World {
       claims: new Map(this.claims.map((claim) => [claim.metadata.name ?? '', claim])),
       failures: [],
       wakeUntilMs: this.#isAsked && this.askedUntilMs > this.nowMs ? this.askedUntilMs : undefined,
+      reportSeenMs: undefined,
       told: this.told,
       gone: false,
     };
