@@ -1,5 +1,7 @@
 import type { EventType } from './catalogue.ts';
-import type { CloudEvent, OutgoingEvent } from './cloudevent.ts';
+import type { CloudEvent, OutgoingEvent, TraceHeaders } from './cloudevent.ts';
+import type { ConsumeOptions } from './consumer.ts';
+import type { Ledger } from './ledger.ts';
 
 /**
  * Lifecycle events out, hints in. Nothing here is needed for correctness: the truth is the object in the API server,
@@ -11,6 +13,18 @@ export interface Bus {
    * and is retried until acknowledged. When the buffer is full the oldest waiting event is dropped and counted.
    */
   publish<T extends EventType>(event: OutgoingEvent<T>): void;
+  /**
+   * Sends one event and resolves when the stream has it, or had it before. Rejects when the server is away or does not
+   * answer in time, and the outcome is unknown then; with {@link UnsendableError} when no server would ever take it. The
+   * caller tries again: this is for outboxes, which know from their own record what is still to be sent.
+   */
+  send(event: OutgoingEvent, trace?: TraceHeaders): Promise<void>;
+  /** The durable record of that name, whose bucket is declared from here on; undefined where there is no server. */
+  ledger(name: string): Ledger | undefined;
+  /** What consumers gave up on; undefined when it cannot be told. */
+  deadLetters(): Promise<DeadLetterState | undefined>;
+  /** Handles events from a durable consumer of that name until disposed of; undefined where there is no server. */
+  consume(options: ConsumeOptions): AsyncDisposable | undefined;
   /**
    * Calls `handler` for events of `type` from all namespaces while connected: no acknowledgement, no replay, duplicates
    * possible. Use it to enqueue a key early and for nothing else. A throw is logged and counted.
@@ -37,6 +51,19 @@ export interface Bus {
   close(): Promise<void>;
 }
 
+/** No server will ever take the event, such as one beyond its size limit. Sending it again cannot help. */
+export class UnsendableError extends Error {
+  override readonly name = 'UnsendableError';
+  readonly code = 'Unsendable';
+}
+
+/** How full the dead-letter stream is. */
+export interface DeadLetterState {
+  readonly messages: number;
+  /** Age of the oldest in milliseconds; 0 without any. */
+  readonly oldestMs: number;
+}
+
 /** What happened to a published event. `retried` counts attempts, the others are final. */
 export type PublishOutcome = 'acked' | 'retried' | 'dropped';
 
@@ -53,11 +80,17 @@ const ignore = (): void => undefined;
 /** Metrics that go nowhere. */
 export const noMetrics: BusMetrics = { connected: ignore, published: ignore, pending: ignore, hint: ignore };
 
+const nothing = (): undefined => undefined;
+
 /** A bus for installations without NATS: takes every event and tells nobody. */
 export function nullBus(): Bus {
   const resolved = (): Promise<void> => Promise.resolve();
   return {
     publish: ignore,
+    send: () => Promise.reject(new Error('there is no NATS server')),
+    ledger: nothing,
+    consume: nothing,
+    deadLetters: () => Promise.resolve(undefined),
     onHint: () => ({ [Symbol.dispose]: ignore }),
     announce: () => ({ [Symbol.dispose]: ignore }),
     isAbsent: () => Promise.resolve(false),

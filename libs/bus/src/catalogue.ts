@@ -31,7 +31,7 @@ export const eventData = {
   'sandbox.created': sandbox.extend({ launchType: launchType.optional() }),
   'sandbox.ready': sandbox.extend({ podName: z.string().optional(), launchType: launchType.optional() }),
   'sandbox.suspended': sandbox.extend({ cause: z.string() }),
-  'sandbox.resumed': sandbox.extend({ cause: z.string() }),
+  'sandbox.resumed': sandbox,
   'sandbox.finished': sandbox.extend({ outcome: z.enum(['succeeded', 'failed']), ...reason }),
   'sandbox.expired': sandbox.extend(reason),
   'sandbox.deleted': sandbox.extend({ cause: z.string() }),

@@ -69,7 +69,8 @@ export function toCloudEvent<T extends EventType>(event: OutgoingEvent<T>, trace
   };
 }
 
-const envelope = z.object({
+/** Everything around the data. */
+export const envelope = z.object({
   specversion: z.literal('1.0'),
   id: z.string().min(1),
   source: z.string(),
@@ -90,6 +91,12 @@ export function parseCloudEvent<T extends EventType>(type: T, json: string): Clo
   const data = eventData[type].safeParse(parsed.data.data);
   if (!data.success) return undefined;
   return { ...parsed.data, type, data: data.data as EventData[T] };
+}
+
+/** The event in `json` when it is a valid one of any type of the catalogue; undefined otherwise. */
+export function parseAnyCloudEvent(json: string): CloudEvent | undefined {
+  const parsed = envelope.pick({ type: true }).safeParse(parseJson(json));
+  return parsed.success && isEventType(parsed.data.type) ? parseCloudEvent(parsed.data.type, json) : undefined;
 }
 
 function parseJson(json: string): unknown {

@@ -1,15 +1,21 @@
 import type { NatsConnection } from '@nats-io/nats-core';
 import { systemClock, systemRandom } from '@sandlot/std';
 import type { Bus } from './bus.ts';
-import { noMetrics } from './bus.ts';
+import { noMetrics, UnsendableError } from './bus.ts';
+import type { DeadLetterState } from './bus.ts';
 import type { EventType } from './catalogue.ts';
-import type { CloudEvent, OutgoingEvent } from './cloudevent.ts';
+import type { CloudEvent, OutgoingEvent, TraceHeaders } from './cloudevent.ts';
+import { Consumption } from './consumer.ts';
+import type { ConsumeOptions } from './consumer.ts';
 import { Hints } from './hints.ts';
+import { natsLedger, openSession } from './ledger.ts';
+import type { Ledger, Session } from './ledger.ts';
 import { Link } from './link.ts';
 import type { BusOptions } from './options.ts';
+import { encode, isUnanswered, isUnsendable } from './outbound.ts';
 import { Presence } from './presence.ts';
 import { Publisher } from './publisher.ts';
-import { declareStreams, reconcileStreams } from './streams.ts';
+import { DEAD_LETTER_STREAM, declareStreams, reconcileStreams } from './streams.ts';
 import { tracePublish } from './tracing.ts';
 
 const FLUSH_LIMIT_MS = 5_000;
@@ -27,10 +33,13 @@ class NatsBus implements Bus {
   readonly #clock;
   readonly #log;
   readonly #metrics;
+  readonly #ackTimeoutMs: number;
   readonly #link: Link;
   readonly #publisher: Publisher;
   readonly #hints: Hints;
   readonly #presence: Presence;
+  readonly #buckets = new Set<string>();
+  #session: Session | undefined;
   #reconciling: Promise<void> | undefined;
   #closed = false;
 
@@ -39,6 +48,7 @@ class NatsBus implements Bus {
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log;
     this.#metrics = options.metrics ?? noMetrics;
+    this.#ackTimeoutMs = options.ackTimeoutMs ?? 5_000;
     const random = options.random ?? systemRandom;
     this.#hints = new Hints(this.#log, this.#metrics);
     this.#presence = new Presence(this.#clock);
@@ -49,7 +59,7 @@ class NatsBus implements Bus {
       metrics: this.#metrics,
       maxPending: options.maxPending ?? 10_000,
       maxInFlight: options.maxInFlight ?? 256,
-      ackTimeoutMs: options.ackTimeoutMs ?? 5_000,
+      ackTimeoutMs: this.#ackTimeoutMs,
       onStreamMissing: () => void this.ensureStreams(),
     });
     const listener = {
@@ -70,6 +80,38 @@ class NatsBus implements Bus {
       return;
     }
     this.#publisher.publish(event, tracePublish(event));
+  }
+
+  async send(event: OutgoingEvent, trace: TraceHeaders = {}): Promise<void> {
+    const { js } = this.#opened();
+    const { subject, body, head } = encode(event, trace);
+    try {
+      await js.publish(subject, body, { msgID: event.id, headers: head });
+    } catch (error) {
+      if (isUnsendable(error)) throw new UnsendableError(`event ${event.id} cannot be sent`, { cause: error });
+      if (isUnanswered(error)) void this.ensureStreams();
+      throw error;
+    }
+  }
+
+  ledger(name: string): Ledger {
+    this.#buckets.add(name);
+    if (this.connected()) void this.ensureStreams();
+    return natsLedger(name, () => this.#opened());
+  }
+
+  async deadLetters(): Promise<DeadLetterState | undefined> {
+    try {
+      const { state } = await this.#opened().manager.streams.info(DEAD_LETTER_STREAM);
+      const oldestMs = state.messages === 0 ? 0 : Math.max(0, this.#clock.now() - Date.parse(state.first_ts));
+      return { messages: state.messages, oldestMs };
+    } catch {
+      return undefined;
+    }
+  }
+
+  consume(options: ConsumeOptions): Consumption {
+    return new Consumption({ session: () => this.#opened(), clock: this.#clock, log: this.#log }, options);
   }
 
   onHint<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void): Disposable {
@@ -114,8 +156,15 @@ class NatsBus implements Bus {
     abort.abort();
   }
 
+  /** Throws while the server is away. */
+  #opened(): Session {
+    if (this.#session === undefined || this.#closed || !this.connected()) throw new Error('NATS is not reachable');
+    return this.#session;
+  }
+
   async #onUp(connection: NatsConnection, fresh: boolean): Promise<void> {
     this.#metrics.connected(true);
+    if (fresh) this.#session = await openSession(connection, this.#ackTimeoutMs);
     if (fresh) this.#hints.use(connection);
     this.#presence.up(connection, fresh);
     await this.ensureStreams();
@@ -132,7 +181,7 @@ class NatsBus implements Bus {
     const connection = this.#link.connection;
     if (connection === undefined) return;
     try {
-      await reconcileStreams(connection, declareStreams(this.#options.streams), this.#log);
+      await reconcileStreams(connection, declareStreams(this.#options.streams, [...this.#buckets]), this.#log);
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#log.warn({ reason }, 'the event streams could not be reconciled');

@@ -14,8 +14,10 @@ export interface StreamSizing {
   readonly replicas?: number | undefined;
   /** Oldest events are discarded beyond this. The server reserves it, so it must fit its storage. Default 256 MiB. */
   readonly maxBytes?: number | undefined;
-  /** Default 7 days. */
+  /** Of events and dead letters. Default 7 days. */
   readonly maxAgeMs?: number | undefined;
+  /** Of each record bucket. Default 64 MiB, which is enough for 100,000 objects. */
+  readonly recordMaxBytes?: number | undefined;
 }
 
 export interface BusOptions {

@@ -1,12 +1,10 @@
 import { jetstream } from '@nats-io/jetstream';
-import { InvalidArgumentError, RequestError, headers } from '@nats-io/nats-core';
-import type { MsgHdrs, NatsConnection } from '@nats-io/nats-core';
+import type { NatsConnection } from '@nats-io/nats-core';
 import { backoffMs } from '@sandlot/std';
 import type { Clock, Logger, Random, Timer } from '@sandlot/std';
 import type { BusMetrics } from './bus.ts';
 import type { OutgoingEvent } from './cloudevent.ts';
-import { toCloudEvent } from './cloudevent.ts';
-import { subjectFor } from './subjects.ts';
+import { encode, isUnanswered, isUnsendable } from './outbound.ts';
 import type { PublishTrace } from './tracing.ts';
 
 const RETRY_BASE_MS = 100;
@@ -114,7 +112,7 @@ export class Publisher {
   async #send(connection: NatsConnection, pending: Pending): Promise<void> {
     const { event } = pending;
     try {
-      const { subject, body, head } = encode(pending);
+      const { subject, body, head } = encode(event, pending.trace.headers);
       const timeout = this.#o.ackTimeoutMs;
       await jetstream(connection).publish(subject, body, { msgID: event.id, headers: head, timeout });
       this.#onAck(pending);
@@ -135,9 +133,9 @@ export class Publisher {
   #onFailure(pending: Pending, error: unknown): void {
     const { event } = pending;
     this.#inFlight.delete(event.id);
-    if (error instanceof InvalidArgumentError) {
-      this.#o.log.error({ event: event.id, reason: error.message }, 'event can never be published and is dropped');
-      this.#drop(pending, error.message);
+    if (isUnsendable(error)) {
+      this.#o.log.error({ event: event.id, reason: reasonOf(error) }, 'event can never be published and is dropped');
+      this.#drop(pending, reasonOf(error));
       return;
     }
     this.#retries.set(event.id, pending);
@@ -150,7 +148,7 @@ export class Publisher {
   #backOff(error: unknown): void {
     if (this.#pause !== undefined || this.#connection === undefined) return;
     if (this.#failures === 0) {
-      const reason = error instanceof Error ? error.message : String(error);
+      const reason = reasonOf(error);
       this.#o.log.warn({ reason, pending: this.pending }, 'events cannot be published; trying again');
     }
     const { clock, random } = this.#o;
@@ -187,9 +185,8 @@ export class Publisher {
   }
 }
 
-/** Nobody takes the subject: JetStream reports it as an error whose cause says so. */
-function isUnanswered(error: unknown): boolean {
-  return error instanceof Error && error.cause instanceof RequestError && error.cause.isNoResponders();
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }
 
 function takeFirst(events: Map<string, Pending>): Pending | undefined {
@@ -197,15 +194,4 @@ function takeFirst(events: Map<string, Pending>): Pending | undefined {
   if (first === undefined) return undefined;
   events.delete(first[0]);
   return first[1];
-}
-
-/** Subject, JSON body and headers of an event (CloudEvents structured mode; trace context also as headers). */
-function encode({ event, trace }: Pending): { subject: string; body: string; head: MsgHdrs } {
-  const head = headers();
-  head.set('Content-Type', 'application/cloudevents+json');
-  const { traceparent, tracestate } = trace.headers;
-  if (traceparent !== undefined) head.set('traceparent', traceparent);
-  if (tracestate !== undefined) head.set('tracestate', tracestate);
-  const body = JSON.stringify(toCloudEvent(event, trace.headers));
-  return { subject: subjectFor(event.type, event.data.namespace), body, head };
 }

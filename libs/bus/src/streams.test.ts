@@ -8,16 +8,37 @@ const [declared] = declareStreams({ replicas: 3, maxBytes: 1_000, maxAgeMs: 60_0
 
 describe('declareStreams', () => {
   it('keeps events for seven days in files, drops the oldest, and dedupes for two minutes', () => {
-    expect(declareStreams()).toEqual([
-      expect.objectContaining({
-        name: 'SANDLOT_EVENTS',
-        storage: 'file',
-        retention: 'limits',
-        discard: 'old',
-        num_replicas: 1,
-        max_age: 7 * 24 * 3_600 * 1e9,
-        duplicate_window: 120 * 1e9,
-      }),
+    expect(declareStreams()[0]).toMatchObject({
+      name: 'SANDLOT_EVENTS',
+      storage: 'file',
+      retention: 'limits',
+      discard: 'old',
+      num_replicas: 1,
+      max_age: 7 * 24 * 3_600 * 1e9,
+      duplicate_window: 120 * 1e9,
+    });
+  });
+
+  it('has dead letters told by the server itself, for as long as the events they are about', () => {
+    expect(declareStreams({ maxAgeMs: 60_000 })[1]).toMatchObject({
+      name: 'SANDLOT_DEAD_LETTERS',
+      max_age: 60e9,
+      subjects: [
+        '$JS.EVENT.ADVISORY.CONSUMER.MAX_DELIVERIES.SANDLOT_EVENTS.>',
+        '$JS.EVENT.ADVISORY.CONSUMER.MSG_TERMINATED.SANDLOT_EVENTS.>',
+      ],
+    });
+  });
+
+  it('keeps the last record of each object for good, in a bucket per name', () => {
+    expect(declareStreams({ replicas: 3 }, ['pools']).slice(2)).toMatchObject([
+      {
+        name: 'KV_SANDLOT_POOLS',
+        subjects: ['$KV.SANDLOT_POOLS.>'],
+        max_age: 0,
+        max_msgs_per_subject: 1,
+        num_replicas: 3,
+      },
     ]);
   });
 

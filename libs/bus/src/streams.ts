@@ -6,9 +6,18 @@ import type { Logger } from '@sandlot/std';
 import type { StreamSizing } from './options.ts';
 
 const DAY_MS = 86_400_000;
+const MEBIBYTE = 1024 * 1024;
 const REQUEST_TIMEOUT_MS = 5_000;
 const STREAM_NOT_FOUND = 10_059;
 const NAME_IN_USE = 10_058;
+
+export const EVENT_STREAM = 'SANDLOT_EVENTS';
+export const DEAD_LETTER_STREAM = 'SANDLOT_DEAD_LETTERS';
+
+/** What the server itself says of a message that a consumer could not handle. */
+const ADVISORIES = ['MAX_DELIVERIES', 'MSG_TERMINATED'].map(
+  (what) => `$JS.EVENT.ADVISORY.CONSUMER.${what}.${EVENT_STREAM}.>`,
+);
 
 /** The part of a stream's configuration that is declared here; everything else is left to the server. */
 export type StreamDeclaration = Pick<
@@ -21,26 +30,64 @@ export type StreamDeclaration = Pick<
   | 'num_replicas'
   | 'max_age'
   | 'max_bytes'
+  | 'max_msgs_per_subject'
   | 'duplicate_window'
   | 'description'
 >;
 
-/** Every stream of the platform. */
-export function declareStreams(sizing: StreamSizing = {}): readonly StreamDeclaration[] {
+/** Name of the bucket's stream: laid out as a JetStream key-value bucket, so that `nats kv` reads it. */
+export function bucketStream(bucket: string): string {
+  return `KV_SANDLOT_${bucket.toUpperCase()}`;
+}
+
+/** Where the bucket keeps a key. */
+export function bucketSubject(bucket: string, key: string): string {
+  return `$KV.SANDLOT_${bucket.toUpperCase()}.${key}`;
+}
+
+/** The streams of the platform, and the record buckets of these names, which belong to one service each. */
+export function declareStreams(
+  sizing: StreamSizing = {},
+  buckets: readonly string[] = [],
+): readonly StreamDeclaration[] {
+  const common = {
+    retention: RetentionPolicy.Limits,
+    storage: StorageType.File,
+    discard: DiscardPolicy.Old,
+    num_replicas: sizing.replicas ?? 1,
+    // The window in which the server drops a repeated Nats-Msg-Id; consumers dedupe by event id beyond it.
+    duplicate_window: nanos(120_000),
+  };
+  const maxAge = nanos(sizing.maxAgeMs ?? 7 * DAY_MS);
   return [
     {
-      name: 'SANDLOT_EVENTS',
+      ...common,
+      name: EVENT_STREAM,
       description: 'Lifecycle events of claims, sandboxes, pools and templates',
       subjects: ['claim', 'sandbox', 'pool', 'template'].map((kind) => `sandlot.*.${kind}.>`),
-      retention: RetentionPolicy.Limits,
-      storage: StorageType.File,
-      discard: DiscardPolicy.Old,
-      num_replicas: sizing.replicas ?? 1,
-      max_age: nanos(sizing.maxAgeMs ?? 7 * DAY_MS),
-      max_bytes: sizing.maxBytes ?? 256 * 1024 * 1024,
-      // The window in which the server drops a repeated Nats-Msg-Id; consumers dedupe by event id beyond it.
-      duplicate_window: nanos(120_000),
+      max_age: maxAge,
+      max_bytes: sizing.maxBytes ?? 256 * MEBIBYTE,
+      max_msgs_per_subject: -1,
     },
+    {
+      ...common,
+      name: DEAD_LETTER_STREAM,
+      description: 'Which events a consumer could not handle, as the server tells it',
+      subjects: ADVISORIES,
+      max_age: maxAge,
+      max_bytes: 16 * MEBIBYTE,
+      max_msgs_per_subject: -1,
+    },
+    ...buckets.map((bucket) => ({
+      ...common,
+      name: bucketStream(bucket),
+      description: `Which events of each of the ${bucket} have been published`,
+      subjects: [bucketSubject(bucket, '>')],
+      max_age: 0,
+      // Beyond it the oldest records go: their events are published again one day, under the same ids.
+      max_bytes: sizing.recordMaxBytes ?? 64 * MEBIBYTE,
+      max_msgs_per_subject: 1,
+    })),
   ];
 }
 
@@ -51,7 +98,15 @@ export type StreamStep =
   | { readonly kind: 'update'; readonly fields: readonly string[] }
   | { readonly kind: 'conflict'; readonly fields: readonly string[] };
 
-const MUTABLE = ['description', 'discard', 'num_replicas', 'max_age', 'max_bytes', 'duplicate_window'] as const;
+const MUTABLE = [
+  'description',
+  'discard',
+  'num_replicas',
+  'max_age',
+  'max_bytes',
+  'max_msgs_per_subject',
+  'duplicate_window',
+] as const;
 const IMMUTABLE = ['retention', 'storage'] as const;
 
 /** Compares a declaration with what the server has. */

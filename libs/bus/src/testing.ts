@@ -1,4 +1,5 @@
 import type { Bus } from './bus.ts';
+import type { Ledger } from './ledger.ts';
 import type { EventType } from './catalogue.ts';
 import type { CloudEvent, OutgoingEvent } from './cloudevent.ts';
 import { parseCloudEvent, toCloudEvent } from './cloudevent.ts';
@@ -11,6 +12,17 @@ export interface MemoryBus extends Bus {
   readonly types: readonly EventType[];
 }
 
+/** A ledger inside the process. */
+export function memoryLedger(): Ledger {
+  const texts = new Map<string, string>();
+  return {
+    identity: async () => ({ stream: 'memory', bucket: 'memory' }),
+    read: async () => new Map(texts),
+    write: async (key, text) => void texts.set(key, text),
+    remove: async (key) => void texts.delete(key),
+  };
+}
+
 interface Listener {
   readonly type: EventType;
   deliver(json: string): void;
@@ -21,6 +33,7 @@ export function memoryBus(): MemoryBus {
   const published = new Map<string, OutgoingEvent>();
   const listeners = new Set<Listener>();
   const present = new Set<string>();
+  const ledgers = new Map<string, Ledger>();
   const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
   return {
     get published() {
@@ -37,6 +50,16 @@ export function memoryBus(): MemoryBus {
         for (const listener of listeners) if (listener.type === event.type) listener.deliver(json);
       });
     },
+    async send(event) {
+      this.publish(event);
+    },
+    ledger: (name) => {
+      const known = ledgers.get(name) ?? memoryLedger();
+      ledgers.set(name, known);
+      return known;
+    },
+    deadLetters: async () => ({ messages: 0, oldestMs: 0 }),
+    consume: () => undefined,
     onHint<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void): Disposable {
       const deliver = (json: string): void => {
         const event = parseCloudEvent(type, json);
