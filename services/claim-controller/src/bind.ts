@@ -26,7 +26,9 @@ type Adoption = Step & { kind: 'adopt' };
 
 /** Gives the claim a Sandbox, or has it wait for one. One `claim.bind` span, in the trace of whoever made the claim. */
 export async function bind(deps: ApplyDeps, pass: Pass, step: Adoption | Shortage): Promise<ReconcileResult> {
+  if (deps.memory.of(pass.claim).milestones.picked === undefined) deps.memory.reached(pass.claim, 'picked');
   if (step.kind === 'queueForStock') return queueForStock(deps, pass, step);
+  deps.memory.reached(pass.claim, 'tried');
   const { namespace = '', uid = '', annotations: notes } = pass.claim.metadata;
   const attributes = { [spanAttributes.namespace]: namespace, [spanAttributes.claimUid]: uid };
   const parent = carrier.extract(notes?.[annotations.traceContext]);

@@ -1,4 +1,4 @@
-import { createLatencyHistogram } from '@sandlot/telemetry';
+import { createLabelLimit, createLabelSetLimit, createLatencyHistogram } from '@sandlot/telemetry';
 import type { MetricsRegistry } from '@sandlot/telemetry';
 import { Counter } from 'prom-client';
 
@@ -8,9 +8,14 @@ const BUCKETS_MS = [
   2_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000, 240_000,
 ];
 
+/** Templates with series of their own; later ones share `other`. */
+export const MAX_TEMPLATES = 50;
+/** Combinations of namespace, template, pool and creator with series of their own. */
+const MAX_ORIGINS = 500;
+
 /** What served a claim. */
 export interface Launch {
-  readonly launch_type: string;
+  readonly launch_type: 'warm' | 'cold' | 'unknown';
   readonly sandbox_template: string;
 }
 
@@ -28,6 +33,8 @@ export interface StartupTimes {
   readonly sinceWebhookMs: number | undefined;
   readonly sinceObservedMs: number | undefined;
   readonly sinceRequestedMs: number | undefined;
+  /** Text of the annotation that carries the claim's trace: the exemplar. */
+  readonly trace: string | undefined;
 }
 
 /** Metrics under upstream's names, so that dashboards keep working. */
@@ -37,7 +44,9 @@ export interface CompatMetrics {
 }
 
 export function createCompatMetrics(registry: MetricsRegistry): CompatMetrics {
-  const latency = (name: string, help: string): ((launch: Launch, ms: number | undefined) => void) => {
+  const templates = createLabelLimit(MAX_TEMPLATES);
+  const origins = createLabelSetLimit(MAX_ORIGINS, ['namespace', 'sandbox_template', 'warmpool_name', 'created_by']);
+  const latency = (name: string, help: string) => {
     const labelNames = ['launch_type', 'sandbox_template'] as const;
     const histogram = createLatencyHistogram({
       registry,
@@ -46,9 +55,10 @@ export function createCompatMetrics(registry: MetricsRegistry): CompatMetrics {
       labelNames: [...labelNames],
       buckets: BUCKETS_MS,
     });
-    return (launch, ms) => {
+    return ({ launch_type, sandbox_template }: Launch, ms: number | undefined, trace: string | undefined): void => {
       // Clocks of other machines may be ahead of ours: what would be negative says nothing.
-      if (ms !== undefined && ms >= 0) histogram.observe({ ...launch }, ms);
+      if (ms === undefined || ms < 0) return;
+      histogram.observeTraced({ launch_type, sandbox_template: templates(sandbox_template) }, ms, trace);
     };
   };
   const sinceWebhook = latency(
@@ -70,11 +80,11 @@ export function createCompatMetrics(registry: MetricsRegistry): CompatMetrics {
     registers: [registry],
   });
   return {
-    created: (labels) => creations.inc({ ...labels }),
-    firstReady(launch, { sinceWebhookMs, sinceObservedMs, sinceRequestedMs }) {
-      sinceWebhook(launch, sinceWebhookMs);
-      sinceObserved(launch, sinceObservedMs);
-      sinceRequested(launch, sinceRequestedMs);
+    created: (labels) => creations.inc(origins({ ...labels })),
+    firstReady(launch, { sinceWebhookMs, sinceObservedMs, sinceRequestedMs, trace }) {
+      sinceWebhook(launch, sinceWebhookMs, trace);
+      sinceObserved(launch, sinceObservedMs, trace);
+      sinceRequested(launch, sinceRequestedMs, trace);
     },
   };
 }

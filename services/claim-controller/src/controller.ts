@@ -5,13 +5,13 @@ import { createCache } from './cache.ts';
 import type { Cache } from './cache.ts';
 import { createClaimEvents } from './events.ts';
 import { ClaimMemory } from './memory.ts';
-import { createClaimMetrics } from './metrics.ts';
 import type { ClaimPolicy } from './observe.ts';
 import { reconcileClaim } from './reconcile.ts';
 import { claimSources, PRIORITY } from './sources.ts';
 import { keepStock } from './stock-keeper.ts';
 import { Stock } from './stock.ts';
 import { Waiters } from './waiters.ts';
+import { measuredClaims } from './waiting.ts';
 import { WriteBehind } from './write-behind.ts';
 
 export interface ClaimControllerOptions {
@@ -52,7 +52,7 @@ export function addClaimController(
     nowMs,
     sandboxes: cache.sandboxes.store,
     claims: cache.claims.store,
-    metrics: createClaimMetrics(parts.registry),
+    metrics: measuredClaims(parts, cache.claims),
     events: createClaimEvents({ bus, nowMs }),
   };
   keepStock({ cache, stock, podDefaults: policy.podDefaults });

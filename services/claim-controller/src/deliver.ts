@@ -5,13 +5,14 @@ import { keyOf } from '@sandlot/kube';
 import { carrier } from '@sandlot/telemetry';
 import { isOwnedBy } from './adopt.ts';
 import { BY_TEMPLATE, refKey } from './cache.ts';
-import { measureDelivery, measureFirstReady } from './measure.ts';
+import { measureBinding, measureDelivery, measureFirstReady } from './measure.ts';
 import type { ApplyDeps, Pass } from './pass.ts';
 import { publish } from './publish.ts';
 import { boundStatus, publishedName } from './status.ts';
 
 /** Committed: from here on the Sandbox is the claim's, whatever happens. The owner reference says so. */
 export async function deliver(deps: ApplyDeps, pass: Pass, sandbox: Sandbox): Promise<void> {
+  deps.memory.reached(pass.claim, 'committed');
   const shown = deps.sandboxes.get(keyOf(sandbox));
   if (shown === undefined || !isOwnedBy(shown, pass.claim)) deps.memory.assign(pass.claim, sandbox);
   deps.waiters.remove(keyOf(pass.claim));
@@ -33,7 +34,7 @@ function announceBinding(deps: ApplyDeps, claim: SandboxClaim, sandbox: Sandbox)
   const warm = marks?.[labels.launchType] === launchTypes.warm;
   const isFirst = publishedName(claim) === '' && claim.metadata.annotations?.[annotations.sandboxName] === undefined;
   const bindMs = isFirst ? deps.memory.elapsedMs(claim) : undefined;
-  if (bindMs !== undefined) deps.metrics.bound(warm ? 'warm' : 'cold', bindMs);
+  if (bindMs !== undefined) measureBinding(deps, claim, { path: warm ? 'warm' : 'cold', ms: bindMs });
   deps.recorder.event({
     object: claim,
     type: 'Normal',

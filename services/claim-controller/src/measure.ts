@@ -1,11 +1,12 @@
-import { annotations, labels, normalisedCreator } from '@sandlot/api-types';
+import { annotations, labels, launchTypes, normalisedCreator } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
 import { variablesOf } from './claim-env.ts';
 import type { Launch } from './compat-metrics.ts';
 import { isDelivered } from './delivery.ts';
 import type { ClaimMemory } from './memory.ts';
-import type { ClaimMetrics } from './metrics.ts';
+import type { ClaimMetrics, LaunchPath } from './metrics.ts';
+import { phasesOfBinding } from './phases.ts';
 
 export interface MeasureDeps {
   readonly metrics: ClaimMetrics;
@@ -31,6 +32,18 @@ export function measureDelivery(
   else if (!asksForCold(claim)) metrics.poolClaim('miss');
 }
 
+/** Measures how long a claim waited for its first Sandbox, and where the time went. */
+export function measureBinding(
+  { metrics, memory }: MeasureDeps,
+  claim: SandboxClaim,
+  { path, ms }: { readonly path: LaunchPath; readonly ms: number },
+): void {
+  metrics.bound(path, ms);
+  memory.reached(claim, 'bound');
+  const { observedMs, milestones } = memory.of(claim);
+  for (const [phase, phaseMs] of phasesOfBinding(observedMs, milestones)) metrics.phase(phase, path, phaseMs);
+}
+
 /** Measures the first Ready of a claim, once: whoever did it before left a note on the claim. */
 export function measureFirstReady(
   { metrics, memory, nowMs }: MeasureDeps,
@@ -45,16 +58,34 @@ export function measureFirstReady(
   if (isCounted || !isReady(sandbox) || !isDelivered(claim, sandbox)) return;
   known.counted = true;
   const since = (key: string): number | undefined => sinceMs(notes[key], nowMs());
-  metrics.firstReady(launchOf(claim, sandbox), {
+  const launch = launchOf(claim, sandbox);
+  const sinceObservedMs = since(annotations.controllerFirstObservedAt) ?? memory.elapsedMs(claim);
+  const trace = traceOf(claim, sandbox);
+  metrics.firstReady(launch, {
     sinceWebhookMs: since(annotations.webhookFirstObservedAt),
-    sinceObservedMs: since(annotations.controllerFirstObservedAt) ?? memory.elapsedMs(claim),
+    sinceObservedMs,
     sinceRequestedMs: since(annotations.clientFirstRequestedAt),
+    trace,
   });
+  metrics.ready(launch, { ms: sinceObservedMs, trace });
+  const { observedMs, milestones } = known;
+  const startMs = observedMs + memory.elapsedMs(claim) - (milestones.bound ?? Number.NaN);
+  if (startMs >= 0) metrics.phase('start', launch.launch_type, startMs);
+}
+
+/** The trace the claim was served in, as it travels in annotations. */
+function traceOf(claim: SandboxClaim, sandbox: Sandbox): string | undefined {
+  const key = annotations.traceContext;
+  return sandbox.metadata.annotations?.[key] ?? claim.metadata.annotations?.[key];
 }
 
 function launchOf(claim: SandboxClaim, { metadata }: Sandbox): Launch {
   const template = metadata.annotations?.[annotations.templateRef] ?? claim.spec.sandboxTemplateRef?.name;
-  return { launch_type: metadata.labels?.[labels.launchType] ?? 'unknown', sandbox_template: template ?? '' };
+  return { launch_type: launchTypeOf(metadata.labels?.[labels.launchType]), sandbox_template: template ?? '' };
+}
+
+function launchTypeOf(mark: string | undefined): Launch['launch_type'] {
+  return mark === launchTypes.warm || mark === launchTypes.cold ? mark : 'unknown';
 }
 
 function asksForCold(claim: SandboxClaim): boolean {

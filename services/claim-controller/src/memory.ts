@@ -3,6 +3,7 @@ import { controllerOf, dropBulk, keyOf } from '@sandlot/kube';
 import { createStamp } from '@sandlot/std';
 import type { Clock, Timer } from '@sandlot/std';
 import type { Failures } from './delivery.ts';
+import type { Milestones } from './phases.ts';
 
 /** A watch that has not shown a committed Sandbox for this long may never do so: it is looked up. */
 const UNSHOWN_LIMIT_MS = 10_000;
@@ -12,6 +13,8 @@ interface Known {
   /** First sight of the claim: RFC 3339 with nanoseconds, and monotonic milliseconds. */
   readonly observedAt: string;
   readonly observedMs: number;
+  /** Where its time goes. */
+  readonly milestones: Milestones;
   readyAt?: string | undefined;
   /** Its first Ready has been measured. */
   counted?: boolean | undefined;
@@ -52,9 +55,16 @@ export class ClaimMemory {
 
   /** The claim's record, begun now if this is the first time it is seen. */
   of({ metadata: { uid = '' } }: SandboxClaim): Known {
-    const known = this.#byUid.get(uid) ?? { observedAt: this.#stamp(), observedMs: this.#deps.clock.monotonic() };
-    this.#byUid.set(uid, known);
-    return known;
+    const known = this.#byUid.get(uid);
+    if (known !== undefined) return known;
+    const begun = { observedAt: this.#stamp(), observedMs: this.#deps.clock.monotonic(), milestones: {} };
+    this.#byUid.set(uid, begun);
+    return begun;
+  }
+
+  /** The claim has come this far, just now. */
+  reached(claim: SandboxClaim, milestone: keyof Milestones): void {
+    this.of(claim).milestones[milestone] = this.#deps.clock.monotonic();
   }
 
   /** Milliseconds since the claim was first seen by this process. */
