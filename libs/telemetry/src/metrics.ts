@@ -2,6 +2,7 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { RegistryContentType } from 'prom-client';
 import type { HttpListener, ListenOptions } from './http-listener.ts';
 import { serveMetrics } from './metrics-server.ts';
+import { SPAN_LOSSES } from './span-buffer.ts';
 import type { SpanLoss } from './span-buffer.ts';
 
 /** The registry of a process; metrics register with `registers: [registry]`. */
@@ -40,7 +41,7 @@ export function createMetrics({ build, processMetrics = true }: MetricsOptions =
     labelNames: ['reason'],
     registers: [registry],
   });
-  for (const reason of ['queue_full', 'export_failed'] satisfies SpanLoss[]) lost.inc({ reason }, 0);
+  for (const reason of SPAN_LOSSES) lost.inc({ reason }, 0);
   return {
     registry,
     countLostSpans: (spans, reason) => lost.inc({ reason }, spans),

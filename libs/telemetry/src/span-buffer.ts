@@ -4,8 +4,12 @@ import type { ExportResult } from '@opentelemetry/core';
 import { BatchSpanProcessor } from '@opentelemetry/sdk-trace';
 import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
 
-/** Why spans were lost: the queue was full, or the backend did not take them. */
-export type SpanLoss = 'queue_full' | 'export_failed';
+/**
+ * Why spans were lost: the queue was full, the backend did not take them, or nobody ever said whether a trace that was
+ * not sampled is worth keeping.
+ */
+export const SPAN_LOSSES = ['queue_full', 'export_failed', 'undecided'] as const;
+export type SpanLoss = (typeof SPAN_LOSSES)[number];
 
 export interface SpanBufferOptions {
   readonly exporter: SpanExporter;

@@ -1,12 +1,14 @@
-import { SpanStatusCode, context, trace } from '@opentelemetry/api';
-import type { Attributes, Context, Link, Span, SpanKind, Tracer } from '@opentelemetry/api';
+import { INVALID_SPAN_CONTEXT, SpanStatusCode, context, trace } from '@opentelemetry/api';
+import type { Attributes, Context, Link, Span, Tracer } from '@opentelemetry/api';
+import { tracingState } from './tracing-state.ts';
 
 /** Every span name of the platform. Low cardinality: names of objects are attributes. */
 export const spanNames = {
-  claimSubmit: 'claim.submit',
-  claimReconcile: 'claim.reconcile',
+  claimCreate: 'claim.create',
+  claimQueue: 'claim.queue',
   claimBind: 'claim.bind',
   claimAdopt: 'claim.adopt',
+  claimCommit: 'claim.commit',
   claimColdStart: 'claim.cold_start',
   claimStatus: 'claim.status',
   sandboxReconcile: 'sandbox.reconcile',
@@ -14,26 +16,52 @@ export const spanNames = {
   sandboxSuspend: 'sandbox.suspend',
   sandboxResume: 'sandbox.resume',
   sandboxDelete: 'sandbox.delete',
-  poolReconcile: 'pool.reconcile',
   poolRefill: 'pool.refill',
+  podCreate: 'pod.create',
   podSchedule: 'pod.schedule',
+  podPrepare: 'pod.prepare',
+  podInit: 'pod.init',
   imagePull: 'image.pull',
   containerStart: 'container.start',
+  podReady: 'pod.ready',
   pvcProvision: 'pvc.provision',
-  daemonReady: 'daemon.ready',
 } as const;
 
 export type SpanName = (typeof spanNames)[keyof typeof spanNames];
 
-/** Attribute names that are not part of the semantic conventions. */
+/** Attribute names; those that begin with `sandlot.` are not part of the semantic conventions. */
 export const spanAttributes = {
   claimUid: 'sandlot.claim.uid',
+  claimName: 'sandlot.claim.name',
   sandboxUid: 'sandlot.sandbox.uid',
+  sandboxName: 'sandlot.sandbox.name',
   launchType: 'sandlot.launch_type',
   template: 'sandlot.template',
   pool: 'sandlot.pool',
-  namespace: 'k8s.namespace.name',
+  /** Why an operation was asked for, or by whom. */
+  cause: 'sandlot.cause',
+  /** How it ended, when that was no success. */
+  outcome: 'sandlot.outcome',
+  /** Candidates that were tried. */
+  attempts: 'sandlot.adopt.attempts',
+  /** What became of one try: committed, lost or busy. */
+  result: 'sandlot.commit.result',
+  /** The claim had to wait until the pool had a member. */
+  waited: 'sandlot.claim.waited_for_stock',
+  steps: 'sandlot.reconcile.steps',
+  count: 'sandlot.count',
+  /** The image was on the node already. */
+  imageCached: 'sandlot.image.cached',
+  /** How long the kubelet says that pulling took. */
+  imagePullMs: 'sandlot.image.pull_ms',
+  /** Times of this span come from an object that keeps them so coarsely. */
   timeResolutionMs: 'sandlot.time_resolution_ms',
+  namespace: 'k8s.namespace.name',
+  podName: 'k8s.pod.name',
+  podUid: 'k8s.pod.uid',
+  nodeName: 'k8s.node.name',
+  volumeClaim: 'k8s.persistentvolumeclaim.name',
+  imageName: 'container.image.name',
 } as const;
 
 /** The platform's tracer; does nothing until `startTracing` was given an endpoint. */
@@ -45,22 +73,32 @@ export interface SpanInput {
   readonly name: SpanName;
   readonly attributes?: Attributes | undefined;
   readonly links?: readonly Link[] | undefined;
-  readonly kind?: SpanKind | undefined;
   /** Default the active context. */
   readonly parent?: Context | undefined;
 }
 
-/** Runs `work` inside a span that always ends: as an error, with the exception recorded, when `work` throws. */
+const NO_SPAN = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
+
+/**
+ * Runs `work` inside a span that always ends: as an error, with the exception recorded, when `work` throws. Without a
+ * parent it is an operation of its own, kept when it fails or is slow. Costs nothing while tracing is off.
+ */
 export async function withSpan<T>(input: SpanInput, work: (span: Span) => Promise<T>): Promise<T> {
+  const state = tracingState();
+  if (state === undefined) return work(NO_SPAN);
   const parent = input.parent ?? context.active();
+  const isRoot = trace.getSpanContext(parent) === undefined;
   const options = {
     ...(input.attributes === undefined ? {} : { attributes: input.attributes }),
     ...(input.links === undefined ? {} : { links: [...input.links] }),
-    ...(input.kind === undefined ? {} : { kind: input.kind }),
   };
   const span = tracer().startSpan(input.name, options, parent);
+  const beganMs = performance.now();
+  let failed = true;
   try {
-    return await context.with(trace.setSpan(parent, span), () => work(span));
+    const result = await context.with(trace.setSpan(parent, span), () => work(span));
+    failed = false;
+    return result;
   } catch (error) {
     const failure = error instanceof Error ? error : new Error(String(error));
     span.recordException(failure);
@@ -68,5 +106,12 @@ export async function withSpan<T>(input: SpanInput, work: (span: Span) => Promis
     throw error;
   } finally {
     span.end();
+    if (isRoot) state.decide(span.spanContext().traceId, failed || performance.now() - beganMs >= state.slow.coldMs);
   }
+}
+
+/** As {@link withSpan}, inside an operation; outside of one `work` runs without a span. */
+export async function withChildSpan<T>(input: Omit<SpanInput, 'parent'>, work: (span: Span) => Promise<T>): Promise<T> {
+  if (tracingState() === undefined || trace.getSpanContext(context.active()) === undefined) return work(NO_SPAN);
+  return withSpan(input, work);
 }
