@@ -1,3 +1,5 @@
+import { LocalClusterError } from '../errors.ts';
+
 /** How one binary is built: the Go package, and what the linker is told. */
 interface Recipe {
   package: string;
@@ -49,8 +51,13 @@ const gvisorRecipes = {
   'containerd-shim-runsc-v1': { package: './shim' },
 } as const satisfies Record<string, Recipe>;
 
+const jaegerRecipes = {
+  /** Receives traces over OTLP, keeps them in memory, answers queries. Jaeger 2 is published with the modules of 1.76. */
+  jaeger: { package: 'github.com/jaegertracing/jaeger/cmd/jaeger' },
+} as const satisfies Record<string, Recipe>;
+
 /** A program built from one of this package's Go modules. */
-export type BinaryName = keyof typeof clusterRecipes | keyof typeof gvisorRecipes;
+export type BinaryName = keyof typeof clusterRecipes | keyof typeof gvisorRecipes | keyof typeof jaegerRecipes;
 
 /** A folder with a go.mod, and what is built from it. Its binaries are cached apart from those of the others. */
 export interface GoModule {
@@ -59,19 +66,18 @@ export interface GoModule {
   recipes: Readonly<Partial<Record<BinaryName, Recipe>>>;
 }
 
-const clusterModule: GoModule = { folder: 'go', recipes: clusterRecipes };
-const gvisorModule: GoModule = { folder: 'go-gvisor', recipes: gvisorRecipes };
-
-/** Every Go module. gVisor has one of its own: its dependencies and Kubernetes' would constrain each other. */
-export const goModules: readonly GoModule[] = [clusterModule, gvisorModule];
+/** Every Go module. gVisor and Jaeger have their own: their dependencies and Kubernetes' would constrain each other. */
+export const goModules: readonly GoModule[] = [
+  { folder: 'go', recipes: clusterRecipes },
+  { folder: 'go-gvisor', recipes: gvisorRecipes },
+  { folder: 'go-jaeger', recipes: jaegerRecipes },
+];
 
 /** Where and how a binary is built. */
 export function recipeOf(name: BinaryName): { module: GoModule; recipe: Recipe } {
-  return isGvisor(name)
-    ? { module: gvisorModule, recipe: gvisorRecipes[name] }
-    : { module: clusterModule, recipe: clusterRecipes[name] };
-}
-
-function isGvisor(name: BinaryName): name is keyof typeof gvisorRecipes {
-  return name in gvisorRecipes;
+  for (const module of goModules) {
+    const recipe = module.recipes[name];
+    if (recipe !== undefined) return { module, recipe };
+  }
+  throw new LocalClusterError('BUILD_FAILED', `no module has a recipe for ${name}`);
 }

@@ -8,6 +8,8 @@ import { consoleProgress } from '../progress.ts';
  */
 export default async function prepare(): Promise<void> {
   const progress = consoleProgress();
-  await ensureBinaries(['kube', 'pki', 'guard', 'kwok', 'kwok-stages', 'volumes', 'nats-server', 'helm'], { progress });
-  await ensurePackages(['redis-server'], { progress });
+  await ensureBinaries(['kube', 'pki', 'guard', 'kwok', 'kwok-stages', 'volumes', 'nats-server', 'helm', 'jaeger'], {
+    progress,
+  });
+  await ensurePackages(['redis-server', 'prometheus'], { progress });
 }

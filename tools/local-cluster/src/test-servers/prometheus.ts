@@ -1,0 +1,89 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { ensurePackages } from '../packages.ts';
+import type { CommandResult } from '../process/exec.ts';
+import { exec } from '../process/exec.ts';
+import type { Server } from './server.ts';
+import { startServer } from './server.ts';
+
+/** Servers on this machine that are asked for `/metrics`, as OpenMetrics where they speak it. */
+export interface ScrapeTarget {
+  /** Label `job` of every series. */
+  job: string;
+  /** `127.0.0.1:9090`. */
+  addresses: readonly string[];
+  labels?: Readonly<Record<string, string>> | undefined;
+}
+
+/** What is scraped, how often, and which rules are evaluated. */
+export interface PrometheusOptions {
+  scrapeTargets?: readonly ScrapeTarget[] | undefined;
+  /** Rule files as texts: YAML with `groups`. */
+  rules?: readonly string[] | undefined;
+  /** Milliseconds between scrapes and between evaluations of rules; default 200. */
+  intervalMs?: number | undefined;
+}
+
+const defaultIntervalMs = 200;
+const maxExemplars = 100_000;
+
+/**
+ * Starts a Prometheus with exemplar storage that dies with this process; installs Debian's package when absent. Its first
+ * scrape comes after about five seconds. A rule file it refuses throws ComponentError with its complaint.
+ */
+export async function startPrometheus(options: PrometheusOptions = {}): Promise<Server> {
+  await ensurePackages(['prometheus']);
+  return startServer({
+    name: 'prometheus',
+    url: (port) => `http://127.0.0.1:${port}`,
+    prepare: async ({ port, folder }) => {
+      const rules = options.rules ?? [];
+      await Promise.all(rules.map((text, index) => writeFile(join(folder, `${index}.rules.yml`), text)));
+      const file = join(folder, 'prometheus.yml');
+      // The format is YAML, of which JSON is a part.
+      await writeFile(file, JSON.stringify(prometheusConfig(options)));
+      return prometheusCommand({ file, folder, port });
+    },
+    isReady: async (port) => isOk(`http://127.0.0.1:${port}/-/ready`),
+  });
+}
+
+/** Runs Debian's promtool: `promtool check rules FILE`, `promtool test rules FILE`. Its complaint is a result with a code. */
+export async function runPromtool(args: readonly string[], options: { cwd?: string } = {}): Promise<CommandResult> {
+  await ensurePackages(['prometheus']);
+  return exec(['promtool', ...args], { cwd: options.cwd });
+}
+
+function prometheusCommand(place: { file: string; folder: string; port: number }): readonly string[] {
+  return [
+    'prometheus',
+    `--config.file=${place.file}`,
+    `--storage.tsdb.path=${join(place.folder, 'data')}`,
+    `--web.listen-address=127.0.0.1:${place.port}`,
+    '--enable-feature=exemplar-storage',
+    '--log.level=warn',
+  ];
+}
+
+function prometheusConfig(options: PrometheusOptions): object {
+  const interval = `${options.intervalMs ?? defaultIntervalMs}ms`;
+  return {
+    global: { scrape_interval: interval, scrape_timeout: interval, evaluation_interval: interval },
+    storage: { exemplars: { max_exemplars: maxExemplars } },
+    rule_files: (options.rules ?? []).map((_, index) => `${index}.rules.yml`),
+    scrape_configs: (options.scrapeTargets ?? []).map(({ job, addresses, labels = {} }) => ({
+      job_name: job,
+      static_configs: [{ targets: addresses, labels }],
+    })),
+  };
+}
+
+async function isOk(url: string): Promise<boolean> {
+  return fetch(url).then(
+    async (response) => {
+      await response.arrayBuffer();
+      return response.ok;
+    },
+    () => false,
+  );
+}

@@ -1,0 +1,136 @@
+/** A span as the backend received it. */
+export interface ReceivedSpan {
+  readonly traceId: string;
+  readonly spanId: string;
+  /** '' for a root. */
+  readonly parentSpanId: string;
+  readonly name: string;
+  /** Attribute `service.name` of its resource. */
+  readonly service: string;
+  readonly kind: 'unspecified' | 'internal' | 'server' | 'client' | 'producer' | 'consumer';
+  /** Epoch nanoseconds. */
+  readonly startNs: bigint;
+  readonly endNs: bigint;
+  readonly attributes: Readonly<Record<string, AttributeValue>>;
+  readonly events: readonly { name: string; timeNs: bigint; attributes: Readonly<Record<string, AttributeValue>> }[];
+  readonly links: readonly { traceId: string; spanId: string; attributes: Readonly<Record<string, AttributeValue>> }[];
+  readonly status: 'unset' | 'ok' | 'error';
+  readonly statusMessage: string;
+}
+
+/** Whole numbers come as numbers, doubles too. */
+export type AttributeValue = string | number | boolean | readonly AttributeValue[];
+
+interface ValueJson {
+  readonly stringValue?: string;
+  readonly boolValue?: boolean;
+  readonly intValue?: string | number;
+  readonly doubleValue?: number;
+  readonly arrayValue?: { readonly values?: readonly ValueJson[] };
+}
+
+interface AttributeJson {
+  readonly key: string;
+  readonly value: ValueJson;
+}
+
+interface SpanJson {
+  readonly traceId: string;
+  readonly spanId: string;
+  readonly parentSpanId?: string;
+  readonly name: string;
+  readonly kind?: number;
+  readonly startTimeUnixNano: string;
+  readonly endTimeUnixNano: string;
+  readonly attributes?: readonly AttributeJson[];
+  readonly events?: readonly { name: string; timeUnixNano: string; attributes?: readonly AttributeJson[] }[];
+  readonly links?: readonly { traceId: string; spanId: string; attributes?: readonly AttributeJson[] }[];
+  readonly status?: { readonly code?: number; readonly message?: string };
+}
+
+interface TracesJson {
+  readonly result?: {
+    readonly resourceSpans: readonly {
+      readonly resource?: { readonly attributes?: readonly AttributeJson[] };
+      readonly scopeSpans?: readonly { readonly spans?: readonly SpanJson[] }[];
+    }[];
+  };
+}
+
+const kinds = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const;
+const statuses = ['unset', 'ok', 'error'] as const;
+const most = '1000';
+
+/** The spans of a trace that have arrived so far; none when the trace is unknown. `url` is the backend's. */
+export async function receivedTrace(url: string, traceId: string): Promise<readonly ReceivedSpan[]> {
+  return spansAt(`${url}/api/v3/traces/${traceId}`);
+}
+
+/** The spans of every trace in which a service took part, of at most a thousand traces. */
+export async function receivedTraces(
+  url: string,
+  search: { service: string; operation?: string | undefined },
+): Promise<readonly ReceivedSpan[]> {
+  const parameters = new URLSearchParams({
+    'query.service_name': search.service,
+    ...(search.operation === undefined ? {} : { 'query.operation_name': search.operation }),
+    'query.start_time_min': '2000-01-01T00:00:00Z',
+    'query.start_time_max': '2100-01-01T00:00:00Z',
+    'query.num_traces': most,
+  });
+  return spansAt(`${url}/api/v3/traces?${parameters.toString()}`);
+}
+
+async function spansAt(address: string): Promise<readonly ReceivedSpan[]> {
+  const response = await fetch(address);
+  const text = await response.text();
+  if (response.status === 404) return [];
+  if (!response.ok) throw new Error(`${address} answered ${response.status}: ${text.slice(0, 500)}`);
+  const { result } = JSON.parse(text) as TracesJson;
+  return (result?.resourceSpans ?? []).flatMap(({ resource, scopeSpans = [] }) => {
+    const service = String(attributesOf(resource?.attributes)['service.name'] ?? '');
+    return scopeSpans.flatMap(({ spans = [] }) => spans.map((span) => spanOf(span, service)));
+  });
+}
+
+function spanOf(span: SpanJson, service: string): ReceivedSpan {
+  return {
+    traceId: span.traceId,
+    spanId: span.spanId,
+    parentSpanId: span.parentSpanId ?? '',
+    name: span.name,
+    service,
+    kind: kinds[span.kind ?? 0] ?? 'unspecified',
+    startNs: BigInt(span.startTimeUnixNano),
+    endNs: BigInt(span.endTimeUnixNano),
+    attributes: attributesOf(span.attributes),
+    ...connectionsOf(span),
+    status: statuses[span.status?.code ?? 0] ?? 'unset',
+    statusMessage: span.status?.message ?? '',
+  };
+}
+
+function connectionsOf({ events = [], links = [] }: SpanJson): Pick<ReceivedSpan, 'events' | 'links'> {
+  return {
+    events: events.map(({ name, timeUnixNano, attributes }) => ({
+      name,
+      timeNs: BigInt(timeUnixNano),
+      attributes: attributesOf(attributes),
+    })),
+    links: links.map(({ traceId, spanId, attributes }) => ({
+      traceId,
+      spanId,
+      attributes: attributesOf(attributes),
+    })),
+  };
+}
+
+function attributesOf(list: readonly AttributeJson[] = []): Record<string, AttributeValue> {
+  return Object.fromEntries(list.map(({ key, value }) => [key, valueOf(value)]));
+}
+
+function valueOf({ stringValue, boolValue, intValue, doubleValue, arrayValue }: ValueJson): AttributeValue {
+  if (arrayValue !== undefined) return (arrayValue.values ?? []).map(valueOf);
+  if (intValue !== undefined) return Number(intValue);
+  return stringValue ?? boolValue ?? doubleValue ?? '';
+}
