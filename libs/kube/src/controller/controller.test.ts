@@ -187,6 +187,23 @@ describe('a controller', () => {
     expect(fields).toEqual([{ controller: 'pods', key: 'ns/a', reconcileId: '800000000000' }]);
   });
 
+  it('runs, and judges the outcome, within the context that a key belongs to', async () => {
+    const order: string[] = [];
+    const { clock, queue, outcomes, term, running } = start(fails(new TerminalError('no')), {
+      within: async (key, run) => {
+        order.push(`begin ${key}`);
+        await run();
+        order.push(`end ${key} after ${outcomes.length} counted`);
+      },
+    });
+    queue.add('a');
+    await clock.advance(0);
+    expect(order).toEqual(['begin a', 'end a after 0 counted']);
+    expect(outcomes).toEqual(['terminal']);
+    term.abort();
+    await running;
+  });
+
   it('aborts a run that exceeds its deadline and retries it', async () => {
     const { clock, queue, runs, outcomes } = start(hang, { deadlineMs: 1_000 });
     queue.add('ns/a');

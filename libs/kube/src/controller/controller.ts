@@ -30,6 +30,11 @@ export interface ControllerOptions {
    * twice at once. To fail, throw: `RetryableError`, `TerminalError`, or anything else, which is retried with backoff.
    */
   reconcile(key: string, context: ReconcileContext): Promise<ReconcileResult>;
+  /**
+   * Has to call `run`, once, and to await it: a whole run, with what is logged about its outcome. For a context that the
+   * run belongs to, such as a trace. Must not throw.
+   */
+  readonly within?: ((key: string, run: () => Promise<void>) => Promise<void>) | undefined;
   /** Default: a queue by priority, named like the controller. */
   readonly queue?: WorkQueue | undefined;
   /** How long one run may take before its signal aborts. Default 60,000 ms. */
@@ -112,17 +117,24 @@ export class Controller {
       attempt: this.queue.retries(key),
       ...this.#deps,
     });
-    let outcome: Outcome;
-    try {
-      outcome = this.#succeed(key, await this.#options.reconcile(key, context));
-    } catch (error) {
-      outcome = this.#fail(key, error, context);
-    }
+    let outcome: Outcome = 'error';
+    const once = async (): Promise<void> => {
+      outcome = await this.#outcome(key, context);
+    };
+    await (this.#options.within === undefined ? once() : this.#options.within(key, once));
     watchdog.cancel();
     this.#runs.delete(run);
     this.queue.done(key);
     const { name: controller } = this.#options;
     metrics.reconciled({ controller, result: outcome }, (clock.monotonic() - startedMs) / 1_000);
+  }
+
+  async #outcome(key: string, context: ReconcileContext): Promise<Outcome> {
+    try {
+      return this.#succeed(key, await this.#options.reconcile(key, context));
+    } catch (error) {
+      return this.#fail(key, error, context);
+    }
   }
 
   #succeed(key: string, result: ReconcileResult): Outcome {
