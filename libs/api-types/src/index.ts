@@ -67,7 +67,7 @@ export type { ContainerResources } from './schema/resources.ts';
 export { nameHash } from '@sandlot/std';
 export { blueprintHash, sameBlueprint } from './blueprint.ts';
 export type { Blueprint } from './blueprint.ts';
-export { sameQuantity } from './quantity.ts';
+export { quantityValue, sameQuantity } from './quantity.ts';
 export { mergePatchOf, pruneEmpty } from './status.ts';
 export { injectEnv, runtimeEnvRefusal } from './env-policy.ts';
 export type { ClaimVariable, EnvOutcome, EnvRequest, RuntimeEnvRequest } from './env-policy.ts';

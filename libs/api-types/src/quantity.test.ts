@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { canonicalQuantity, sameQuantity } from './quantity.ts';
+import { canonicalQuantity, quantityValue, sameQuantity } from './quantity.ts';
 
 describe('sameQuantity', () => {
   it.each([
@@ -45,5 +45,16 @@ describe('sameQuantity', () => {
 describe('canonicalQuantity', () => {
   it.each(['', '.', 'Gi', '1 Gi', '1GiB', '1e', '1e999999999', '--1', '0x10'])('%j is not a quantity', (text) => {
     expect(canonicalQuantity(text)).toBeUndefined();
+  });
+});
+
+describe('quantityValue', () => {
+  it.each([
+    ['250m', 0.25],
+    ['1Gi', 2 ** 30],
+    [2, 2],
+    ['much', undefined],
+  ])('of %s is %s', (quantity, value) => {
+    expect(quantityValue(quantity)).toBe(value);
   });
 });

@@ -26,6 +26,12 @@ export function sameQuantity(a: string | number, b: string | number): boolean {
   return (canonicalQuantity(a) ?? String(a)) === (canonicalQuantity(b) ?? String(b));
 }
 
+/** A quantity in its base unit: cores, bytes. Undefined for what is none; beyond 2^53 it is rounded. */
+export function quantityValue(quantity: string | number): number | undefined {
+  const canonical = canonicalQuantity(quantity);
+  return canonical === undefined ? undefined : Number(canonical);
+}
+
 function decimalExponent(suffix: string): number {
   if (/^[eE][+-]?[0-9]/.test(suffix)) return Number(suffix.slice(1));
   return DECIMAL[suffix] ?? 0;

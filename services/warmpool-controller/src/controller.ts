@@ -16,7 +16,7 @@ import { BY_HASH, BY_TEMPLATE, createCache, formerPoolOf, strayOf } from './cach
 import type { Cache } from './cache.ts';
 import { UNSEEN_LIMIT_MS } from './decide.ts';
 import { PoolMemory } from './memory.ts';
-import { createPoolMetrics } from './metrics.ts';
+import { measuredPools } from './measure.ts';
 import { reconcilePool } from './reconcile.ts';
 import { Timetable } from './schedule.ts';
 import { StatusWrites } from './status-writes.ts';
@@ -39,11 +39,10 @@ export function addWarmPoolController(
   const cache = createCache({ ...shared, namespace });
   const expectations = createExpectations({ clock, metrics: kubeMetrics, ttlMs: UNSEEN_LIMIT_MS });
   const memory = new PoolMemory({ monotonic, random });
-  const metrics = createPoolMetrics({ registry: parts.registry, monotonic });
+  const metrics = measuredPools(parts, cache);
   const recorder = createEventRecorder({ ...shared, controller: 'sandlot.dev/warmpool-controller', instance });
   fulfilExpectations(cache, expectations);
   noteAdoptions(cache, memory);
-  cache.sandboxes.onChange(({ key, next }) => metrics.shown(key, next));
   const hints = channelSource();
   const subscription = bus.onHint('claim.bound', ({ data }) => {
     if (data.pool !== undefined) hints.push(`${data.namespace}/${data.pool}`);

@@ -33,7 +33,7 @@ export function decide(snapshot: PoolSnapshot): Plan {
   const changes = changesOf(snapshot, sizing, refill);
   return [
     { kind: 'remember', demands: target.demands },
-    { kind: 'measure', target: target.replicas, census: censusOf(snapshot) },
+    { kind: 'measure', target: target.replicas, census: censusOf(snapshot), claimed: snapshot.inUse },
     ...news,
     ...changes,
     ...writeStatus(snapshot, status, news.length > 0),

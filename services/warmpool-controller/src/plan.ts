@@ -25,7 +25,7 @@ export interface Note {
 export type Step =
   /** What autoscaling holds until the next look. */
   | { readonly kind: 'remember'; readonly demands: readonly Demand[] }
-  | { readonly kind: 'measure'; readonly target: number; readonly census: Census }
+  | { readonly kind: 'measure'; readonly target: number; readonly census: Census; readonly claimed: number }
   | ({ readonly kind: 'announce' } & Announcement)
   | ({ readonly kind: 'note' } & Note)
   /** Members that ended soon after they were made: the next ones wait. */

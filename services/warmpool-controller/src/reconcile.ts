@@ -87,7 +87,7 @@ function tell({ memory, metrics, bus, recorder, clock }: ReconcileDeps, pool: Sa
       memory.demanded(pool, step.demands);
       break;
     case 'measure':
-      metrics.measured(pool, step.target, step.census);
+      metrics.measured(pool, step);
       break;
     case 'announce':
       announce(bus, pool, { ...step, nowMs: clock.now() });
