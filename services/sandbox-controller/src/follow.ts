@@ -4,6 +4,8 @@ import type { Clock } from '@sandlot/std';
 import type { Informers } from './cache.ts';
 import { announceDeletion } from './lifecycle-events.ts';
 import type { SandboxMetrics } from './metrics.ts';
+import { StartPhases } from './start-phases.ts';
+import type { PhaseTiming } from './start-phases.ts';
 import { Timings } from './timings.ts';
 import type { Timing } from './timings.ts';
 
@@ -24,8 +26,14 @@ export function followCaches({ informers, metrics, manager, bus, clock }: Follow
   const measured = (timing: Timing | undefined): void => {
     if (timing !== undefined && manager.isLeader()) metrics.took(timing);
   };
-  informers.sandboxes.onChange(({ old, next }) => {
+  const phases = new StartPhases(clock);
+  const went = (ended: readonly PhaseTiming[]): void => {
+    if (manager.isLeader()) for (const phase of ended) metrics.went(phase);
+  };
+  informers.pods.onChange(({ next }) => went(phases.podChanged(next)));
+  informers.sandboxes.onChange(({ old, next, initial }) => {
     metrics.changed(old, next);
+    went(phases.sandboxChanged(old, next, initial));
     measured(timings.sandboxChanged(old, next));
     if (old === undefined || next !== undefined) return;
     if (manager.isLeader()) metrics.deleted(old, clock.now());

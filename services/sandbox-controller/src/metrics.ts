@@ -1,10 +1,19 @@
-import { annotations, findCondition, labels, normalisedCreator, sandboxConditions } from '@sandlot/api-types';
+import {
+  annotations,
+  findCondition,
+  labels,
+  launchTypes,
+  normalisedCreator,
+  sandboxConditions,
+} from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { controllerOf } from '@sandlot/kube';
-import { createLatencyHistogram } from '@sandlot/telemetry';
+import { createLabelSetLimit, createLatencyHistogram } from '@sandlot/telemetry';
 import type { MetricsRegistry } from '@sandlot/telemetry';
 import { Counter, Gauge } from 'prom-client';
 import { idleDeleteMs } from './idle.ts';
+import { START_OWNERS, START_PHASES } from './start-phases.ts';
+import type { PhaseTiming } from './start-phases.ts';
 import type { Timing } from './timings.ts';
 import { WAKE_REFUSALS } from './wake.ts';
 import type { WakeRefusal } from './wake.ts';
@@ -17,6 +26,8 @@ export interface SandboxMetrics {
   deleted(sandbox: Sandbox, nowMs: number): void;
   /** A status was published. */
   published(before: Sandbox, after: Sandbox): void;
+  /** A phase of a first start is over. */
+  went(phase: PhaseTiming): void;
   /** Something that was measured has ended. */
   took(timing: Timing): void;
   /** A request to wake a Sandbox was answered. */
@@ -29,6 +40,11 @@ const CREATION_BUCKETS_MS = [
   2_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000, 240_000, 300_000, 600_000,
 ];
 
+/** Combinations of namespace and template with a histogram of their own; later ones share `other`. */
+const MAX_ORIGINS = 100;
+/** States of the population with a series of their own. */
+const MAX_STATES = 1_000;
+
 const DELETION_CAUSES = ['expiry', 'idle', 'ttl', 'user'] as const;
 
 export interface SandboxMetricsOptions {
@@ -37,6 +53,7 @@ export interface SandboxMetricsOptions {
 }
 
 export function createSandboxMetrics(registry: MetricsRegistry, options: SandboxMetricsOptions): SandboxMetrics {
+  const origins = createLabelSetLimit(MAX_ORIGINS, ['namespace', 'sandbox_template']);
   const creation = createLatencyHistogram({
     registry,
     name: 'agent_sandbox_creation_latency_ms',
@@ -60,12 +77,14 @@ export function createSandboxMetrics(registry: MetricsRegistry, options: Sandbox
     changed: createPopulation(registry, options),
     deleted: (sandbox, nowMs) => deleted.inc({ cause: causeOf(sandbox, nowMs) }),
     ...createTransitionMetrics(registry),
+    went: createPhases(registry),
     published(before, after) {
       if (restartCount(after) > restartCount(before)) restarts.inc();
       if (!isFirstReady(before, after)) return;
       const readyAt = findCondition(after.status?.conditions, sandboxConditions.ready)?.lastTransitionTime ?? '';
       const ms = Date.parse(readyAt) - Date.parse(after.metadata.creationTimestamp ?? '');
-      creation.observe(originLabels(after), Math.max(0, ms));
+      const trace = after.metadata.annotations?.[annotations.traceContext];
+      creation.observeTraced(origins(originLabels(after)), Math.max(0, ms), trace);
     },
   };
 }
@@ -73,8 +92,9 @@ export function createSandboxMetrics(registry: MetricsRegistry, options: Sandbox
 /** Every replica keeps the counts, or a new leader would not know them; the leader tells. States that nothing is in go. */
 function createPopulation(registry: MetricsRegistry, { isCounting }: SandboxMetricsOptions): SandboxMetrics['changed'] {
   const counts = new Map<string, { readonly labels: PopulationLabels; count: number }>();
+  const bounded = createLabelSetLimit(MAX_STATES, ['namespace', 'sandbox_template', 'owned_by']);
   const add = (sandbox: Sandbox, change: 1 | -1): void => {
-    const labelsOf = populationLabels(sandbox);
+    const labelsOf = bounded(populationLabels(sandbox));
     const key = Object.values(labelsOf).join('\n');
     const entry = counts.get(key) ?? { labels: labelsOf, count: 0 };
     entry.count += change;
@@ -96,6 +116,17 @@ function createPopulation(registry: MetricsRegistry, { isCounting }: SandboxMetr
     if (old !== undefined) add(old, -1);
     if (next !== undefined) add(next, 1);
   };
+}
+
+function createPhases(registry: MetricsRegistry): SandboxMetrics['went'] {
+  const phases = createLatencyHistogram({
+    registry,
+    name: 'sandlot_sandbox_phase_seconds',
+    help: 'Where the time of first starts goes: create, schedule, start, ready, publish.',
+    labelNames: ['phase', 'owner'],
+  });
+  for (const phase of START_PHASES) for (const owner of START_OWNERS) phases.zero({ phase, owner });
+  return ({ phase, owner, seconds }) => phases.observe({ phase, owner }, seconds);
 }
 
 const CAUSES = ['User', 'Idle', 'Startup', 'API'];
@@ -144,9 +175,14 @@ function populationLabels(sandbox: Pick<Sandbox, 'metadata' | 'status'>) {
 function originLabels({ metadata }: Pick<Sandbox, 'metadata'>) {
   return {
     namespace: metadata.namespace ?? '',
-    launch_type: metadata.labels?.[labels.launchType] ?? 'unknown',
+    launch_type: launchTypeOf(metadata.labels?.[labels.launchType]),
     sandbox_template: metadata.annotations?.[annotations.templateRef] ?? 'unknown',
   };
+}
+
+/** A label that users can write too. */
+function launchTypeOf(mark: string | undefined): string {
+  return mark === launchTypes.warm || mark === launchTypes.cold ? mark : 'unknown';
 }
 
 /**
