@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { jobIdOf } from './deadline.ts';
+import { deadlinesAt, jobIdOf } from './deadline.ts';
 
 describe('jobIdOf', () => {
   it.each([
@@ -8,5 +8,14 @@ describe('jobIdOf', () => {
     [{ uid: 'a:b', generation: 1, purpose: 'idle' }, 'a_b-1-idle'],
   ] as const)('names %j %s, without colons', (deadline, id) => {
     expect(jobIdOf(deadline)).toBe(id);
+  });
+});
+
+describe('deadlinesAt', () => {
+  const metadata = { namespace: 'team-a', name: 'box', uid: 'u', generation: 2 };
+  it('names the object, and leaves out what never comes', () => {
+    expect(deadlinesAt({ metadata }, { idle: 5, ttl: undefined, shutdown: Number.NaN, retention: Infinity })).toEqual([
+      { key: 'team-a/box', uid: 'u', generation: 2, purpose: 'idle', dueAtMs: 5 },
+    ]);
   });
 });

@@ -1,4 +1,8 @@
-export type { Deadline, DeadlineId, Purpose } from './deadline.ts';
-export { connectDeadlines } from './deadlines.ts';
-export type { Deadlines, DeadlinesOptions, DueHandler } from './deadlines.ts';
+export { purposes } from './deadline.ts';
+export type { Deadline, Purpose } from './deadline.ts';
+export { DeadlineKeeper } from './keeper.ts';
+export type { DeadlineKeeperOptions, DeadlineSource } from './keeper.ts';
+export type { DeadlineMetrics, Fate } from './metrics.ts';
+export { connectDeadlineStore } from './store.ts';
+export type { DeadlineStore, DeadlineStoreOptions } from './store.ts';
 export type { RedisTls } from './redis.ts';

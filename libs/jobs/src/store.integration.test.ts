@@ -7,182 +7,188 @@ import type { Logger } from '@sandlot/std';
 import { silentLogger, systemClock } from '@sandlot/std';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { connectDeadlines } from './index.ts';
-import type { Deadline, Deadlines, DeadlinesOptions } from './index.ts';
+import { connectDeadlineStore } from './index.ts';
+import type { Deadline, DeadlineStore, DeadlineStoreOptions } from './index.ts';
+import { jobIdOf } from './deadline.ts';
 
 const PATIENCE = { timeout: 30_000, interval: 25 };
 const FAR_MS = 3_600_000;
 
-const open: Deadlines[] = [];
+const open: DeadlineStore[] = [];
 
-function openDeadlines(options: Partial<DeadlinesOptions> & { url: string }): Deadlines {
-  const deadlines = connectDeadlines({ prefix: 'test', log: silentLogger, ...options });
-  open.push(deadlines);
-  return deadlines;
+function openStore(options: Partial<DeadlineStoreOptions> & { url: string }): DeadlineStore {
+  const store = connectDeadlineStore({ prefix: 'test', name: 'box', log: silentLogger, ...options });
+  open.push(store);
+  return store;
 }
 
 function dueIn(ms: number, change: Partial<Deadline> = {}): Deadline {
   return { key: 'team-a/box', uid: 'u-1', generation: 1, purpose: 'ttl', dueAtMs: systemClock.now() + ms, ...change };
 }
 
-const connected = (deadlines: Deadlines): Promise<void> =>
-  vi.waitFor(() => expect(deadlines.connected()).toBe(true), PATIENCE);
+const connected = (store: DeadlineStore): Promise<void> =>
+  vi.waitFor(() => expect(store.connected()).toBe(true), PATIENCE);
 
-/** Payloads of all jobs, in whatever state. */
-async function jobsIn(server: Server): Promise<Record<string, unknown>[]> {
+/** Ids of what fired, as they fire. */
+function firing(store: DeadlineStore): string[] {
+  const fired: string[] = [];
+  store.handle({ onDue: (id) => void fired.push(id), onAudit: () => undefined });
+  return fired;
+}
+
+async function withRedis<T>(server: Server, use: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(server.url);
   try {
-    const keys = await redis.keys('test:deadlines:u-*');
-    return await Promise.all(
-      keys.map(async (key) => JSON.parse((await redis.hget(key, 'data')) ?? '{}') as Record<string, unknown>),
-    );
+    return await use(redis);
   } finally {
     redis.disconnect();
   }
-}
-
-async function flushAll(server: Server): Promise<void> {
-  const redis = new Redis(server.url);
-  await redis.flushall();
-  redis.disconnect();
 }
 
 afterEach(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()));
 });
 
-describe('connectDeadlines', () => {
+describe('connectDeadlineStore', () => {
   let server: Server;
-
   beforeEach(async () => {
     server = await startRedis();
   });
   afterEach(() => server.stop());
 
-  it('fires with key, purpose and generation, and keeps nothing afterwards', async () => {
-    const deadlines = openDeadlines({ url: server.url });
-    const fired: unknown[] = [];
-    deadlines.onDue((...due) => void fired.push(due));
-    await connected(deadlines);
-    await deadlines.schedule(dueIn(10, { generation: 4, purpose: 'idle' }));
-    await vi.waitFor(() => expect(fired).toEqual([['team-a/box', 'idle', 4]]), PATIENCE);
-    await vi.waitFor(async () => expect(await jobsIn(server)).toEqual([]), PATIENCE);
+  it('fires by id and keeps nothing afterwards', async () => {
+    const store = openStore({ url: server.url });
+    const fired = firing(store);
+    await connected(store);
+    expect(await store.add([dueIn(10, { generation: 4, purpose: 'idle' })])).toBe(true);
+    await vi.waitFor(() => expect(fired).toEqual(['u-1-4-idle']), PATIENCE);
+    await vi.waitFor(
+      async () => expect(await withRedis(server, (redis) => redis.keys('test:box:u-*'))).toEqual([]),
+      PATIENCE,
+    );
   });
 
   it('stores no more than key, generation and trace', async () => {
-    const deadlines = openDeadlines({ url: server.url });
-    await connected(deadlines);
-    expect(await deadlines.schedule(dueIn(FAR_MS))).toBe(true);
-    expect(await jobsIn(server)).toEqual([{ key: 'team-a/box', generation: 1, trace: {} }]);
+    const store = openStore({ url: server.url });
+    await connected(store);
+    await store.add([dueIn(FAR_MS, { trace: '{"traceparent":"t"}' })]);
+    const data = await withRedis(server, (redis) => redis.hget('test:box:u-1-1-ttl', 'data'));
+    expect(JSON.parse(data ?? '')).toEqual({ key: 'team-a/box', generation: 1, trace: '{"traceparent":"t"}' });
   });
 
-  it('runs the handler in the trace of whoever set the deadline', async () => {
+  it('fires in the trace of the operation that the object belongs to', async () => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
     propagation.setGlobalPropagator(new W3CTraceContextPropagator());
-    const operation = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331', traceFlags: 1 };
-    const deadlines = openDeadlines({ url: server.url });
+    const traceId = '0af7651916cd43dd8448eb211c80319c';
     const traces: unknown[] = [];
-    deadlines.onDue(() => void traces.push(trace.getActiveSpan()?.spanContext().traceId));
-    await connected(deadlines);
-    await context.with(trace.setSpanContext(context.active(), operation), () => deadlines.schedule(dueIn(1)));
-    await vi.waitFor(() => expect(traces).toEqual([operation.traceId]), PATIENCE);
+    const store = openStore({ url: server.url });
+    const onDue = () => void traces.push(trace.getActiveSpan()?.spanContext().traceId);
+    store.handle({ onDue, onAudit: () => undefined });
+    await connected(store);
+    await store.add([dueIn(1, { trace: JSON.stringify({ traceparent: `00-${traceId}-b7ad6b7169203331-01` }) })]);
+    await vi.waitFor(() => expect(traces).toEqual([traceId]), PATIENCE);
     context.disable();
     propagation.disable();
   });
 
-  it('is one job however often it is set, and moves to the latest time', async () => {
-    const deadlines = openDeadlines({ url: server.url });
-    const fired: string[] = [];
-    deadlines.onDue((key) => void fired.push(key));
-    await connected(deadlines);
-    await deadlines.schedule(dueIn(FAR_MS));
-    await deadlines.schedule(dueIn(FAR_MS));
-    expect(await jobsIn(server)).toHaveLength(1);
-    await deadlines.schedule(dueIn(1));
-    await vi.waitFor(() => expect(fired).toEqual(['team-a/box']), PATIENCE);
+  it('has one job per deadline however often it is added, and moves it when asked to', async () => {
+    const store = openStore({ url: server.url });
+    const fired = firing(store);
+    await connected(store);
+    const first = dueIn(FAR_MS);
+    await store.add([first]);
+    await store.add([dueIn(2 * FAR_MS)]);
+    expect([...(await store.jobs())!.keys()]).toEqual(['u-1-1-ttl']);
+    await store.move([dueIn(1)]);
+    await vi.waitFor(() => expect(fired).toEqual(['u-1-1-ttl']), PATIENCE);
   });
 
-  it('can be set again while its handler runs: the deadline is not lost with the job that ends', async () => {
-    const deadlines = openDeadlines({ url: server.url });
-    let runs = 0;
-    deadlines.onDue(async () => {
-      runs += 1;
-      if (runs === 1) expect(await deadlines.schedule(dueIn(1))).toBe(true);
-    });
-    await connected(deadlines);
-    await deadlines.schedule(dueIn(1));
-    await vi.waitFor(() => expect(runs).toBe(2), PATIENCE);
+  it('adds what is to be moved and is not there', async () => {
+    const store = openStore({ url: server.url });
+    await connected(store);
+    expect(await store.move([dueIn(FAR_MS)])).toBe(true);
+    expect([...(await store.jobs())!.keys()]).toEqual(['u-1-1-ttl']);
   });
 
-  it('does not fire what was cancelled', async () => {
-    const deadlines = openDeadlines({ url: server.url });
-    const fired: string[] = [];
-    await connected(deadlines);
-    const cancelled = dueIn(200, { key: 'team-a/cancelled' });
-    await deadlines.schedule(cancelled);
-    await deadlines.cancel(cancelled);
-    await deadlines.schedule(dueIn(300, { uid: 'u-2' }));
-    deadlines.onDue((key) => void fired.push(key));
-    await vi.waitFor(() => expect(fired).toEqual(['team-a/box']), PATIENCE);
+  it('lists thousands of jobs, and removes them', async () => {
+    const store = openStore({ url: server.url });
+    await connected(store);
+    const many = Array.from({ length: 2_500 }, (_, index) => dueIn(FAR_MS, { uid: `u-${index}` }));
+    expect(await store.add(many)).toBe(true);
+    expect(new Set((await store.jobs())!.keys())).toEqual(new Set(many.map(jobIdOf)));
+    await store.remove(many.map(jobIdOf));
+    expect(await store.jobs()).toEqual(new Map());
   });
 
-  it('calls a handler that throws again', async () => {
-    const deadlines = openDeadlines({ url: server.url });
-    let runs = 0;
-    deadlines.onDue(() => {
-      runs += 1;
-      if (runs === 1) throw new Error('object not in the store yet');
-    });
-    await connected(deadlines);
-    await deadlines.schedule(dueIn(1));
-    await vi.waitFor(() => expect(runs).toBe(2), PATIENCE);
+  it('repeats the audit, which is no job of a deadline', async () => {
+    const store = openStore({ url: server.url });
+    let audits = 0;
+    store.handle({ onDue: () => undefined, onAudit: () => (audits += 1) });
+    await connected(store);
+    await store.repeatAudit(100);
+    expect(await store.jobs()).toEqual(new Map());
+    await vi.waitFor(() => expect(audits).toBeGreaterThanOrEqual(3), PATIENCE);
   });
 
-  it('fires after everything in Redis is flushed, once the owner sets its deadlines again', async () => {
-    const deadlines = openDeadlines({ url: server.url });
-    const fired: string[] = [];
-    deadlines.onDue((key) => void fired.push(key));
-    await connected(deadlines);
-    await deadlines.schedule(dueIn(FAR_MS));
-    await flushAll(server);
-    expect(await deadlines.schedule(dueIn(1))).toBe(true);
-    await vi.waitFor(() => expect(fired).toEqual(['team-a/box']), PATIENCE);
+  it('fires nothing while it rests, and what was due meanwhile afterwards', async () => {
+    const [store, other] = [openStore({ url: server.url }), openStore({ url: server.url })];
+    firing(store);
+    await connected(store);
+    await store.rest();
+    await store.add([dueIn(1)]);
+    const fired = firing(other);
+    await vi.waitFor(() => expect(fired).toEqual(['u-1-1-ttl']), PATIENCE);
   });
 
-  it('never throws while Redis is away, says so, and asks for all deadlines when it is back', async () => {
+  it('never throws while Redis is away, says so, and tells when it is back', async () => {
     let connects = 0;
-    const deadlines = openDeadlines({ url: server.url, onConnect: () => (connects += 1), random: () => 0.9 });
-    const fired: string[] = [];
-    deadlines.onDue((key) => void fired.push(key));
-    await connected(deadlines);
+    const store = openStore({ url: server.url, random: () => 0.9 });
+    store.onConnect(() => (connects += 1));
+    const fired = firing(store);
+    await connected(store);
     await server.kill();
-    await vi.waitFor(() => expect(deadlines.connected()).toBe(false), PATIENCE);
-    expect(await deadlines.schedule(dueIn(1))).toBe(false);
-    await deadlines.cancel(dueIn(1));
-    expect(connects).toBe(1);
+    await vi.waitFor(() => expect(store.connected()).toBe(false), PATIENCE);
+    expect(await store.add([dueIn(1)])).toBe(false);
+    expect(await store.move([dueIn(1)])).toBe(false);
+    await store.remove(['u-1-1-ttl']);
+    expect(await store.jobs()).toBeUndefined();
     await server.restart();
     await vi.waitFor(() => expect(connects).toBe(2), PATIENCE);
-    expect(await deadlines.schedule(dueIn(1))).toBe(true);
-    await vi.waitFor(() => expect(fired).toEqual(['team-a/box']), PATIENCE);
+    expect(await store.add([dueIn(1)])).toBe(true);
+    await vi.waitFor(() => expect(fired).toEqual(['u-1-1-ttl']), PATIENCE);
   });
 
   it('starts and closes while Redis is away', async () => {
     await server.kill();
-    const deadlines = openDeadlines({ url: server.url });
-    deadlines.onDue(() => undefined);
-    expect(await deadlines.schedule(dueIn(1))).toBe(false);
-    await deadlines.close();
-    expect(deadlines.connected()).toBe(false);
+    const store = openStore({ url: server.url });
+    firing(store);
+    expect(await store.add([dueIn(1)])).toBe(false);
+    await store.close();
+    expect(store.connected()).toBe(false);
   });
 
-  it('has one handler', () => {
-    const deadlines = openDeadlines({ url: server.url });
-    deadlines.onDue(() => undefined);
-    expect(() => deadlines.onDue(() => undefined)).toThrow('onDue was called twice');
+  it('bears whatever stands in Redis under its keys', async () => {
+    await withRedis(server, async (redis) => {
+      await redis.set('test:box:delayed', 'not a sorted set');
+      await redis.set('test:box:wait', 'not a list');
+      await redis.set('test:box:meta', 'not a hash');
+      await redis.set('test:box:u-1-1-ttl', 'not a job');
+    });
+    const store = openStore({ url: server.url });
+    const fired = firing(store);
+    await connected(store);
+    expect(await store.add([dueIn(1)])).toBe(false);
+    expect(await store.jobs()).toBeUndefined();
+    await store.remove(['u-1-1-ttl']);
+    await withRedis(server, (redis) => redis.flushall());
+    expect(await store.add([dueIn(1)])).toBe(true);
+    await store.rest();
+    const later = firing(store);
+    await vi.waitFor(() => expect([...fired, ...later]).toContain('u-1-1-ttl'), PATIENCE);
   });
 });
 
-describe('connectDeadlines with a password', () => {
+describe('connectDeadlineStore with a password', () => {
   it('works with the right one, and says once that the wrong one is refused', async () => {
     await using server = await startRedis({ password: 'right' });
     const lines: string[] = [];
@@ -194,12 +200,12 @@ describe('connectDeadlines with a password', () => {
       error: at('error'),
       child: () => log,
     };
-    const refused = openDeadlines({ url: server.url, password: 'wrong', log, random: () => 0.9 });
+    const refused = openStore({ url: server.url, password: 'wrong', log, random: () => 0.9 });
     await vi.waitFor(() => expect(lines.some((line) => line.startsWith('error: Redis refused'))).toBe(true), PATIENCE);
-    expect(await refused.schedule(dueIn(1))).toBe(false);
-    const accepted = openDeadlines({ url: server.url, password: 'right' });
+    expect(await refused.add([dueIn(1)])).toBe(false);
+    const accepted = openStore({ url: server.url, password: 'right' });
     await connected(accepted);
-    expect(await accepted.schedule(dueIn(FAR_MS))).toBe(true);
+    expect(await accepted.add([dueIn(FAR_MS)])).toBe(true);
     expect(lines.filter((line) => line.startsWith('error: '))).toHaveLength(1);
     await Promise.all([refused.close(), accepted.close()]);
   });

@@ -1,20 +1,24 @@
 import { context, propagation } from '@opentelemetry/api';
 import { systemClock, systemRandom } from '@sandlot/std';
-import type { Clock, Logger, Random, Timer } from '@sandlot/std';
-import { Queue, Worker } from 'bullmq';
+import type { Clock, Logger, Random } from '@sandlot/std';
+import { DelayedError, Queue, Worker } from 'bullmq';
 import type { Job } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { Deadline, DeadlineId, JobData, Purpose } from './deadline.ts';
+import type { Deadline, JobData } from './deadline.ts';
 import { jobIdOf } from './deadline.ts';
 import { createRedis } from './redis.ts';
 import type { RedisTarget, RedisTls } from './redis.ts';
 
-const QUEUE = 'deadlines';
 const COMMAND_LIMIT_MS = 2_000;
-const ACTIVE_RETRY_MS = 1_000;
-const FAILED_KEPT = 1_000;
+/** Commands of one bulk: small enough that none of them waits for long. */
+const BULK = 500;
+const HAND_ON_MS = 1_000;
+const SCAN_LIMIT_MS = 30_000;
+const AUDIT = 'audit';
+/** BullMQ keeps the time of a delayed job in the upper bits of its score. */
+const SCORE_PER_MS = 0x1000;
 
-export interface DeadlinesOptions {
+export interface DeadlineStoreOptions {
   /** `redis://host:port` or `rediss://host:port`. */
   readonly url: string;
   readonly username?: string | undefined;
@@ -22,105 +26,166 @@ export interface DeadlinesOptions {
   readonly tls?: RedisTls | undefined;
   /** Keeps the keys of installations that share a Redis apart. */
   readonly prefix: string;
+  /** Whose deadlines these are, such as `claim-controller`: all keys begin with `<prefix>:<name>:`. */
+  readonly name: string;
   readonly log: Logger;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
-  /** Called on every connect: the moment to derive all deadlines from the objects again, as Redis may have lost them. */
-  readonly onConnect?: (() => void) | undefined;
 }
 
-/** Called when a deadline is due, at least once; re-read the object and drop a generation that is out of date. */
-export type DueHandler = (key: string, purpose: Purpose, generation: number) => void | Promise<void>;
+export interface StoreHandlers {
+  /** A job is due, at least once; it is gone when this returns. */
+  onDue(id: string, purpose: string): void;
+  /** The time of the periodic audit. */
+  onAudit(): void;
+}
 
-/**
- * Timers that survive restarts. Losing Redis delays work and loses nothing: deadlines are derived from objects, and
- * whoever gets false from `schedule` keeps its own timer until `onConnect`.
- */
-export interface Deadlines {
-  /** Sets or moves a deadline. Resolves to whether Redis has it; never rejects. */
-  schedule(deadline: Deadline): Promise<boolean>;
-  /** Forgets a deadline; one that is due at this very moment still fires. Never rejects. */
-  cancel(id: DeadlineId): Promise<void>;
-  /** Starts handling. Call it once, and only where keys are reconciled: on the leader. */
-  onDue(handler: DueHandler): void;
+/** Jobs on BullMQ. Nothing here rejects or waits for long: with Redis away, everything says so at once. */
+export interface DeadlineStore {
+  /** Called on every connect, and at once when connected: Redis may have lost everything. */
+  onConnect(handler: () => void): void;
   connected(): boolean;
-  /** Waits up to 2 s for running handlers and disconnects; what was not finished fires again elsewhere. */
+  /** Adds jobs; one that is there already stays as it is. Resolves to whether Redis has them. */
+  add(deadlines: readonly Deadline[]): Promise<boolean>;
+  /** Sets the time of jobs, adding those that are not there. Resolves to whether Redis has them. */
+  move(deadlines: readonly Deadline[]): Promise<boolean>;
+  /** Forgets jobs; one that is due at this very moment still fires. */
+  remove(ids: readonly string[]): Promise<void>;
+  /** Ids of all jobs, with the time of those that wait for theirs, epoch milliseconds. Undefined: Redis did not say. */
+  jobs(): Promise<ReadonlyMap<string, number | undefined> | undefined>;
+  /** Has the audit repeated by this interval, also when Redis had forgotten it. */
+  repeatAudit(everyMs: number): Promise<void>;
+  /** Starts to handle jobs: on the leader alone. A store that handles them already goes on with the new handlers. */
+  handle(handlers: StoreHandlers): void;
+  /** Handles nothing more until `handle` is called again; what was not finished fires again elsewhere. */
+  rest(): Promise<void>;
+  /** Rests and disconnects, within seconds. */
   close(): Promise<void>;
 }
 
-/** Deadlines over Redis. Returns at once even when Redis is away, and keeps connecting until closed. */
-export function connectDeadlines(options: DeadlinesOptions): Deadlines {
-  return new BullDeadlines(options);
+/** Jobs in Redis. Returns at once even when Redis is away, and keeps connecting until closed. */
+export function connectDeadlineStore(options: DeadlineStoreOptions): DeadlineStore {
+  return new BullStore(options);
 }
 
-class BullDeadlines implements Deadlines {
+type DeadlineJob = Job<JobData, unknown>;
+
+interface Consumer {
+  readonly worker: Worker<JobData, unknown>;
+  readonly redis: Redis;
+}
+
+class BullStore implements DeadlineStore {
   readonly #clock: Clock;
   readonly #log: Logger;
   readonly #prefix: string;
+  readonly #name: string;
   readonly #target: RedisTarget;
   readonly #redis: Redis;
-  readonly #queue: Queue<JobData, unknown, Purpose>;
-  readonly #again = new Map<string, Timer>();
-  #consumer: { readonly worker: Worker<JobData, unknown, Purpose>; readonly redis: Redis } | undefined;
+  readonly #queue: Queue<JobData, unknown>;
+  #handlers: StoreHandlers | undefined;
+  #consumer: Consumer | undefined;
 
-  constructor(options: DeadlinesOptions) {
-    const { clock = systemClock, random = systemRandom, log, prefix, onConnect } = options;
+  constructor(options: DeadlineStoreOptions) {
+    const { clock = systemClock, random = systemRandom, log, prefix, name } = options;
     this.#clock = clock;
     this.#log = log;
     this.#prefix = prefix;
+    this.#name = name;
     this.#target = { ...options, random };
     this.#redis = createRedis(this.#target);
-    if (onConnect !== undefined) this.#redis.on('ready', onConnect);
-    this.#queue = new Queue(QUEUE, { connection: this.#redis, prefix });
+    this.#queue = new Queue(name, { connection: this.#redis, prefix });
     this.#queue.on('error', (error) => log.debug({ err: error }, 'deadline queue'));
   }
 
-  async schedule(deadline: Deadline): Promise<boolean> {
-    if (!this.connected()) return false;
-    const placed = this.#place(deadline).then(
-      () => true,
-      (error: unknown) => {
-        this.#log.debug({ err: error, key: deadline.key, purpose: deadline.purpose }, 'deadline could not be set');
-        return false;
-      },
-    );
-    return this.#withinLimit(placed, false);
-  }
-
-  async cancel(id: DeadlineId): Promise<void> {
-    const jobId = jobIdOf(id);
-    this.#cancelRetry(jobId);
-    if (!this.connected()) return;
-    await this.#withinLimit(
-      this.#queue.remove(jobId).catch(() => 0),
-      0,
-    );
-  }
-
-  onDue(handler: DueHandler): void {
-    if (this.#consumer !== undefined) throw new Error('onDue was called twice');
-    const redis = createRedis(this.#target);
-    const worker = new Worker<JobData, unknown, Purpose>(QUEUE, (job) => runHandler(handler, job), {
-      connection: redis,
-      prefix: this.#prefix,
-      concurrency: 16,
-    });
-    worker.on('error', (error) => this.#log.debug({ err: error }, 'deadline worker'));
-    worker.on('failed', (job, error) =>
-      this.#log.warn({ err: error, job: job?.id, attempt: job?.attemptsMade }, 'deadline handler failed'),
-    );
-    this.#consumer = { worker, redis };
+  onConnect(handler: () => void): void {
+    this.#redis.on('ready', handler);
+    if (this.connected()) handler();
   }
 
   connected(): boolean {
     return this.#redis.status === 'ready';
   }
 
-  async close(): Promise<void> {
-    for (const jobId of [...this.#again.keys()]) this.#cancelRetry(jobId);
+  async add(deadlines: readonly Deadline[]): Promise<boolean> {
+    const jobs = deadlines.map((deadline) => this.#jobOf(deadline));
+    return this.#inBulks(jobs, (bulk) => this.#queue.addBulk(bulk));
+  }
+
+  async move(deadlines: readonly Deadline[]): Promise<boolean> {
+    return this.#inBulks(deadlines, (bulk) => Promise.all(bulk.map((deadline) => this.#place(deadline))));
+  }
+
+  async remove(ids: readonly string[]): Promise<void> {
+    await this.#inBulks(ids, (bulk) => Promise.all(bulk.map((id) => this.#queue.remove(id))));
+  }
+
+  async jobs(): Promise<ReadonlyMap<string, number | undefined> | undefined> {
+    if (!this.connected()) return undefined;
+    const found = this.#list().catch((error: unknown) => {
+      this.#log.debug({ err: error }, 'deadlines could not be listed');
+      return undefined;
+    });
+    return this.#withinLimit(found, undefined, SCAN_LIMIT_MS);
+  }
+
+  async repeatAudit(everyMs: number): Promise<void> {
+    await this.#attempt(() =>
+      this.#queue.upsertJobScheduler(AUDIT, { every: everyMs }, { name: AUDIT, opts: DISPOSABLE }),
+    );
+  }
+
+  handle(handlers: StoreHandlers): void {
+    this.#handlers = handlers;
+    if (this.#consumer !== undefined) return;
+    const redis = createRedis(this.#target);
+    const worker = new Worker<JobData, unknown>(this.#name, (job, token) => this.#run(job, token), {
+      connection: redis,
+      prefix: this.#prefix,
+      concurrency: 16,
+    });
+    worker.on('error', (error) => this.#log.debug({ err: error }, 'deadline worker'));
+    this.#consumer = { worker, redis };
+  }
+
+  async rest(): Promise<void> {
     const consumer = this.#consumer;
+    this.#consumer = undefined;
+    this.#handlers = undefined;
     if (consumer !== undefined) await this.#end(consumer.redis, (force) => consumer.worker.close(force));
+  }
+
+  async close(): Promise<void> {
+    await this.rest();
     await this.#end(this.#redis, () => this.#queue.close());
+  }
+
+  /** What a job says is not believed: its id is looked up among the deadlines of the objects. */
+  async #run(job: DeadlineJob, token: string | undefined): Promise<void> {
+    const { id = '', name, data } = job;
+    const handlers = this.#handlers;
+    if (name === AUDIT) return handlers?.onAudit();
+    if (handlers === undefined) {
+      // Taken while the worker comes to rest: whoever leads now is to have it.
+      await job.moveToDelayed(this.#clock.now() + HAND_ON_MS, token);
+      throw new DelayedError();
+    }
+    const parent = propagation.extract(context.active(), carrierOf(data));
+    context.with(parent, () => handlers.onDue(id, name));
+  }
+
+  async #list(): Promise<ReadonlyMap<string, number | undefined>> {
+    const jobs = new Map<string, number | undefined>();
+    // What stays in a set during a scan is found by it; a range by rank would skip what moves up.
+    let cursor = '0';
+    do {
+      const [next, page] = await this.#redis.zscan(this.#queue.toKey('delayed'), cursor, 'COUNT', BULK);
+      for (let at = 0; at + 1 < page.length; at += 2) jobs.set(page[at] ?? '', Number(page[at + 1]) / SCORE_PER_MS);
+      cursor = next;
+    } while (cursor !== '0');
+    for (const id of await this.#queue.getRanges(['wait', 'active', 'prioritized'], 0, -1)) jobs.set(id, undefined);
+    for (const id of jobs.keys()) if (id.startsWith(`repeat:${AUDIT}:`)) jobs.delete(id);
+    return jobs;
   }
 
   /** A client that is not connected has to go first: BullMQ would wait for it to connect before it closes. */
@@ -134,77 +199,66 @@ class BullDeadlines implements Deadlines {
     redis.disconnect();
   }
 
-  /** The result of `work`, or `late` when Redis takes too long; the work itself may still be done later. */
-  async #withinLimit<T>(work: Promise<T>, late: T): Promise<T> {
+  async #inBulks<T>(all: readonly T[], send: (bulk: T[]) => Promise<unknown>): Promise<boolean> {
+    for (let from = 0; from < all.length; from += BULK) {
+      if (!(await this.#attempt(() => send(all.slice(from, from + BULK))))) return false;
+    }
+    return true;
+  }
+
+  /** Whether Redis did it in time; when not, it may still do it later. */
+  async #attempt(work: () => Promise<unknown>): Promise<boolean> {
+    if (!this.connected()) return false;
+    const done = work().then(
+      () => true,
+      (error: unknown) => {
+        this.#log.debug({ err: error }, 'Redis refused a deadline');
+        return false;
+      },
+    );
+    return this.#withinLimit(done, false);
+  }
+
+  async #withinLimit<T>(work: Promise<T>, late: T, limitMs = COMMAND_LIMIT_MS): Promise<T> {
     const abort = new AbortController();
-    const limit = this.#clock.sleep(COMMAND_LIMIT_MS, abort.signal).then(() => late);
+    const limit = this.#clock.sleep(limitMs, abort.signal).then(() => late);
     const result = await Promise.race([work, limit]);
     abort.abort();
     return result;
   }
 
   async #place(deadline: Deadline): Promise<void> {
-    const jobId = jobIdOf(deadline);
-    this.#cancelRetry(jobId);
-    const existing: Job<JobData, unknown, Purpose> | undefined = await this.#queue.getJob(jobId);
-    if (existing === undefined) {
-      await this.#add(jobId, deadline);
+    const { name, data, opts } = this.#jobOf(deadline);
+    const existing: DeadlineJob | undefined = await this.#queue.getJob(opts.jobId);
+    if ((await existing?.getState()) === 'delayed') {
+      await existing?.changeDelay(opts.delay);
       return;
     }
-    switch (await existing.getState()) {
-      case 'delayed':
-        await existing.changeDelay(this.#delayMs(deadline));
-        return;
-      case 'active':
-        // Its handler runs now and the job ends with it: adding the same id would be ignored and the deadline lost.
-        this.#scheduleAgain(jobId, deadline);
-        return;
-      case 'completed':
-      case 'failed':
-      case 'unknown':
-        await this.#queue.remove(jobId);
-        await this.#add(jobId, deadline);
-        return;
-      default:
-        // Waiting for a worker: it fires at once, and the object decides that it is too early.
-        return;
-    }
+    // One that runs now cannot be removed and ends by itself: its deadline is wanted again when it has fired.
+    await this.#queue.remove(opts.jobId);
+    await this.#queue.add(name, data, opts);
   }
 
-  async #add(jobId: string, deadline: Deadline): Promise<void> {
-    const trace: Record<string, string> = {};
-    propagation.inject(context.active(), trace);
-    const data: JobData = { key: deadline.key, generation: deadline.generation, trace };
-    await this.#queue.add(deadline.purpose, data, {
-      jobId,
-      delay: this.#delayMs(deadline),
-      attempts: 5,
-      backoff: { type: 'exponential', delay: 1_000 },
-      removeOnComplete: true,
-      removeOnFail: { count: FAILED_KEPT },
-    });
-  }
-
-  #delayMs({ dueAtMs }: Deadline): number {
-    return Math.max(0, Math.ceil(dueAtMs - this.#clock.now()));
-  }
-
-  #scheduleAgain(jobId: string, deadline: Deadline): void {
-    const timer = this.#clock.setTimeout(() => {
-      this.#again.delete(jobId);
-      void this.schedule(deadline);
-    }, ACTIVE_RETRY_MS);
-    this.#again.set(jobId, timer);
-  }
-
-  #cancelRetry(jobId: string): void {
-    this.#again.get(jobId)?.cancel();
-    this.#again.delete(jobId);
+  #jobOf(deadline: Deadline) {
+    const { purpose, key, generation, trace = '', dueAtMs } = deadline;
+    const delay = Math.max(0, Math.ceil(dueAtMs - this.#clock.now()));
+    return {
+      name: purpose,
+      data: { key, generation, trace },
+      opts: { ...DISPOSABLE, jobId: jobIdOf(deadline), delay },
+    };
   }
 }
 
-/** Runs the handler in the trace of whoever set the deadline. */
-async function runHandler(handler: DueHandler, { data, name }: Job<JobData, unknown, Purpose>): Promise<void> {
-  const parent = propagation.extract(context.active(), data.trace);
-  await context.with(parent, async () => handler(data.key, name, data.generation));
+/** The object is the record: of a job nothing is kept. */
+const DISPOSABLE = { removeOnComplete: true, removeOnFail: true } as const;
+
+/** Whoever can write to Redis can write anything: what is no carrier is none. */
+function carrierOf(data: unknown): Readonly<Record<string, unknown>> {
+  try {
+    const { trace } = Object(data) as { trace?: unknown };
+    return Object(JSON.parse(String(trace))) as Record<string, unknown>;
+  } catch {
+    return {};
+  }
 }

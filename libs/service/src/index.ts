@@ -1,3 +1,5 @@
+export { keepDeadlines } from './deadlines.ts';
+export type { KeptDeadlines } from './deadlines.ts';
 export { main } from './main.ts';
 export { runController } from './run.ts';
 export type { ControllerParts, ControllerProcess } from './run.ts';

@@ -7,6 +7,8 @@ import { systemClock, systemRandom } from '@sandlot/std';
 import type { Clock, Logger, Random } from '@sandlot/std';
 import { createBusMetrics, createLogger, createMetrics, serveProbes, startTracing } from '@sandlot/telemetry';
 import type { Metrics, MetricsRegistry, Tracing } from '@sandlot/telemetry';
+import { openDeadlines } from './deadlines.ts';
+import type { DeadlinePlace } from './deadlines.ts';
 import type { ControllerSettings } from './settings.ts';
 
 /** What a controller is built from. */
@@ -14,6 +16,7 @@ export interface ControllerParts {
   readonly client: KubeClient;
   readonly manager: Manager;
   readonly bus: Bus;
+  readonly deadlines: DeadlinePlace;
   readonly registry: MetricsRegistry;
   readonly kubeMetrics: KubeMetrics;
   readonly clock: Clock;
@@ -48,6 +51,8 @@ export async function runController({ name, settings, build }: ControllerProcess
   open.defer(() => client.close());
   const bus = await openBus(name, settings, { log, metrics });
   open.defer(() => bus.close());
+  const deadlines = openDeadlines(name, settings, log);
+  open.defer(() => deadlines.store?.close());
   const instance = settings.POD_NAME ?? `${hostname()}-${process.pid}`;
   const manager = createManager({
     client,
@@ -57,7 +62,7 @@ export async function runController({ name, settings, build }: ControllerProcess
   });
   const { registry } = metrics;
   const clocks = { clock: systemClock, random: systemRandom };
-  const controller = build({ client, manager, bus, registry, kubeMetrics, log, instance, ...clocks });
+  const controller = build({ client, manager, bus, deadlines, registry, kubeMetrics, log, instance, ...clocks });
   open.defer(() => controller.close?.());
   const probes = await serveProbes({
     port: settings.PROBE_PORT,

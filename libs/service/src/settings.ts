@@ -1,4 +1,4 @@
-import { flag, integer, logLevel, port, ratio, secret, text, url } from '@sandlot/config';
+import { durationMs, flag, integer, logLevel, port, ratio, secret, text, url } from '@sandlot/config';
 import { z } from 'zod';
 
 /** Settings that every controller process has; a service extends them with its own. */
@@ -22,6 +22,15 @@ export const controllerSettings = z.object({
   NATS_PASSWORD: secret().optional(),
   NATS_CA_FILE: text().optional(),
   NATS_STREAM_REPLICAS: integer({ min: 1, max: 5 }).default(1),
+  /** Absent: deadlines are timers of the process alone. */
+  REDIS_URL: url(['redis', 'rediss']).optional(),
+  REDIS_USER: text().optional(),
+  REDIS_PASSWORD: secret().optional(),
+  REDIS_CA_FILE: text().optional(),
+  /** Keeps the keys of installations that share a Redis apart. */
+  REDIS_PREFIX: text().default('sandlot'),
+  /** How often Redis is compared with the deadlines of the objects. */
+  DEADLINE_AUDIT_INTERVAL: durationMs().default(60_000),
   OTEL_EXPORTER_OTLP_ENDPOINT: url(['http', 'https']).optional(),
   TRACE_SAMPLE_RATIO: ratio().default(1),
   /** What was built, set by the image. */

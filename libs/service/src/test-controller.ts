@@ -28,7 +28,19 @@ export function startTestController({ client, clock, bus, build }: TestControlle
   const random = systemRandom;
   const { registry } = createMetrics({ processMetrics: false });
   const manager = createManager({ client, clock, random, log, drainMs: 0 });
-  const parts = { client, manager, bus, registry, kubeMetrics: noMetrics, clock, random, log, instance: 'test' };
+  const deadlines = { store: undefined, auditEveryMs: 60_000 };
+  const parts = {
+    client,
+    manager,
+    bus,
+    deadlines,
+    registry,
+    kubeMetrics: noMetrics,
+    clock,
+    random,
+    log,
+    instance: 'test',
+  };
   const controller = build(parts);
   const abort = new AbortController();
   const ended = manager.run(abort.signal);

@@ -16,7 +16,7 @@ export type { MetricsServerOptions } from './metrics-server.ts';
 export { serveProbes } from './probes.ts';
 export type { ProbeOptions } from './probes.ts';
 export type { SpanLoss } from './span-buffer.ts';
-export { endOperation, isSampled, isSlow, linkTo, operationOf, recordSpan } from './operation.ts';
+export { endOperation, inContext, isSampled, isSlow, linkActiveSpan, linkTo, operationOf, recordSpan } from './operation.ts';
 export type { Operation } from './operation.ts';
 export { spanAttributes, spanNames, withChildSpan, withSpan } from './spans.ts';
 export type { SpanInput, SpanName } from './spans.ts';

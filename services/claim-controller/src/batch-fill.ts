@@ -1,13 +1,13 @@
-import { annotations, claimMessages, claimReasons } from '@sandlot/api-types';
+import { claimMessages, claimReasons } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { coldSandbox } from '@sandlot/blueprint';
 import { done, keyOf, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
-import { carrier, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
+import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
 import { adopt } from './adopt.ts';
 import { publishSlots } from './batch-publish.ts';
 import { createOrRead, withTrace } from './cold-start.ts';
-import { claimDeadlineMs } from './decide-batch.ts';
+import { detachedClaimingEndsAtMs } from './deadlines.ts';
 import type { ApplyDeps, Pass } from './pass.ts';
 import type { Report, Step } from './plan.ts';
 import { Wave } from './wave.ts';
@@ -19,12 +19,11 @@ const BLOCKED_RETRY_MS = 5_000;
 
 type Fill = Step & { kind: 'fillSlots' };
 
-/** Fills slots of a detached claim, many side by side. One `claim.bind` span, in the trace of whoever made the claim. */
+/** Fills slots of a detached claim, many side by side. One `claim.bind` span, in the trace of the claim. */
 export async function fillSlots(deps: ApplyDeps, pass: Pass, step: Fill): Promise<ReconcileResult> {
-  const { namespace = '', uid = '', annotations: notes } = pass.claim.metadata;
+  const { namespace = '', uid = '' } = pass.claim.metadata;
   const attributes = { [spanAttributes.namespace]: namespace, [spanAttributes.claimUid]: uid };
-  const parent = carrier.extract(notes?.[annotations.traceContext]);
-  return withSpan({ name: spanNames.claimBind, attributes, parent }, () => new Filling(deps, pass, step).run());
+  return withChildSpan({ name: spanNames.claimBind, attributes }, () => new Filling(deps, pass, step).run());
 }
 
 /** Why no more slots are started. */
@@ -56,7 +55,7 @@ class Filling {
     this.#pending = [...step.slots];
     const nowMs = deps.nowMs();
     const { startMs } = deps.batches.of(pass.claim, nowMs);
-    this.#deadlineMs = Math.min(claimDeadlineMs(pass.claim, startMs), nowMs + MAX_PASS_MS);
+    this.#deadlineMs = Math.min(detachedClaimingEndsAtMs(pass.claim, startMs), nowMs + MAX_PASS_MS);
   }
 
   async run(): Promise<ReconcileResult> {
@@ -120,8 +119,16 @@ class Filling {
     const offers = pools.filter(({ metadata }) => this.#deps.waiters.mayTake(this.#claimKey, metadata.uid ?? ''));
     if (offers.length > 0) {
       const record = this.#deps.batches.slot(claim, slot, this.#deps.nowMs());
-      const input = { claim, slot, record, pools: offers, template, traceContext: carrier.inject(), signal };
-      const sandbox = await withSpan({ name: spanNames.claimAdopt }, () => adopt(this.#deps, input));
+      const input = {
+        claim,
+        slot,
+        record,
+        pools: offers,
+        template,
+        traceContext: this.#deps.traces.carrierOf(claim),
+        signal,
+      };
+      const sandbox = await withChildSpan({ name: spanNames.claimAdopt }, () => adopt(this.#deps, input));
       if (sandbox !== undefined) return sandbox;
     }
     if (otherwise.kind === 'createSlot') return this.#create(slot, otherwise.input);
@@ -137,9 +144,9 @@ class Filling {
   }
 
   async #create(slot: number, input: Parameters<typeof coldSandbox>[0]): Promise<Sandbox | undefined> {
-    const wanted = withTrace(coldSandbox({ ...input, slot }), carrier.inject());
+    const wanted = withTrace(coldSandbox({ ...input, slot }), this.#deps.traces.carrierOf(this.#pass.claim));
     const { name = '' } = wanted.metadata;
-    const sandbox = await withSpan({ name: spanNames.claimColdStart }, () =>
+    const sandbox = await withChildSpan({ name: spanNames.claimColdStart }, () =>
       createOrRead(this.#deps, { ...this.#pass, slot }, wanted),
     );
     if (sandbox !== undefined) return sandbox;
@@ -159,6 +166,7 @@ class Filling {
   }
 
   #show(): ReturnType<typeof publishSlots> {
-    return publishSlots(this.#deps, this.#pass, { timedOut: false, report: this.#report });
+    const news = { timedOut: false, report: this.#report };
+    return withChildSpan({ name: spanNames.claimStatus }, () => publishSlots(this.#deps, this.#pass, news));
   }
 }

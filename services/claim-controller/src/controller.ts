@@ -1,8 +1,10 @@
 import { channelSource, createEventRecorder, createWorkQueue, FairOrder, parseKey } from '@sandlot/kube';
+import { keepDeadlines } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
 import { BatchMemory } from './batch-memory.ts';
 import { createCache } from './cache.ts';
 import type { Cache } from './cache.ts';
+import { deadlinesOf } from './deadlines.ts';
 import { createClaimEvents } from './events.ts';
 import { ClaimMemory } from './memory.ts';
 import type { ClaimPolicy } from './observe.ts';
@@ -10,6 +12,7 @@ import { reconcileClaim } from './reconcile.ts';
 import { claimSources, PRIORITY } from './sources.ts';
 import { keepStock } from './stock-keeper.ts';
 import { Stock } from './stock.ts';
+import { ClaimTraces } from './trace.ts';
 import { Waiters } from './waiters.ts';
 import { measuredClaims } from './waiting.ts';
 import { WriteBehind } from './write-behind.ts';
@@ -38,7 +41,11 @@ export function addClaimController(
   const batches = new BatchMemory();
   const writeBehind = new WriteBehind({ client, clock, log, windowMs: writeBehindMs, onFailure: wake });
   const recorder = createEventRecorder({ ...shared, controller: 'sandlot.dev/claim-controller', instance });
+  const deadlines = keepDeadlines(parts, cache.claims, deadlinesOf);
   const nowMs = (): number => clock.now();
+  const { store: claims } = cache.claims;
+  const { store: sandboxes } = cache.sandboxes;
+  const traces = new ClaimTraces({ claims, sandboxes, memory, clock });
   const deps = {
     client,
     cache,
@@ -50,13 +57,14 @@ export function addClaimController(
     recorder,
     policy,
     nowMs,
-    sandboxes: cache.sandboxes.store,
-    claims: cache.claims.store,
+    traces,
+    sandboxes,
+    claims,
     metrics: measuredClaims(parts, cache.claims),
     events: createClaimEvents({ bus, nowMs }),
   };
   keepStock({ cache, stock, podDefaults: policy.podDefaults });
-  followClaims(cache, { memory, batches, writeBehind });
+  followClaims(cache, { memory, batches, writeBehind, traces });
   manager.add({
     name: 'claim',
     concurrency,
@@ -68,12 +76,13 @@ export function addClaimController(
       metrics,
       order: new FairOrder((key) => parseKey(key).namespace ?? ''),
     }),
-    sources: [...claimSources(cache), wakeups],
-    reconcile: (key, context) => reconcileClaim(deps, key, context),
+    sources: [...claimSources(cache), wakeups, deadlines.source],
+    within: (key, run) => traces.within(key, run),
+    reconcile: (key, context) => deadlines.pass(key, () => reconcileClaim(deps, key, context)),
   });
   return {
     close: async () => {
-      await Promise.all([writeBehind.flush(), recorder.flush()]);
+      await Promise.all([writeBehind.flush(), recorder.flush(), deadlines.close()]);
     },
   };
 }
@@ -82,12 +91,14 @@ interface Followers {
   readonly memory: ClaimMemory;
   readonly batches: BatchMemory;
   readonly writeBehind: WriteBehind;
+  readonly traces: ClaimTraces;
 }
 
 /** First sight of a claim is when its latency begins; what is remembered of it ends with it. */
-function followClaims({ claims, sandboxes }: Cache, { memory, batches, writeBehind }: Followers): void {
+function followClaims({ claims, sandboxes }: Cache, { memory, batches, writeBehind, traces }: Followers): void {
   claims.onChange(({ old, next }) => {
     if (old !== undefined && old.metadata.uid !== next?.metadata.uid) {
+      traces.gone(old);
       memory.forget(old);
       batches.forget(old);
       writeBehind.forget(old);

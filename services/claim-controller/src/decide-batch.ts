@@ -1,18 +1,16 @@
 import { claimMessages, claimReasons } from '@sandlot/api-types';
-import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { parseDurationMs } from '@sandlot/std';
+import type { Sandbox } from '@sandlot/api-types';
 import type { BatchSnapshot } from './batch-observe.ts';
+import { completedTtlAtMs, detachedClaimingEndsAtMs } from './deadlines.ts';
 import { decideExpiry } from './decide-expiry.ts';
 import { coldStart, needsColdStart, shortageOf } from './decide-source.ts';
 import { deliveryFailure, isDelivered, leftToDeliverMs, retryInMs } from './delivery.ts';
 import { wait } from './plan.ts';
 import type { Plan, Report, Step } from './plan.ts';
-import { refusalOf } from './refusal.ts';
+import { metadataRefusalOf, refusalOf } from './refusal.ts';
 import { freeSlots, isComplete, shownSlots } from './slots.ts';
 
 const MISSING_RETRY_MS = 60_000;
-/** Effective `claimTimeout` of a detached claim (API contract, claim spec). */
-const DEFAULT_TIMEOUT_MS = 60_000;
 
 const SHOW: Step = { kind: 'publishSlots', timedOut: false };
 
@@ -25,24 +23,21 @@ export function decideBatch(snapshot: BatchSnapshot): Plan {
   if (claim.metadata.deletionTimestamp !== undefined) return [];
   const expiry = decideExpiry(snapshot);
   if (expiry.kind === 'expired') return expiry.plan;
-  const endsInMs = endsAtMs(claim) - nowMs;
+  const endsInMs = (completedTtlAtMs(claim) ?? Infinity) - nowMs;
   if (endsInMs <= 0) return [{ kind: 'deleteClaim', policy: 'Delete', cause: 'ttlSecondsAfterCompleted' }];
   return [
     ...(isComplete(claim) ? [SHOW] : decideClaiming(snapshot)),
+    ...decideSync(snapshot),
     ...(Number.isFinite(endsInMs) ? [wait(endsInMs, 'the claim, not its sandboxes, goes')] : []),
     ...(expiry.inMs === undefined ? [] : [wait(expiry.inMs, 'the claim expires')]),
   ];
 }
 
-/** When the claim alone goes, epoch milliseconds. */
-function endsAtMs({ spec, status }: SandboxClaim): number {
-  if (spec.ttlSecondsAfterCompleted === undefined || status?.completionTime === undefined) return Infinity;
-  return Date.parse(status.completionTime) + spec.ttlSecondsAfterCompleted * 1_000;
-}
-
-/** When claiming stops, epoch milliseconds. */
-export function claimDeadlineMs(claim: SandboxClaim, startMs: number): number {
-  return startMs + (parseDurationMs(claim.spec.claimTimeout ?? '') ?? DEFAULT_TIMEOUT_MS);
+/** Metadata is live: what was delivered follows the claim and its template, as long as both are there. */
+function decideSync(snapshot: BatchSnapshot): Plan {
+  const { origin, live } = snapshot;
+  if (origin.kind !== 'found' || live.length === 0 || metadataRefusalOf(snapshot) !== undefined) return [];
+  return [{ kind: 'syncSlots', live, template: origin.template }];
 }
 
 function decideClaiming(snapshot: BatchSnapshot): Plan {
@@ -54,7 +49,7 @@ function decideClaiming(snapshot: BatchSnapshot): Plan {
   const template = origin.kind === 'found' ? origin.template : undefined;
   const refusal = template === undefined ? undefined : refusalOf(snapshot, template);
   if (refusal !== undefined) return [{ kind: 'publishSlots', timedOut: false, report: refusal }];
-  const leftMs = claimDeadlineMs(claim, snapshot.startMs) - nowMs;
+  const leftMs = detachedClaimingEndsAtMs(claim, snapshot.startMs) - nowMs;
   if (leftMs <= 0) return [{ kind: 'publishSlots', timedOut: true }];
   return [...decideSlots(snapshot, slots, pending), wait(leftMs, 'the time to claim is over')];
 }

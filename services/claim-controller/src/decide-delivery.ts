@@ -1,23 +1,19 @@
 import { claimMessages, claimReasons } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
-import { parseDurationMs } from '@sandlot/std';
+import { boundClaimingEndsAtMs } from './deadlines.ts';
 import { deliveryFailure, isExhausted, leftToDeliverMs, retryInMs } from './delivery.ts';
 import { wait } from './plan.ts';
 import type { Plan, Report, Step } from './plan.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
 import { publishedName } from './status.ts';
 
-/** `creationTimestamp` has whole seconds: the claim may be almost a second younger than it says. */
-const STAMP_MS = 1_000;
-
 const TIMED_OUT: Report = { reason: claimReasons.claimTimeout, message: claimMessages.claimTimeout(0, 1), final: true };
 
 /** Milliseconds a bound claim that has not been served yet may still try; undefined when it may for ever. */
 function leftToClaimMs({ claim, nowMs }: ClaimSnapshot): number | undefined {
-  const limitMs = parseDurationMs(claim.spec.claimTimeout ?? '');
-  if (limitMs === undefined || claim.status?.completionTime !== undefined) return undefined;
-  return Date.parse(claim.metadata.creationTimestamp ?? '') + STAMP_MS + limitMs - nowMs;
+  const endsAtMs = boundClaimingEndsAtMs(claim);
+  return endsAtMs === undefined ? undefined : endsAtMs - nowMs;
 }
 
 /** Whether this Sandbox was shown Ready to the claim before: what becomes of it then is no failed delivery. */

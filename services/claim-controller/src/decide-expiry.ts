@@ -1,5 +1,5 @@
-import { claimConditions, claimMessages, claimReasons, findCondition } from '@sandlot/api-types';
-import type { SandboxClaim } from '@sandlot/api-types';
+import { claimMessages } from '@sandlot/api-types';
+import { expiresAtMs, hasAnnouncedExpiry } from './deadlines.ts';
 import { wait } from './plan.ts';
 import type { Plan, Step } from './plan.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
@@ -8,28 +8,13 @@ import type { ClaimSnapshot } from './snapshot.ts';
 export type Expiry =
   { readonly kind: 'expired'; readonly plan: Plan } | { readonly kind: 'alive'; readonly inMs: number | undefined };
 
-/** Epoch milliseconds of the earliest of shutdownTime and Finished plus its time to live; undefined without either. */
-function expiresAtMs(claim: SandboxClaim): number | undefined {
-  const { shutdownTime, ttlSecondsAfterFinished } = claim.spec.lifecycle ?? {};
-  const finished = findCondition(claim.status?.conditions, claimConditions.finished);
-  const deadlines = [
-    ...(shutdownTime === undefined ? [] : [Date.parse(shutdownTime)]),
-    ...(ttlSecondsAfterFinished === undefined || finished?.status !== 'True'
-      ? []
-      : [Date.parse(finished.lastTransitionTime) + ttlSecondsAfterFinished * 1_000]),
-  ];
-  return deadlines.length === 0 ? undefined : Math.min(...deadlines);
-}
-
 /** Two passes (API contract, expiry of a bound claim): first say it, then act by the policy. Never early. */
 export function decideExpiry(snapshot: ClaimSnapshot): Expiry {
   const { claim, nowMs } = snapshot;
   const atMs = expiresAtMs(claim);
   if (atMs === undefined) return { kind: 'alive', inMs: undefined };
   if (nowMs < atMs) return { kind: 'alive', inMs: atMs - nowMs };
-  const ready = findCondition(claim.status?.conditions, claimConditions.ready);
-  const announced = ready?.reason === claimReasons.claimExpired;
-  if (!announced)
+  if (!hasAnnouncedExpiry(claim))
     return { kind: 'expired', plan: [expire(snapshot, { first: true, sandboxGone: false }), wait(0, 'expired')] };
   return { kind: 'expired', plan: endOf(snapshot) };
 }

@@ -1,10 +1,12 @@
 import { createEventRecorder, keyOf, watchSource } from '@sandlot/kube';
 import type { KubeObject, Source } from '@sandlot/kube';
+import { keepDeadlines } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
 import type { Sandbox } from '@sandlot/api-types';
 import { delayOf } from './adoption-delay.ts';
 import { createInformers } from './cache.ts';
 import type { Informers } from './cache.ts';
+import { deadlinesOf } from './deadlines.ts';
 import { followCaches } from './follow.ts';
 import { announceStatus } from './lifecycle-events.ts';
 import { createMemory, wakeSource } from './memory.ts';
@@ -45,6 +47,9 @@ export function addSandboxController(
     claims: informers.claims.store,
   };
   followCaches({ informers, metrics, manager, bus, clock });
+  const deadlines = keepDeadlines(parts, informers.sandboxes, (sandbox, nowMs) =>
+    deadlinesOf({ sandbox, nowMs, reportSeenMs: memory.reports.seenMs(sandbox) }),
+  );
   const wakes = wakeSource(bus, memory.wakes);
   const deps = {
     client,
@@ -65,13 +70,13 @@ export function addSandboxController(
   manager.add({
     name: 'sandbox',
     concurrency,
-    sources: [wakes, ...watchSources(informers)],
-    reconcile: (key, { signal }) => reconcile({ ...deps, signal }, key),
+    sources: [wakes, deadlines.source, ...watchSources(informers)],
+    reconcile: (key, { signal }) => deadlines.pass(key, () => reconcile({ ...deps, signal }, key)),
   });
   return {
-    close: () => {
+    close: async () => {
       wakes[Symbol.dispose]();
-      return recorder.flush();
+      await Promise.all([recorder.flush(), deadlines.close()]);
     },
   };
 }

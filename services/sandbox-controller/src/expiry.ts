@@ -6,22 +6,28 @@ import { isTerminating } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Plan, Step } from './steps.ts';
 
+type Lived = Pick<Sandbox, 'spec' | 'status'>;
+
 /**
  * When the Sandbox expires: the earliest of its absolute time, its lifetime from `startedAt`, and its time after it
  * finished. Epoch milliseconds; undefined when it never does (API contract, effective expiry).
  */
-export function expiryMs(
-  { spec, status }: Pick<Sandbox, 'spec' | 'status'>,
+export function expiryMs(sandbox: Lived, startedAt: string | undefined): number | undefined {
+  const { shutdown, ttl } = expiryTimes(sandbox, startedAt);
+  return earliest([shutdown, ttl]);
+}
+
+/** The same by its cause: the absolute time, and the earlier of both lifetimes. */
+export function expiryTimes(
+  { spec, status }: Lived,
   startedAt: string | undefined,
-): number | undefined {
+): { readonly shutdown: number | undefined; readonly ttl: number | undefined } {
   const finished = findCondition(status?.conditions, sandboxConditions.finished);
   const finishedAt = finished?.status === 'True' ? finished.lastTransitionTime : undefined;
-  const deadlines = [
-    spec.shutdownTime === undefined ? undefined : Date.parse(spec.shutdownTime),
-    after(startedAt, spec.ttlSeconds),
-    after(finishedAt, spec.ttlSecondsAfterFinished),
-  ].filter((deadline) => deadline !== undefined);
-  return deadlines.length === 0 ? undefined : Math.min(...deadlines);
+  return {
+    shutdown: spec.shutdownTime === undefined ? undefined : Date.parse(spec.shutdownTime),
+    ttl: earliest([after(startedAt, spec.ttlSeconds), after(finishedAt, spec.ttlSecondsAfterFinished)]),
+  };
 }
 
 /** Whether an earlier pass has published the expiry. */
@@ -98,4 +104,9 @@ function keepsClaimsWhenExpired(sandbox: Sandbox): boolean {
 
 function after(origin: string | undefined, seconds: number | undefined): number | undefined {
   return origin === undefined || seconds === undefined ? undefined : Date.parse(origin) + seconds * 1_000;
+}
+
+function earliest(times: readonly (number | undefined)[]): number | undefined {
+  const known = times.filter((time) => time !== undefined);
+  return known.length === 0 ? undefined : Math.min(...known);
 }

@@ -65,7 +65,8 @@ function isResuming({ metadata, spec, status }: Sandbox): boolean {
   return isRecorded || status?.phase === 'Suspended' || status?.phase === 'Suspending';
 }
 
-function idleSuspendMs(moment: Moment): number | undefined {
+/** When the Sandbox is suspended unless somebody uses it. Epoch milliseconds. */
+export function idleSuspendMs(moment: Moment): number | undefined {
   const { spec } = moment.sandbox;
   return effectiveMode(spec) === 'Suspended' ? undefined : after(moment, spec.idle?.suspendAfterSeconds);
 }

@@ -2,6 +2,7 @@ import { findCondition, templateConditions } from '@sandlot/api-types';
 import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { createCurrencyTest } from '@sandlot/blueprint';
 import type { PodDefaults } from '@sandlot/blueprint';
+import type { Bus } from '@sandlot/bus';
 import {
   channelSource,
   controllerOf,
@@ -11,9 +12,11 @@ import {
   watchSource,
 } from '@sandlot/kube';
 import type { Change, Expectations } from '@sandlot/kube';
+import { keepDeadlines } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
 import { BY_HASH, BY_TEMPLATE, createCache, formerPoolOf, strayOf } from './cache.ts';
 import type { Cache } from './cache.ts';
+import { deadlinesOf } from './deadlines.ts';
 import { UNSEEN_LIMIT_MS } from './decide.ts';
 import { PoolMemory } from './memory.ts';
 import { measuredPools } from './measure.ts';
@@ -43,10 +46,9 @@ export function addWarmPoolController(
   const recorder = createEventRecorder({ ...shared, controller: 'sandlot.dev/warmpool-controller', instance });
   fulfilExpectations(cache, expectations);
   noteAdoptions(cache, memory);
-  const hints = channelSource();
-  const subscription = bus.onHint('claim.bound', ({ data }) => {
-    if (data.pool !== undefined) hints.push(`${data.namespace}/${data.pool}`);
-  });
+  const { hints, subscription } = hintsOf(bus);
+  const timetable = new Timetable();
+  const deadlines = keepDeadlines(parts, cache.pools, (pool, nowMs) => deadlinesOf(pool, nowMs, timetable));
   const deps = {
     client,
     cache,
@@ -58,7 +60,7 @@ export function addWarmPoolController(
     memory,
     metrics,
     podDefaults,
-    timetable: new Timetable(),
+    timetable,
     isCurrent: createCurrencyTest(podDefaults),
     statusWrites: new StatusWrites(monotonic),
   };
@@ -67,19 +69,29 @@ export function addWarmPoolController(
     concurrency,
     sources: [
       hints,
+      deadlines.source,
       watchSource(cache.pools, (pool) => [keyOf(pool)], { priority: 1 }),
       watchSource(cache.sandboxes, (sandbox) => poolsOfSandbox(cache, sandbox)),
       watchSource(cache.templates, (template, change) => (matters(change) ? poolsOfTemplate(cache, template) : [])),
     ],
-    reconcile: (key, context) => reconcilePool(deps, key, context),
+    reconcile: (key, context) => deadlines.pass(key, () => reconcilePool(deps, key, context)),
   });
   return {
     cache,
     close: async () => {
       subscription[Symbol.dispose]();
-      await recorder.flush();
+      await Promise.all([recorder.flush(), deadlines.close()]);
     },
   };
+}
+
+/** Pools that a claim was just served from. */
+function hintsOf(bus: Bus) {
+  const hints = channelSource();
+  const subscription = bus.onHint('claim.bound', ({ data }) => {
+    if (data.pool !== undefined) hints.push(`${data.namespace}/${data.pool}`);
+  });
+  return { hints, subscription };
 }
 
 /** The pool that owns a Sandbox, that a claim took it from, or that it was made for. */

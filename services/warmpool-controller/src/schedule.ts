@@ -61,6 +61,12 @@ export class Timetable {
   }
 }
 
+/** The next moment at which one of the windows opens or closes, epoch milliseconds; undefined: never. */
+export function nextEdgeMs(windows: readonly Window[]): number | undefined {
+  const edges = windows.flatMap(({ changesAtMs }) => changesAtMs ?? []);
+  return edges.length === 0 ? undefined : Math.min(...edges);
+}
+
 const SECOND_MS = 1_000;
 
 function stretchAround({ cron, timeZone }: { cron: string; timeZone: string }, nowMs: number): Stretch {

@@ -3,6 +3,7 @@ import { demandOf, heldForMs, withDemand } from './autoscale.ts';
 import type { Autoscaling, Demand } from './autoscale.ts';
 import { rateAt } from './rate.ts';
 import type { Rate } from './rate.ts';
+import { nextEdgeMs } from './schedule.ts';
 import type { Window } from './schedule.ts';
 
 const DEFAULT_REPLICAS = 1;
@@ -43,8 +44,8 @@ export interface Target {
 export function targetOf(input: TargetInput): Target {
   const { spec, windows, nowMs } = input;
   const auto = spec.autoscaling === undefined ? NO_DEMAND : autoscaled(input, spec.autoscaling);
-  const edges = windows.flatMap(({ changesAtMs }) => (changesAtMs === undefined ? [] : [changesAtMs - nowMs]));
-  const lookAfterMs = earliest([...edges, auto.lookAfterMs]);
+  const edgeMs = nextEdgeMs(windows);
+  const lookAfterMs = earliest([edgeMs === undefined ? undefined : edgeMs - nowMs, auto.lookAfterMs]);
   const opened = largest(windows, { wanted: auto.wanted, autoscaling: spec.autoscaling });
   if (opened !== undefined) {
     const { replicas, schedule } = opened;

@@ -1,0 +1,132 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { DeadlineBook, NEAR_MS } from './book.ts';
+import type { Deadline } from './deadline.ts';
+import { jobIdOf, purposes } from './deadline.ts';
+
+const KEY = 'team-a/box';
+const NOW = 1_000_000;
+const FAR = NOW + 60_000;
+
+const due = (dueAtMs: number, change: Partial<Deadline> = {}): Deadline => ({
+  key: KEY,
+  uid: 'u',
+  generation: 1,
+  purpose: 'ttl',
+  dueAtMs,
+  ...change,
+});
+
+/** A book in which Redis has taken these. */
+function bookWith(...deadlines: readonly Deadline[]): DeadlineBook {
+  const book = new DeadlineBook();
+  book.set(KEY, deadlines, NOW);
+  book.stored(book.takeErrands().add);
+  return book;
+}
+
+const NOTHING = { add: [], move: [], remove: [] };
+
+describe('errands', () => {
+  const next = due(FAR, { generation: 2 });
+  it.each<readonly [string, readonly [readonly Deadline[], readonly Deadline[]], object]>([
+    ['nothing for an object without deadlines', [[], []], NOTHING],
+    ['nothing for one that did not change', [[due(FAR)], [due(FAR)]], NOTHING],
+    ['nothing for one that moves to a later time', [[due(FAR)], [due(FAR + 5_000)]], NOTHING],
+    ['nothing for one that is near: it is a timer', [[], [due(NOW + NEAR_MS - 1)]], NOTHING],
+    ['a job for one that is new', [[], [due(FAR)]], { ...NOTHING, add: [due(FAR)] }],
+    ['a move for one that comes earlier', [[due(FAR)], [due(FAR - 9)]], { ...NOTHING, move: [due(FAR - 9)] }],
+    ['a removal for one that went', [[due(FAR)], []], { ...NOTHING, remove: ['u-1-ttl'] }],
+    ['another job for another generation', [[due(FAR)], [next]], { ...NOTHING, add: [next], remove: ['u-1-ttl'] }],
+  ])('are %s', (_, [before, after], errands) => {
+    const book = bookWith(...before);
+    book.set(KEY, after, NOW);
+    expect(book.takeErrands()).toEqual(errands);
+  });
+
+  it('cancel each other when a deadline comes and goes before they are run', () => {
+    const book = bookWith();
+    book.set(KEY, [due(FAR)], NOW);
+    book.set(KEY, [], NOW);
+    expect(book.takeErrands()).toEqual(NOTHING);
+  });
+
+  it('set the time of a job whose removal was not run yet', () => {
+    const book = bookWith(due(FAR));
+    book.set(KEY, [], NOW);
+    book.set(KEY, [due(FAR + 1)], NOW);
+    expect(book.takeErrands()).toEqual({ ...NOTHING, move: [due(FAR + 1)] });
+  });
+
+  it('remove a job whose deadline went while Redis took it', () => {
+    const book = bookWith();
+    book.set(KEY, [due(FAR)], NOW);
+    const { add } = book.takeErrands();
+    book.set(KEY, [], NOW);
+    book.stored(add);
+    expect(book.takeErrands()).toEqual({ ...NOTHING, remove: ['u-1-ttl'] });
+  });
+
+  it('add a job again that fired before its deadline, and none that fired on time', () => {
+    const book = bookWith(due(FAR));
+    book.set(KEY, [due(FAR + 60_000)], NOW);
+    book.fired(book.find('u-1-ttl')!, FAR);
+    expect(book.takeErrands()).toEqual({ ...NOTHING, add: [due(FAR + 60_000)] });
+    book.fired(book.find('u-1-ttl')!, FAR + 60_000);
+    expect(book.takeErrands()).toEqual(NOTHING);
+  });
+
+  it('leave Redis with exactly the jobs of the deadlines, none of them late, whatever happens in whatever order', () => {
+    const times = fc.record({
+      object: fc.constantFrom('a', 'b'),
+      generation: fc.integer({ min: 1, max: 2 }),
+      due: fc.dictionary(fc.constantFrom(...purposes), fc.integer({ min: NEAR_MS, max: 99_999 }), { maxKeys: 3 }),
+      runs: fc.boolean(),
+    });
+    fc.assert(
+      fc.property(fc.array(times, { maxLength: 30 }), (history) => {
+        const book = new DeadlineBook();
+        const redis = new Map<string, number>();
+        const run = (): void => {
+          const { add, move, remove } = book.takeErrands();
+          for (const id of remove) redis.delete(id);
+          for (const deadline of add) redis.set(jobIdOf(deadline), redis.get(jobIdOf(deadline)) ?? deadline.dueAtMs);
+          for (const deadline of move) redis.set(jobIdOf(deadline), deadline.dueAtMs);
+          book.stored([...add, ...move]);
+        };
+        for (const { object, generation, due: dues, runs } of history) {
+          const deadlines = purposes.flatMap((purpose) => {
+            const inMs = dues[purpose];
+            return inMs === undefined ? [] : [due(NOW + inMs, { key: object, uid: object, generation, purpose })];
+          });
+          book.set(object, deadlines, NOW);
+          if (runs) run();
+        }
+        run();
+        const wanted = [...book.entries()].map(({ id }) => id);
+        expect([...redis.keys()].sort()).toEqual(wanted.sort());
+        for (const { id, deadline } of book.entries()) expect(redis.get(id)).toBeLessThanOrEqual(deadline.dueAtMs);
+      }),
+    );
+  });
+});
+
+describe('meeting deadlines', () => {
+  it('tells of each once, when it is due', () => {
+    const book = bookWith(due(FAR), due(FAR + 9, { purpose: 'idle' }));
+    expect(book.meet(KEY, FAR - 1)).toEqual([]);
+    expect(book.meet(KEY, FAR).map(({ id }) => id)).toEqual(['u-1-ttl']);
+    expect(book.meet(KEY, FAR + 9).map(({ id }) => id)).toEqual(['u-1-idle']);
+    expect(book.meet(KEY, FAR + 99)).toEqual([]);
+  });
+
+  it.each([
+    ['its time', { dueAtMs: FAR, sinceMs: 0 }, FAR],
+    ['when it was first seen, if that was later', { dueAtMs: NOW - 5_000, sinceMs: NOW }, NOW],
+    ['its time, where it passed while nobody looked', { dueAtMs: NOW - 5_000, sinceMs: 0 }, NOW - 5_000],
+  ])('counts lateness from %s', (_, { dueAtMs, sinceMs }, lateFromMs) => {
+    const book = new DeadlineBook();
+    book.set(KEY, [due(dueAtMs)], sinceMs);
+    expect(book.find('u-1-ttl')?.lateFromMs).toBe(lateFromMs);
+  });
+});
