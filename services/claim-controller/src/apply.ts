@@ -1,6 +1,4 @@
-import { eventReasons, sandboxClaims, sandboxes } from '@sandlot/api-types';
-import type { Sandbox, SandboxTemplate } from '@sandlot/api-types';
-import { metadataPatch } from '@sandlot/blueprint';
+import { eventReasons, sandboxClaims } from '@sandlot/api-types';
 import { done, isConflict, isNotFound, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
 import { fillSlots } from './batch-fill.ts';
@@ -8,6 +6,7 @@ import { publishSlots } from './batch-publish.ts';
 import { bind } from './bind.ts';
 import { annotate, publishSandbox } from './deliver.ts';
 import { failDelivery, noteTimeout } from './fail-delivery.ts';
+import { syncMetadata, syncSlots } from './metadata-sync.ts';
 import type { ApplyDeps, Pass } from './pass.ts';
 import type { Plan, Step } from './plan.ts';
 import { deleteSandbox, writeStatus } from './publish.ts';
@@ -49,6 +48,7 @@ const handlers: Handlers = {
     return done;
   },
   syncMetadata,
+  syncSlots,
   failDelivery: async (deps, pass, step) => {
     await failDelivery(deps, pass, step);
     return done;
@@ -85,24 +85,6 @@ function applyStep<K extends Step['kind']>(kind: K, step: Step & { kind: K }, on
 interface Target {
   readonly deps: ApplyDeps;
   readonly pass: Pass;
-}
-
-interface SyncInput {
-  readonly sandbox: Sandbox;
-  readonly template: SandboxTemplate;
-}
-
-async function syncMetadata(deps: ApplyDeps, { claim, signal }: Pass, step: SyncInput): Promise<Outcome> {
-  const patch = metadataPatch(step.sandbox, step.template, claim);
-  if (patch === undefined) return done;
-  const { namespace, name = '', uid = '' } = step.sandbox.metadata;
-  try {
-    await deps.client.mergePatch(sandboxes, { namespace, name }, { metadata: { uid }, ...patch }, { signal });
-  } catch (error) {
-    // Deleted a moment ago: the watch will say so, and the claim is given another one.
-    if (!isNotFound(error) && !isConflict(error)) throw error;
-  }
-  return done;
 }
 
 async function expire(deps: ApplyDeps, pass: Pass, step: Step & { kind: 'expire' }): Promise<Outcome> {

@@ -16,6 +16,8 @@ interface BatchRecord {
   readonly slots: Map<number, SlotRecord>;
   /** Last write of its status, epoch milliseconds. */
   publishedMs?: number | undefined;
+  /** What the pod metadata of its Sandboxes was last brought in line with. */
+  synced?: string | undefined;
 }
 
 /** Lost with the process, and never needed: the labels of the Sandboxes are the record. */
@@ -57,6 +59,12 @@ export class BatchMemory {
     if (slot === undefined) return;
     this.slot(claim, slot, nowMs).sandbox = dropBulk(sandbox);
     this.#placeOf.set(sandbox.metadata.uid ?? '', { claimUid: claim.metadata.uid ?? '', slot });
+  }
+
+  /** The same for a commit of an earlier pass, which was made by what claim and template said then. */
+  settled(claim: SandboxClaim, sandbox: Sandbox, nowMs: number): void {
+    this.assign(claim, sandbox, nowMs);
+    this.of(claim, nowMs).synced = undefined;
   }
 
   /** The watch shows a Sandbox: what was remembered of it is no longer needed, if it shows whose it is. */

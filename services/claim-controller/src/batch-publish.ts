@@ -13,9 +13,8 @@ import { liveSandboxes } from './batch-observe.ts';
 import { batchStatus, saysMore } from './batch-status.ts';
 import type { BatchView } from './batch-status.ts';
 import { deliveryFailure, isDelivered } from './delivery.ts';
-import { announceDelivery } from './deliver.ts';
+import { announceDelivery, annotateBatch } from './deliver.ts';
 import { failDelivery } from './fail-delivery.ts';
-import { measureFirstReady } from './measure.ts';
 import type { ApplyDeps, Pass } from './pass.ts';
 import type { Report } from './plan.ts';
 import { deleteSandbox, readClaim, tryPatch } from './publish.ts';
@@ -72,6 +71,7 @@ async function writeOnce(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<
     announce(deps, { before: claim, after: answer, live });
     current = answer;
   }
+  annotateBatch(deps, claim, current);
   await Promise.all(surplus(current, live).map((sandbox) => drop(deps, pass, sandbox)));
   return { againInMs: undefined };
 }
@@ -114,14 +114,8 @@ function announce(deps: ApplyDeps, { before, after, live }: Written): void {
     reason: eventReasons.sandboxProvisioned,
     delivered: delivered.filter((sandbox) => !isWarm(sandbox)),
   });
-  const [first] = delivered;
-  if (first !== undefined && isAllReady(after)) measureFirstReady(deps, after, first);
   for (const sandbox of delivered) announceDelivery(deps, after, sandbox);
   if (!isComplete(before)) announceEnd(deps, after);
-}
-
-function isAllReady({ status }: SandboxClaim): boolean {
-  return findCondition(status?.conditions, claimConditions.ready)?.status === 'True';
 }
 
 interface Note {

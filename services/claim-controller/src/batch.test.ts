@@ -43,7 +43,7 @@ describe('a batch', () => {
     await world.eventually(() => expect(world.bus.published.map(({ type }) => type).sort()).toEqual(told));
   });
 
-  it('of a hundred costs one write a Sandbox, and one a wave', async () => {
+  it('of a hundred costs one write a Sandbox, one a wave, and one behind', async () => {
     await using world = await started(100);
     world.claim('batch', { replicas: 100 });
     await world.eventually(() => expect(world.isReady('batch')).toBe(true));
@@ -51,7 +51,7 @@ describe('a batch', () => {
     const writes = world.writes();
     expect(writes.filter((write) => write === 'patch sandboxes')).toHaveLength(100);
     expect(writes.filter((write) => write === W2).length).toBeLessThanOrEqual(6);
-    expect(new Set(writes)).toEqual(new Set(['patch sandboxes', W2]));
+    expect(writes.filter((write) => write !== 'patch sandboxes' && write !== W2)).toEqual(['patch sandboxclaims']);
     expectFilled(world, 100);
   });
 

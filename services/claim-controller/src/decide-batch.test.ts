@@ -86,7 +86,26 @@ describe('a detached claim', () => {
   const rows: readonly (readonly [string, Parts, readonly string[]])[] = [
     ['does nothing while it is being deleted', { deleting: true }, []],
     ['fills its slots until its time to claim is over', {}, ['fillSlots', 'wait']],
-    ['shows what there is when all slots are filled', { live: [inSlot(0), inSlot(1), inSlot(2)] }, ['publishSlots']],
+    [
+      'shows what there is when all slots are filled, and keeps its metadata in line',
+      { live: [inSlot(0), inSlot(1), inSlot(2)] },
+      ['publishSlots', 'syncSlots'],
+    ],
+    [
+      'keeps the metadata of what it delivered in line after its completion',
+      { status: completed, live: [inSlot(0)] },
+      ['publishSlots', 'syncSlots'],
+    ],
+    [
+      'leaves metadata alone when what it asks for is not allowed',
+      { status: completed, live: [inSlot(0)], spec: { additionalPodMetadata: { labels: { team: 'a' } } } },
+      ['publishSlots'],
+    ],
+    [
+      'leaves metadata alone without a template',
+      { status: completed, live: [inSlot(0)], origin: { kind: 'missingTemplate', name: 't' } },
+      ['publishSlots'],
+    ],
     ['only follows its Sandboxes once it is complete', { status: completed }, ['publishSlots']],
     ['adds nothing after its completion', { status: { ...shows(0), completionTime: at(-1) } }, ['publishSlots']],
     [

@@ -1,13 +1,24 @@
-import { annotations, eventReasons, labels, launchTypes, nameHash } from '@sandlot/api-types';
+import {
+  annotations,
+  claimConditions,
+  eventReasons,
+  findCondition,
+  labels,
+  launchTypes,
+  nameHash,
+} from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
 import { keyOf } from '@sandlot/kube';
-import { carrier } from '@sandlot/telemetry';
+import { carrier, spanNames, withChildSpan } from '@sandlot/telemetry';
 import { isOwnedBy } from './adopt.ts';
 import { BY_TEMPLATE, refKey } from './cache.ts';
+import { isDelivered } from './delivery.ts';
+import { recordedReadyAt } from './first-ready.ts';
 import { measureBinding, measureDelivery, measureFirstReady } from './measure.ts';
 import type { ApplyDeps, Pass } from './pass.ts';
 import { publish } from './publish.ts';
+import { isComplete, shownSlots, wantedSlots } from './slots.ts';
 import { boundStatus, publishedName } from './status.ts';
 
 /** Committed: from here on the Sandbox is the claim's, whatever happens. The owner reference says so. */
@@ -21,17 +32,20 @@ export async function deliver(deps: ApplyDeps, pass: Pass, sandbox: Sandbox): Pr
 
 /** Shows the Sandbox in the claim's status; false when the claim is gone or shows another one. */
 export async function publishSandbox(deps: ApplyDeps, { claim, signal }: Pass, sandbox: Sandbox): Promise<boolean> {
+  // Before the write: should its answer be lost, the next pass finds the claim Ready, and this process made it so.
+  if (isReady(sandbox) && isDelivered(claim, sandbox)) deps.memory.markReady(claim, recordedReadyAt(claim));
   const nowMs = deps.nowMs();
   const statusOf = (current: SandboxClaim): ReturnType<typeof boundStatus> => boundStatus(current, sandbox, nowMs);
-  const published = await publish(deps, { claim, sandbox, statusOf, signal });
+  const write = { claim, sandbox, statusOf, signal };
+  const published = await withChildSpan({ name: spanNames.claimStatus }, () => publish(deps, write));
   if (published === 'written' && publishedName(claim) !== sandbox.metadata.name) announceBinding(deps, claim, sandbox);
   return published !== 'lost';
 }
 
 /** Once per binding, as far as this process knows: told by whoever publishes, also what a process before it committed. */
 function announceBinding(deps: ApplyDeps, claim: SandboxClaim, sandbox: Sandbox): void {
-  const { name = '', labels: marks } = sandbox.metadata;
-  const warm = marks?.[labels.launchType] === launchTypes.warm;
+  const { name = '' } = sandbox.metadata;
+  const warm = isWarm(sandbox);
   const isFirst = publishedName(claim) === '' && claim.metadata.annotations?.[annotations.sandboxName] === undefined;
   const bindMs = isFirst ? deps.memory.elapsedMs(claim) : undefined;
   if (bindMs !== undefined) measureBinding(deps, claim, { path: warm ? 'warm' : 'cold', ms: bindMs });
@@ -51,7 +65,17 @@ function announceBinding(deps: ApplyDeps, claim: SandboxClaim, sandbox: Sandbox)
 export function announceDelivery(deps: ApplyDeps, claim: SandboxClaim, sandbox: Sandbox): void {
   const pool = poolNameOf(deps, claim, sandbox);
   measureDelivery(deps, claim, { sandbox, pool });
+  deps.metrics.bound(isWarm(sandbox) ? 'warm' : 'cold', sinceStartMs(deps, claim));
   deps.events.bound({ claim, sandbox, pool, bindMs: undefined });
+}
+
+/** Since the claim was first seen, by this process or, to the second, by one before it. */
+function sinceStartMs({ memory, batches, nowMs }: ApplyDeps, claim: SandboxClaim): number {
+  return Math.max(memory.elapsedMs(claim), nowMs() - batches.of(claim, nowMs()).startMs);
+}
+
+function isWarm({ metadata }: Sandbox): boolean {
+  return metadata.labels?.[labels.launchType] === launchTypes.warm;
 }
 
 /** The pool the claim names, else the one its Sandbox came from. */
@@ -66,15 +90,45 @@ function poolNameOf({ cache }: ApplyDeps, { spec }: SandboxClaim, sandbox: Sandb
 }
 
 /** Has the bookkeeping annotations written behind (API contract, written behind). */
-export function annotate(deps: ApplyDeps, { claim }: Pass, sandbox: Sandbox): void {
-  const { memory, writeBehind } = deps;
+export function annotate(deps: ApplyDeps, { claim }: Pick<Pass, 'claim'>, sandbox: Sandbox): void {
   measureFirstReady(deps, claim, sandbox);
+  scheduleNotes(deps, claim, { sandboxName: sandbox.metadata.name, sandbox });
+}
+
+/**
+ * The same for a detached claim, once all is delivered and Ready, or no more will be: one write for all of a batch.
+ * `before` is the claim as it was before this pass wrote its status.
+ */
+export function annotateBatch(deps: ApplyDeps, before: SandboxClaim, after: SandboxClaim): void {
+  const sandboxName = publishedName(after);
+  const isReadyNow = isAllReady(after);
+  if (sandboxName === '' || (!isReadyNow && !isPartial(after))) return;
+  const sandbox = deps.sandboxes.get(refKey(after, sandboxName));
+  if (isReadyNow) deps.memory.markReady(after, recordedReadyAt(before));
+  if (isReadyNow && sandbox !== undefined) measureFirstReady(deps, after, sandbox);
+  scheduleNotes(deps, after, { sandboxName, sandbox });
+}
+
+function isAllReady({ status }: SandboxClaim): boolean {
+  return findCondition(status?.conditions, claimConditions.ready)?.status === 'True';
+}
+
+/** Claiming is over, and some of what was asked for is missing. */
+function isPartial(claim: SandboxClaim): boolean {
+  return isComplete(claim) && shownSlots(claim).size < wantedSlots(claim);
+}
+
+interface Noted {
+  readonly sandboxName: string | undefined;
+  readonly sandbox: Sandbox | undefined;
+}
+
+function scheduleNotes({ memory, writeBehind }: ApplyDeps, claim: SandboxClaim, { sandboxName, sandbox }: Noted): void {
   const present = claim.metadata.annotations ?? {};
-  if (isReady(sandbox)) memory.markReady(claim);
   const { observedAt, readyAt } = memory.of(claim);
   const firstReadyAt = present[annotations.claimFirstReadyAt] ?? readyAt;
   const wanted: Record<string, string | undefined> = {
-    [annotations.sandboxName]: sandbox.metadata.name,
+    [annotations.sandboxName]: sandboxName,
     [annotations.controllerFirstObservedAt]:
       present[annotations.controllerFirstObservedAt] ?? earlier(observedAt, firstReadyAt),
     [annotations.claimFirstReadyAt]: firstReadyAt,
@@ -90,7 +144,7 @@ function earlier(observedAt: string, readyAt: string | undefined): string {
 }
 
 /** The claim's own trace, when it has a valid one; else the one that its Sandbox was bound in. */
-function traceOf(present: string | undefined, sandbox: Sandbox): string | undefined {
-  const bound = sandbox.metadata.annotations?.[annotations.traceContext];
+function traceOf(present: string | undefined, sandbox: Sandbox | undefined): string | undefined {
+  const bound = sandbox?.metadata.annotations?.[annotations.traceContext];
   return present === undefined || carrier.extract(present) === undefined ? (bound ?? present) : present;
 }

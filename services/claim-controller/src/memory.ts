@@ -72,9 +72,15 @@ export class ClaimMemory {
     return this.#deps.clock.monotonic() - this.of(claim).observedMs;
   }
 
-  /** Stamps the claim's first Ready, once. */
-  markReady(claim: SandboxClaim): void {
-    this.of(claim).readyAt ??= this.#stamp();
+  /**
+   * Stamps the claim's first Ready, once: now, or as the claim recorded it before this process looked. What was Ready then
+   * was measured by whoever made it so.
+   */
+  markReady(claim: SandboxClaim, recorded: string | undefined): void {
+    const known = this.of(claim);
+    if (known.readyAt !== undefined) return;
+    known.readyAt = recorded ?? this.#stamp();
+    if (recorded !== undefined) known.counted = true;
   }
 
   /** The Sandbox is the claim's, whether or not the watch ever shows it so. */

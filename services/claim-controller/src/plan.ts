@@ -27,6 +27,8 @@ export type Step =
   | { readonly kind: 'annotate'; readonly sandbox: Sandbox }
   /** Bring the pod metadata of a bound Sandbox in line with template and claim. */
   | { readonly kind: 'syncMetadata'; readonly sandbox: Sandbox; readonly template: SandboxTemplate }
+  /** The same for Sandboxes of a detached claim. */
+  | { readonly kind: 'syncSlots'; readonly live: readonly Sandbox[]; readonly template: SandboxTemplate }
   /** The Sandbox is not what was asked for, in time: it goes, or is kept for whoever wants to know why. */
   | { readonly kind: 'failDelivery'; readonly sandbox: Sandbox; readonly message: string }
   | { readonly kind: 'deleteSandbox'; readonly sandbox: Sandbox }

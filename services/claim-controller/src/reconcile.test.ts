@@ -151,7 +151,7 @@ describe('a cold start', () => {
     world.claim('job');
     await world.eventually(() => expect(world.statusOf('job').sandbox?.name).toBe('job'));
     expect(world.api.objects(sandboxes)).toHaveLength(1);
-    expect(world.bus.published).toMatchObject([{ data: { launchType: 'cold' } }]);
+    await world.eventually(() => expect(world.bus.published).toMatchObject([{ data: { launchType: 'cold' } }]));
   });
 
   it('in the way of which a Sandbox stands says so, and goes on when it is gone', async () => {

@@ -19,7 +19,7 @@ import { isDetached } from './status.ts';
 const FORBIDDEN_RETRY_MS = 60_000;
 
 /** Steps that ask the API server for what the claim and its template say. */
-const ASKING: ReadonlySet<Step['kind']> = new Set(['adopt', 'create', 'fillSlots', 'syncMetadata']);
+const ASKING: ReadonlySet<Step['kind']> = new Set(['adopt', 'create', 'fillSlots', 'syncMetadata', 'syncSlots']);
 
 export type ReconcileDeps = ObserveDeps & ApplyDeps;
 
@@ -78,7 +78,7 @@ async function planBound(deps: ReconcileDeps, { claim, signal }: Pass): Promise<
 async function planBatch(deps: ReconcileDeps, { claim, signal }: Pass): Promise<Intent> {
   for (const [slot, record] of deps.batches.unsettled(claim)) {
     const committed = await settle(deps, { claim, slot, record, signal });
-    if (committed !== undefined) deps.batches.assign(claim, committed, deps.nowMs());
+    if (committed !== undefined) deps.batches.settled(claim, committed, deps.nowMs());
   }
   const snapshot = observeBatch(deps, claim);
   return { plan: decideBatch(snapshot), request: requestOf(snapshot) };
