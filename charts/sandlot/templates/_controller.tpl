@@ -29,6 +29,17 @@
 {{- if include "sandlot.nats.caSecret" .root }}
 - { name: NATS_CA_FILE, value: /etc/sandlot/nats/ca.crt }
 {{- end }}
+{{- with include "sandlot.redis.url" .root }}
+- { name: REDIS_URL, value: {{ . | quote }} }
+- { name: REDIS_USER, value: {{ include "sandlot.redis.user" $ }} }
+- name: REDIS_PASSWORD
+  valueFrom: { secretKeyRef: { name: {{ include "sandlot.redis.secretName" $.root }}, key: {{ include "sandlot.redis.passwordKey" $ }} } }
+- { name: REDIS_PREFIX, value: {{ include "sandlot.redis.prefix" $.root }} }
+- { name: DEADLINE_AUDIT_INTERVAL, value: {{ $values.redis.auditInterval | quote }} }
+{{- if include "sandlot.redis.caSecret" $.root }}
+- { name: REDIS_CA_FILE, value: /etc/sandlot/redis/ca.crt }
+{{- end }}
+{{- end }}
 {{- with concat $values.controller.extraEnv .values.extraEnv }}
 {{ toYaml . }}
 {{- end }}

@@ -97,7 +97,7 @@ Call with (dict "root" $ "secret" NAME "key" KEY).
 
 {{/* Where Redis is; empty when there is none. */}}
 {{- define "sandlot.redis.url" -}}
-{{- if .Values.redis.enabled }}redis://{{ include "sandlot.redis.fullname" . }}.{{ .Release.Namespace }}.svc:6379{{ else }}{{ .Values.redis.external.url }}{{ end -}}
+{{- if .Values.redis.enabled }}{{ ternary "rediss" "redis" (ne .Values.redis.tls.existingSecret "") }}://{{ include "sandlot.redis.fullname" . }}.{{ .Release.Namespace }}.svc:6379{{ else }}{{ .Values.redis.external.url }}{{ end -}}
 {{- end -}}
 
 {{/* The controllers: name -> values. */}}

@@ -21,6 +21,7 @@ export interface Rule {
 export interface ContainerSpec {
   readonly name: string;
   readonly image: string;
+  readonly command?: readonly string[];
   readonly env?: readonly { readonly name: string; readonly value?: string; readonly valueFrom?: object }[];
   readonly resources?: { readonly requests?: object; readonly limits?: object };
   readonly securityContext?: Readonly<Record<string, unknown>>;
@@ -123,7 +124,7 @@ export const valueSets: Readonly<Record<string, object>> = {
     },
     redis: {
       enabled: false,
-      external: { url: 'rediss://redis.example.com:6380' },
+      external: { url: 'rediss://redis.example.com:6380', user: 'sandlot', caSecret: 'redis-ca' },
       auth: { existingSecret: 'redis-user' },
     },
     tracing: { endpoint: 'http://collector.observability:4318', sampleRatio: 0.1 },
@@ -140,6 +141,7 @@ export const valueSets: Readonly<Record<string, object>> = {
       podAnnotations: { 'example.com/team': 'platform' },
       extraEnv: [{ name: 'NODE_OPTIONS', value: '--max-old-space-size=384' }],
     },
+    redis: { tls: { existingSecret: 'redis-tls' } },
     networkPolicy: { scrapers: [{ namespaceSelector: { matchLabels: { team: 'observability' } } }] },
   },
   namespaced: {

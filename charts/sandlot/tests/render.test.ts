@@ -73,5 +73,5 @@ describe('the chart', () => {
 function withoutSecrets(text: string): string {
   return text
     .replaceAll(/^( {2}(?:[a-z]+-controller|admin|password)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
-    .replaceAll(/(checksum\/(?:passwords?|nats-password)): [0-9a-f]{16}/g, '$1: OF-MADE-UP');
+    .replaceAll(/(checksum\/(?:passwords?|(?:nats|redis)-password)): [0-9a-f]{16}/g, '$1: OF-MADE-UP');
 }

@@ -1,0 +1,62 @@
+{{/* Everybody who has a password of Redis. */}}
+{{- define "sandlot.redis.users" -}}
+{{- append (keys (include "sandlot.controllers" . | fromYaml) | sortAlpha) "admin" | toJson -}}
+{{- end -}}
+
+{{/* CLAIM_CONTROLLER_PASSWORD for claim-controller. */}}
+{{- define "sandlot.redis.passwordVariable" -}}
+{{ . | upper | replace "-" "_" }}_PASSWORD
+{{- end -}}
+
+{{/* What keys of this release begin with: installations may share a Redis. */}}
+{{- define "sandlot.redis.prefix" -}}
+{{ .Release.Namespace }}.{{ include "sandlot.fullname" . }}
+{{- end -}}
+
+{{/* Who a controller is on Redis, and under which key its password is; call with (dict "root" $ "name" NAME). */}}
+{{- define "sandlot.redis.user" -}}
+{{- if .root.Values.redis.enabled }}{{ .name }}{{ else }}{{ default .name .root.Values.redis.external.user }}{{ end -}}
+{{- end -}}
+{{- define "sandlot.redis.passwordKey" -}}
+{{- if and (not .root.Values.redis.enabled) .root.Values.redis.external.user }}password{{ else }}{{ .name }}{{ end -}}
+{{- end -}}
+
+{{/* Secret with the authority of the server's certificate; empty when there is none. */}}
+{{- define "sandlot.redis.caSecret" -}}
+{{- if .Values.redis.enabled }}{{ .Values.redis.tls.existingSecret }}{{ else }}{{ .Values.redis.external.caSecret }}{{ end -}}
+{{- end -}}
+
+{{/* Asks the server of this pod. */}}
+{{- define "sandlot.redis.ping" -}}
+REDISCLI_AUTH="$ADMIN_PASSWORD" redis-cli --user admin {{ if .Values.redis.tls.existingSecret }}--tls --cacert /etc/redis-tls/ca.crt {{ end }}ping | grep -q PONG
+{{- end -}}
+
+{{- define "sandlot.redis.config" -}}
+bind * -::*
+{{- if .Values.redis.tls.existingSecret }}
+port 0
+tls-port 6379
+tls-cert-file /etc/redis-tls/tls.crt
+tls-key-file /etc/redis-tls/tls.key
+tls-ca-cert-file /etc/redis-tls/ca.crt
+tls-auth-clients no
+{{- else }}
+port 6379
+{{- end }}
+dir /data
+appendonly yes
+appendfsync everysec
+save ""
+maxmemory {{ .Values.redis.maxMemory }}
+# A queue that loses keys loses deadlines: refuse writes instead.
+maxmemory-policy noeviction
+{{- end -}}
+
+{{/* Users, each with the keys that are its own and without the commands of an administrator. The shell fills in passwords. */}}
+{{- define "sandlot.redis.acl" -}}
+user default off
+user admin on >$ADMIN_PASSWORD ~* &* +@all
+{{- range keys (include "sandlot.controllers" . | fromYaml) | sortAlpha }}
+user {{ . }} on >${{ include "sandlot.redis.passwordVariable" . }} ~{{ include "sandlot.redis.prefix" $ }}:{{ . }}:* resetchannels +@all -@admin -@dangerous +info
+{{- end }}
+{{- end -}}
