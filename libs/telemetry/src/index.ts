@@ -13,10 +13,21 @@ export { createMetrics } from './metrics.ts';
 export type { BuildInfo, Metrics, MetricsOptions, MetricsRegistry } from './metrics.ts';
 export { serveMetrics } from './metrics-server.ts';
 export type { MetricsServerOptions } from './metrics-server.ts';
+export { createOutboxMetrics } from './outbox-metrics.ts';
+export type { OutboxMetricSet } from './outbox-metrics.ts';
 export { serveProbes } from './probes.ts';
 export type { ProbeOptions } from './probes.ts';
 export type { SpanLoss } from './span-buffer.ts';
-export { endOperation, inContext, isSampled, isSlow, linkActiveSpan, linkTo, operationOf, recordSpan } from './operation.ts';
+export {
+  endOperation,
+  inContext,
+  isSampled,
+  isSlow,
+  linkActiveSpan,
+  linkTo,
+  operationOf,
+  recordSpan,
+} from './operation.ts';
 export type { Operation } from './operation.ts';
 export { spanAttributes, spanNames, withChildSpan, withSpan } from './spans.ts';
 export type { SpanInput, SpanName } from './spans.ts';

@@ -1,4 +1,4 @@
-import { ROOT_CONTEXT, SpanStatusCode, TraceFlags, trace } from '@opentelemetry/api';
+import { ROOT_CONTEXT, SpanStatusCode, TraceFlags, context, trace } from '@opentelemetry/api';
 import type { Attributes, Context, Link, SpanContext, TraceState } from '@opentelemetry/api';
 import { TraceState as NewTraceState } from '@opentelemetry/core';
 import { carrier } from './carrier.ts';
@@ -46,8 +46,8 @@ export function operationOf(input: OperationInput): Operation | undefined {
   const span = { ...beginOf(input, from, state), spanId, ...stateWith(from?.traceState, input.startMs) };
   // An object that came without a trace is given the one of its own operation: that is no parent of itself.
   const parent = given === undefined || from?.spanId === spanId ? ROOT_CONTEXT : given;
-  const context = trace.setSpanContext(ROOT_CONTEXT, span);
-  return { name, span, parent, context, carriedStartMs: startIn(from?.traceState) };
+  const forChildren = trace.setSpanContext(ROOT_CONTEXT, span);
+  return { name, span, parent, context: forChildren, carriedStartMs: startIn(from?.traceState) };
 }
 
 /** What the operation goes on from says whether its trace is sampled; else its own trace id does, to every process alike. */
@@ -126,4 +126,15 @@ export function isSampled({ span }: Operation): boolean {
 /** A link to a trace that others make, such as the one in which a pool member was warmed. */
 export function linkTo(operation: Operation | undefined): Link[] {
   return operation === undefined ? [] : [{ context: operation.span }];
+}
+
+/** Links the active span, if it is recorded, to the trace of an operation that others make. */
+export function linkActiveSpan(operation: Operation | undefined): void {
+  const [link] = linkTo(operation);
+  if (link !== undefined) trace.getActiveSpan()?.addLink(link);
+}
+
+/** Runs `work` in a context: what it logs, publishes and schedules carries the trace, and its spans are children. */
+export function inContext<T>(parent: Context, work: () => Promise<T>): Promise<T> {
+  return context.with(parent, work);
 }

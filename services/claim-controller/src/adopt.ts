@@ -3,11 +3,13 @@ import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@s
 import { adoptionPatch, fillsSlotOf, slotOf } from '@sandlot/blueprint';
 import { controllerOf, isConflict, isNotFound, isUnknownOutcome, keyOf, parseKey, RetryableError } from '@sandlot/kube';
 import type { KubeClient, Store } from '@sandlot/kube';
+import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
 import { isAdoptable } from './candidates.ts';
 import type { ClaimMemory } from './memory.ts';
 import type { ClaimMetrics } from './metrics.ts';
 import type { Promised } from './plan.ts';
 import type { Stock } from './stock.ts';
+import { linkToWarming } from './trace.ts';
 
 /** Candidates tried in one pass; more conflicts than this mean that the view is behind. */
 const MAX_CANDIDATES = 3;
@@ -63,7 +65,7 @@ export async function adopt(deps: AdoptDeps, input: AdoptInput): Promise<Sandbox
     const candidate = deps.stock.pick(poolUids);
     if (candidate === undefined) return undefined;
     const member = deps.sandboxes.get(candidate.key);
-    const attempt = member === undefined ? LOST : await commit(deps, input, member);
+    const attempt = member === undefined ? LOST : await tryCandidate(deps, input, member);
     deps.metrics.adoption(attempt.kind);
     if (attempt.kind === 'committed') return attempt.sandbox;
     if (attempt.kind === 'busy') deps.stock.release(candidate.key);
@@ -77,10 +79,22 @@ async function keepPromise(
   { member, pools }: Promised,
 ): Promise<Sandbox | undefined> {
   deps.stock.reserve(keyOf(member));
-  const attempt = await commit(deps, { ...input, pools }, member);
+  const attempt = await tryCandidate(deps, { ...input, pools }, member);
   deps.metrics.adoption(attempt.kind);
   if (attempt.kind === 'busy') deps.stock.release(keyOf(member));
   return attempt.kind === 'committed' ? attempt.sandbox : undefined;
+}
+
+/** One `claim.commit` span per candidate; the adoption is linked to the trace in which the pool warmed it. */
+async function tryCandidate(deps: AdoptDeps, input: AdoptInput, picked: Sandbox): Promise<Attempt> {
+  const attributes = { [spanAttributes.sandboxName]: picked.metadata.name ?? '' };
+  const attempt = await withChildSpan({ name: spanNames.claimCommit, attributes }, async (span) => {
+    const tried = await commit(deps, input, picked);
+    span.setAttribute(spanAttributes.result, tried.kind);
+    return tried;
+  });
+  if (attempt.kind === 'committed') linkToWarming(attempt.sandbox);
+  return attempt;
 }
 
 async function commit(deps: AdoptDeps, input: AdoptInput, picked: Sandbox): Promise<Attempt> {

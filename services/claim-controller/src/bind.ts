@@ -1,7 +1,7 @@
-import { annotations, claimMessages, claimReasons } from '@sandlot/api-types';
+import { claimMessages, claimReasons } from '@sandlot/api-types';
 import { done, keyOf, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
-import { carrier, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
+import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
 import { adopt } from './adopt.ts';
 import { createOrRead, withTrace } from './cold-start.ts';
 import { deliver } from './deliver.ts';
@@ -24,22 +24,21 @@ const CONFLICT: Report = {
 
 type Adoption = Step & { kind: 'adopt' };
 
-/** Gives the claim a Sandbox, or has it wait for one. One `claim.bind` span, in the trace of whoever made the claim. */
+/** Gives the claim a Sandbox, or has it wait for one. One `claim.bind` span, in the trace of the claim. */
 export async function bind(deps: ApplyDeps, pass: Pass, step: Adoption | Shortage): Promise<ReconcileResult> {
   if (deps.memory.of(pass.claim).milestones.picked === undefined) deps.memory.reached(pass.claim, 'picked');
   if (step.kind === 'queueForStock') return queueForStock(deps, pass, step);
   deps.memory.reached(pass.claim, 'tried');
-  const { namespace = '', uid = '', annotations: notes } = pass.claim.metadata;
+  const { namespace = '', uid = '' } = pass.claim.metadata;
   const attributes = { [spanAttributes.namespace]: namespace, [spanAttributes.claimUid]: uid };
-  const parent = carrier.extract(notes?.[annotations.traceContext]);
-  return withSpan({ name: spanNames.claimBind, attributes, parent }, () =>
+  return withChildSpan({ name: spanNames.claimBind, attributes }, () =>
     step.kind === 'create' ? createOwn(deps, pass, step) : adoptWarm(deps, pass, step),
   );
 }
 
 async function adoptWarm(deps: ApplyDeps, pass: Pass, step: Adoption): Promise<ReconcileResult> {
   const claimKey = keyOf(pass.claim);
-  const traceContext = carrier.inject();
+  const traceContext = deps.traces.carrierOf(pass.claim);
   deps.waiters.serving(claimKey, true);
   try {
     const record = deps.memory.of(pass.claim);
@@ -51,9 +50,9 @@ async function adoptWarm(deps: ApplyDeps, pass: Pass, step: Adoption): Promise<R
       template: step.template,
       traceContext,
     };
-    const sandbox = await withSpan({ name: spanNames.claimAdopt }, () => adopt(deps, input));
+    const sandbox = await withChildSpan({ name: spanNames.claimAdopt }, () => adopt(deps, input));
     if (sandbox !== undefined) {
-      await withSpan({ name: spanNames.claimStatus }, () => deliver(deps, pass, sandbox));
+      await deliver(deps, pass, sandbox);
       return done;
     }
   } finally {
@@ -66,10 +65,10 @@ async function adoptWarm(deps: ApplyDeps, pass: Pass, step: Adoption): Promise<R
 }
 
 async function createOwn(deps: ApplyDeps, pass: Pass, step: Shortage & { kind: 'create' }): Promise<ReconcileResult> {
-  const wanted = withTrace(step.sandbox, carrier.inject());
-  const sandbox = await withSpan({ name: spanNames.claimColdStart }, () => createOrRead(deps, pass, wanted));
+  const wanted = withTrace(step.sandbox, deps.traces.carrierOf(pass.claim));
+  const sandbox = await withChildSpan({ name: spanNames.claimColdStart }, () => createOrRead(deps, pass, wanted));
   if (sandbox !== undefined) {
-    await withSpan({ name: spanNames.claimStatus }, () => deliver(deps, pass, sandbox));
+    await deliver(deps, pass, sandbox);
     return done;
   }
   const report = { reason: claimReasons.sandboxCreatePending, message: claimMessages.sandboxCreatePending };

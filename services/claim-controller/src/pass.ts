@@ -6,6 +6,7 @@ import type { Cache } from './cache.ts';
 import type { ClaimEvents } from './events.ts';
 import type { Ledger } from './ledger.ts';
 import type { PublishDeps } from './publish.ts';
+import type { ClaimTraces } from './trace.ts';
 import type { Waiters } from './waiters.ts';
 import type { WriteBehind } from './write-behind.ts';
 
@@ -17,6 +18,7 @@ export interface ApplyDeps extends AdoptDeps, PublishDeps {
   readonly recorder: EventRecorder;
   readonly events: ClaimEvents;
   readonly waiters: Waiters;
+  readonly traces: Pick<ClaimTraces, 'carrierOf'>;
   readonly nowMs: () => number;
 }
 
