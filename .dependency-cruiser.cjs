@@ -48,6 +48,12 @@ module.exports = {
       to: { path: '^libs/(?!std/|kube/|api-types/|blueprint/)' },
     },
     {
+      name: 'outbox-depends-on-bus-kube-and-std',
+      severity: 'error',
+      from: { path: '^libs/outbox/', pathNot: notTests },
+      to: { path: '^libs/(?!std/|kube/|bus/|outbox/)' },
+    },
+    {
       name: 'service-brings-libs-together-but-knows-no-kind',
       severity: 'error',
       from: { path: '^libs/service/' },

@@ -1,0 +1,49 @@
+import { describe, expect, it } from 'vitest';
+import { diff } from './diff.ts';
+import { nameOf } from './fact.ts';
+import type { AnyFact } from './fact.ts';
+
+const data = () => ({ namespace: 'a', name: 'b', uid: 'c', desired: 1, ready: 1, templateHash: 'h' });
+const ready = (marker: string): AnyFact => ({ type: 'pool.ready', marker, data });
+const started: AnyFact = { type: 'pool.rollout.started', marker: '1', data };
+const finished: AnyFact = { type: 'pool.rollout.finished', marker: '1', data, after: nameOf(started) };
+
+describe('diff', () => {
+  it.each([
+    ['tells everything of an object that was never recorded', [], [ready('1')], ['pool.ready/1'], ['pool.ready/1']],
+    ['tells nothing twice', ['pool.ready/1'], [ready('1')], [], ['pool.ready/1']],
+    [
+      'tells the next occurrence and forgets the last',
+      ['pool.ready/1'],
+      [ready('2')],
+      ['pool.ready/2'],
+      ['pool.ready/2'],
+    ],
+    ['tells nothing when a fact is no more, and forgets it', ['pool.ready/1'], [], [], []],
+    ['has no end without a beginning', [], [finished], [], []],
+    [
+      'has an end after a recorded beginning, which it keeps',
+      [nameOf(started)],
+      [finished],
+      [nameOf(finished)],
+      [nameOf(started), nameOf(finished)],
+    ],
+    [
+      'has an end after a beginning in the same state',
+      [],
+      [started, finished],
+      [nameOf(started), nameOf(finished)],
+      [nameOf(started), nameOf(finished)],
+    ],
+    ['keeps an end whose beginning is forgotten', [nameOf(finished)], [finished], [], [nameOf(finished)]],
+  ] as const)('%s', (...[, facts, now, news, names]) => {
+    const found = diff({ facts }, now);
+    expect(found.news.map(nameOf)).toEqual(news);
+    expect(found.facts).toEqual(names);
+  });
+
+  it('tells again what still holds when the stream was lost, ends included', () => {
+    const { news } = diff({ facts: [nameOf(started), nameOf(finished)], again: true }, [ready('1'), finished]);
+    expect(news.map(nameOf)).toEqual(['pool.ready/1', nameOf(finished)]);
+  });
+});

@@ -1,0 +1,208 @@
+import { jetstream, jetstreamManager } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { connectBus } from '@sandlot/bus';
+import type { Bus } from '@sandlot/bus';
+import type { Server } from '@sandlot/local-cluster';
+import { startNats } from '@sandlot/local-cluster';
+import { silentLogger, systemClock } from '@sandlot/std';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createOutbox } from './outbox.ts';
+import type { Outbox } from './outbox.ts';
+import { Shelf, mortal, noOutboxMetrics, toyTelling } from './testing.ts';
+import type { Toy } from './testing.ts';
+
+const PATIENCE = { timeout: 30_000, interval: 20 };
+
+let server: Server;
+let shelf: Shelf;
+const open: AsyncDisposable[] = [];
+
+beforeEach(async () => {
+  server = await startNats();
+  shelf = new Shelf();
+});
+afterEach(async () => {
+  for (const one of open.splice(0).reverse()) await one[Symbol.asyncDispose]();
+  await server.stop();
+});
+
+interface Running {
+  readonly bus: Pick<Bus, 'connected'>;
+  readonly outbox: Outbox<Toy>;
+  stop(): Promise<void>;
+}
+
+/** A relay in a process of its own, as far as NATS can tell; with `lastStep` it dies after so many calls of the server. */
+async function startRelay({ lastStep = Infinity }: { lastStep?: number } = {}): Promise<Running> {
+  const real = await connectBus({ url: server.url, service: 'test', log: silentLogger, ackTimeoutMs: 1_000 });
+  const bus = mortal(real, lastStep);
+  const outbox = createOutbox<Toy>({
+    name: 'toys',
+    types: ['sandbox.ready'],
+    informer: shelf,
+    bus,
+    isActive: () => true,
+    clock: systemClock,
+    random: () => 0,
+    log: silentLogger,
+    metrics: noOutboxMetrics,
+    delayMs: 20,
+    checkMs: 100,
+    ...toyTelling,
+  });
+  const stop = async (): Promise<void> => {
+    await outbox[Symbol.asyncDispose]();
+    await real.close();
+  };
+  open.push({ [Symbol.asyncDispose]: stop });
+  return { bus, outbox, stop };
+}
+
+/** Ids of all events in the stream, in order; none when there is no stream. */
+async function idsInStream(): Promise<string[]> {
+  const client = await connect({ servers: server.url });
+  try {
+    const info = await (await jetstreamManager(client)).streams.info('SANDLOT_EVENTS').catch(() => undefined);
+    const messages = info?.state.messages ?? 0;
+    if (messages === 0) return [];
+    const consumer = await jetstream(client).consumers.get('SANDLOT_EVENTS');
+    const ids: string[] = [];
+    for await (const message of await consumer.fetch({ max_messages: messages, expires: 2_000 })) {
+      ids.push(message.headers?.get('Nats-Msg-Id') ?? '');
+    }
+    return ids;
+  } finally {
+    await client.close();
+  }
+}
+
+async function deleteStream(name: string): Promise<void> {
+  const client = await connect({ servers: server.url });
+  await (await jetstreamManager(client)).streams.delete(name);
+  await client.close();
+}
+
+const published = (...ids: readonly string[]): Promise<void> =>
+  vi.waitFor(async () => expect([...new Set(await idsInStream())].sort()).toEqual([...ids].sort()), PATIENCE);
+
+const ready = (uid: string, at = 1): string => `${uid}/sandbox.ready/${at}`;
+const deleted = (uid: string): string => `${uid}/sandbox.deleted/deleted`;
+
+describe('an outbox', () => {
+  it('publishes each state once, ends included', async () => {
+    shelf.set('a', 1);
+    await startRelay();
+    shelf.set('b', 1);
+    await published(ready('a'), ready('b'));
+    shelf.set('b', 2);
+    shelf.delete('a');
+    await published(ready('a'), ready('b'), ready('b', 2), deleted('a'));
+    expect(await idsInStream()).toHaveLength(4);
+  });
+
+  it('publishes nothing again after a restart, and what happened meanwhile', async () => {
+    const first = await startRelay();
+    for (const uid of ['a', 'b', 'c']) shelf.set(uid, 1);
+    await published(ready('a'), ready('b'), ready('c'));
+    await first.stop();
+    shelf.delete('a');
+    shelf.set('b', 2);
+    await startRelay();
+    await published(ready('a'), ready('b'), ready('c'), deleted('a'), ready('b', 2));
+    expect(await idsInStream()).toHaveLength(5);
+  });
+
+  it.each(Array.from({ length: 16 }, (_, step) => step))(
+    'loses nothing when it is killed after its call %i of the server, and makes no second id',
+    async (lastStep) => {
+      for (const uid of ['a', 'b']) shelf.set(uid, 1);
+      const first = await startRelay({ lastStep });
+      await systemClock.sleep(60);
+      shelf.set('a', 2);
+      await systemClock.sleep(60);
+      shelf.delete('b');
+      await systemClock.sleep(60);
+      await first.stop();
+      await startRelay();
+      await vi.waitFor(async () => {
+        const ids = await idsInStream();
+        expect(ids).toContain(ready('a', 2));
+        // What nobody recorded and nobody shows any more has collapsed; what has a beginning there has an end.
+        if (ids.includes(ready('b'))) expect(ids).toContain(deleted('b'));
+        expect(new Set(ids).size).toBe(ids.length);
+      }, PATIENCE);
+    },
+  );
+
+  it('tells afterwards all that happened while NATS was away, states that came and went included', async () => {
+    const { bus } = await startRelay();
+    shelf.set('a', 1);
+    await published(ready('a'));
+    await server.kill();
+    await vi.waitFor(() => expect(bus.connected()).toBe(false), PATIENCE);
+    shelf.set('a', 2);
+    shelf.set('a', 3);
+    shelf.set('b', 1);
+    shelf.delete('b');
+    await server.restart();
+    await published(ready('a'), ready('a', 2), ready('a', 3), ready('b'), deleted('b'));
+  });
+
+  it('has everything that still holds in a NATS whose disk was wiped, and what ended meanwhile', async () => {
+    const { bus } = await startRelay();
+    for (const uid of ['a', 'b', 'c']) shelf.set(uid, 1);
+    await published(ready('a'), ready('b'), ready('c'));
+    shelf.delete('c');
+    await published(ready('a'), ready('b'), ready('c'), deleted('c'));
+    for (const stream of ['SANDLOT_EVENTS', 'KV_SANDLOT_TOYS']) await deleteStream(stream);
+    await server.kill();
+    await vi.waitFor(() => expect(bus.connected()).toBe(false), PATIENCE);
+    shelf.delete('b');
+    await server.restart();
+    await published(ready('a'), deleted('b'), deleted('c'));
+  });
+
+  it.each([
+    ['stream', 'SANDLOT_EVENTS', 'running'],
+    ['stream', 'SANDLOT_EVENTS', 'stopped'],
+    ['record', 'KV_SANDLOT_TOYS', 'running'],
+    ['record', 'KV_SANDLOT_TOYS', 'stopped'],
+  ])('goes on with the same ids when its %s (%s) is deleted while it is %s', async (_, stream, state) => {
+    const first = await startRelay();
+    for (const uid of ['a', 'b']) shelf.set(uid, 1);
+    await published(ready('a'), ready('b'));
+    if (state === 'stopped') await first.stop();
+    await deleteStream(stream);
+    if (state === 'stopped') await startRelay();
+    await published(ready('a'), ready('b'));
+    shelf.set('a', 2);
+    await published(ready('a'), ready('b'), ready('a', 2));
+  });
+
+  it('does no harm twice at once', async () => {
+    await Promise.all([startRelay(), startRelay()]);
+    for (let at = 1; at <= 5; at += 1) {
+      for (const uid of ['a', 'b', 'c']) shelf.set(uid, at);
+      await systemClock.sleep(15);
+    }
+    shelf.delete('c');
+    const all = ['a', 'b', 'c'].flatMap((uid) => [1, 2, 3, 4, 5].map((at) => ready(uid, at)));
+    await published(...all, deleted('c'));
+    expect(await idsInStream()).toHaveLength(all.length + 1);
+  });
+
+  it('sends at once what somebody told it, and records that it did', async () => {
+    const first = await startRelay();
+    shelf.set('a', 1);
+    await published(ready('a'));
+    const toy = shelf.get('a');
+    const data = { namespace: 'team-a', name: 'a', uid: 'a' };
+    first.outbox.tell(toy, { type: 'sandbox.created', marker: 'early', urgent: true, data: () => data });
+    await published(ready('a'), 'a/sandbox.created/early');
+    await first.stop();
+    await startRelay();
+    shelf.set('b', 1);
+    await published(ready('a'), 'a/sandbox.created/early', ready('b'));
+    expect(await idsInStream()).toHaveLength(3);
+  });
+});

@@ -1,0 +1,103 @@
+// Objects with one state, and a bus that dies on the way: for the tests of this library.
+import type { Bus, Ledger } from '@sandlot/bus';
+import type { Change, ChangeHandler, KubeObject } from '@sandlot/kube';
+import type { Telling } from './fact.ts';
+import type { OutboxMetrics } from './metrics.ts';
+import type { Shown } from './outbox.ts';
+
+/** An object whose state is a number; 0 says nothing. */
+export interface Toy extends KubeObject {
+  readonly state: number;
+}
+
+const aboutToy = (uid: string) => ({ namespace: 'team-a', name: uid, uid });
+
+export const toyTelling: Telling<Toy> = {
+  factsOf: ({ metadata: { uid = '' }, state }) =>
+    state === 0 ? [] : [{ type: 'sandbox.ready', marker: String(state), timeMs: 0, data: () => aboutToy(uid) }],
+  aboutOf: ({ metadata: { name = '' } }) => ({ name }),
+  endOf: ({ uid }) => ({
+    type: 'sandbox.deleted',
+    marker: 'deleted',
+    timeMs: 0,
+    data: () => ({ ...aboutToy(uid), cause: 'user' }),
+  }),
+};
+
+/** An informer that shows what it is told to. */
+export class Shelf implements Shown<Toy> {
+  readonly #toys = new Map<string, Toy>();
+  readonly #handlers: ChangeHandler<Toy>[] = [];
+  readonly store = { values: () => this.#toys.values() };
+
+  get(uid: string): Toy {
+    const toy = this.#toys.get(uid);
+    if (toy === undefined) throw new Error(`no toy ${uid}`);
+    return toy;
+  }
+
+  set(uid: string, state: number): void {
+    const next: Toy = { metadata: { uid, name: uid, namespace: 'team-a' }, state };
+    const old = this.#toys.get(uid);
+    this.#toys.set(uid, next);
+    this.#tell({ key: uid, old, next, initial: false });
+  }
+
+  delete(uid: string): void {
+    const old = this.#toys.get(uid);
+    if (old === undefined) return;
+    this.#toys.delete(uid);
+    this.#tell({ key: uid, old, next: undefined, initial: false });
+  }
+
+  onChange(handler: ChangeHandler<Toy>): void {
+    this.#handlers.push(handler);
+  }
+
+  #tell(change: Change<Toy>): void {
+    for (const handler of this.#handlers) handler(change);
+  }
+}
+
+type Port = Pick<Bus, 'send' | 'connected' | 'ensureStreams' | 'ledger' | 'deadLetters'>;
+
+/** The bus of a process that dies after `lastStep` calls of the server: the last one may still arrive, no answer does. */
+export function mortal(bus: Port, lastStep: number): Port {
+  let steps = 0;
+  const never = (): Promise<never> => Promise.reject(new Error('this process is dead'));
+  const step = <A extends unknown[], R>(call: (...args: A) => Promise<R>) => {
+    return async (...args: A): Promise<R> => {
+      steps += 1;
+      if (steps > lastStep + 1) return never();
+      const answer = await call(...args);
+      return steps > lastStep ? never() : answer;
+    };
+  };
+  const ledgerOf = (name: string): Ledger | undefined => {
+    const ledger = bus.ledger(name);
+    if (ledger === undefined) return undefined;
+    return {
+      identity: step(() => ledger.identity()),
+      read: step(() => ledger.read()),
+      write: step((key: string, text: string) => ledger.write(key, text)),
+      remove: step((key: string) => ledger.remove(key)),
+    };
+  };
+  return {
+    send: step((...args: Parameters<Port['send']>) => bus.send(...args)),
+    connected: () => bus.connected(),
+    ensureStreams: () => bus.ensureStreams(),
+    deadLetters: () => bus.deadLetters(),
+    ledger: ledgerOf,
+  };
+}
+
+const ignore = (): void => undefined;
+
+export const noOutboxMetrics: OutboxMetrics = {
+  watch: ignore,
+  published: ignore,
+  failed: ignore,
+  collapsed: ignore,
+  deadLetters: ignore,
+};
