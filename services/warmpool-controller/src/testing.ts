@@ -17,8 +17,8 @@ export class PoolWorld extends ControllerWorld {
     return world;
   }
 
-  startController(): TestController {
-    return this.run('warmpool-controller', (parts) =>
+  startController(user = 'warmpool-controller'): TestController {
+    return this.run(user, (parts) =>
       addWarmPoolController(parts, { concurrency: 4, namespace: undefined, podDefaults: POD_DEFAULTS }),
     );
   }
