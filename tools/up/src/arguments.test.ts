@@ -1,13 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { help, parseInvocation } from './arguments.ts';
 
-const plain = { simulated: false, kubeconfig: undefined, registry: undefined, demo: true };
+const plain = { simulated: false, kubeconfig: undefined, registry: undefined, demo: true, observability: undefined };
 
 describe('the command line', () => {
   it.each([
     [['up'], plain],
     [['up', '--simulated'], { ...plain, simulated: true }],
     [['up', '--no-demo'], { ...plain, demo: false }],
+    [['up', '--observability'], { ...plain, observability: true }],
+    [['up', '--no-observability'], { ...plain, observability: false }],
     [['up', '--kubeconfig', 'k', '--registry=h/p'], { ...plain, kubeconfig: 'k', registry: 'h/p' }],
   ])('%j is understood', (args, options) => {
     expect(parseInvocation(args)).toEqual({ command: 'up', options });
@@ -26,6 +28,8 @@ describe('the command line', () => {
     [['up', '--fast'], /--fast/],
     [['down', '--now'], /down takes no options: --now/],
     [['up', '--simulated', '--kubeconfig', 'k'], /choose/],
+    [['up', '--observability', '--simulated'], /on the local node/],
+    [['up', '--observability', '--kubeconfig', 'k'], /on the local node/],
     [['up', '--registry', 'h/p'], /--registry goes with --kubeconfig/],
     [['up', 'extra'], /extra/],
   ])('%j is refused with a reason', (args, problem) => {
@@ -35,6 +39,7 @@ describe('the command line', () => {
   });
 
   it('names every option in the help', () => {
-    for (const option of ['--simulated', '--kubeconfig', '--registry', '--no-demo']) expect(help).toContain(option);
+    const options = ['--simulated', '--kubeconfig', '--registry', '--no-demo', '--observability', '--no-observability'];
+    for (const option of options) expect(help).toContain(option);
   });
 });

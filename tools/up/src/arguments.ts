@@ -14,6 +14,8 @@ export interface UpOptions {
   /** `HOST/PATH` of a registry that cluster pulls from. */
   readonly registry: string | undefined;
   readonly demo: boolean;
+  /** Prometheus and Jaeger beside Sandlot; undefined: as it was. */
+  readonly observability: boolean | undefined;
 }
 
 export const help = `npm run up                       raise or repair the cluster, install Sandlot, show the main job
@@ -21,6 +23,7 @@ npm run up -- --simulated        without root: control plane and simulated nodes
 npm run up -- --kubeconfig FILE [--registry HOST/PATH]
                                  install into a cluster you have; push our images to a registry it pulls from
 npm run up -- --no-demo          leave the demonstration out
+npm run up -- --observability    Prometheus and Jaeger on the local node too; they stay until --no-observability
 npm run status                   components, their health and log files
 npm run down                     remove everything that up made
 `;
@@ -49,24 +52,23 @@ function parseUp(args: readonly string[]): Invocation {
         kubeconfig: { type: 'string' },
         registry: { type: 'string' },
         demo: { type: 'boolean', default: true },
+        observability: { type: 'boolean' },
       },
     });
-    const { simulated, kubeconfig, registry, demo } = values;
-    const problem = contradiction(simulated, kubeconfig, registry);
-    return problem === undefined
-      ? { command: 'up', options: { simulated, kubeconfig, registry, demo } }
-      : { command: 'wrong', problem };
+    const { simulated, kubeconfig, registry, demo, observability } = values;
+    const options = { simulated, kubeconfig, registry, demo, observability };
+    const problem = contradiction(options);
+    return problem === undefined ? { command: 'up', options } : { command: 'wrong', problem };
   } catch (error) {
     return { command: 'wrong', problem: error instanceof Error ? error.message : String(error) };
   }
 }
 
-function contradiction(
-  simulated: boolean,
-  kubeconfig: string | undefined,
-  registry: string | undefined,
-): string | undefined {
+function contradiction({ simulated, kubeconfig, registry, observability }: UpOptions): string | undefined {
   if (simulated && kubeconfig !== undefined) return '--simulated makes a cluster, --kubeconfig names one: choose';
   if (registry !== undefined && kubeconfig === undefined) return '--registry goes with --kubeconfig';
+  if (observability === true && (simulated || kubeconfig !== undefined)) {
+    return '--observability runs Prometheus and Jaeger on the local node: leave --simulated and --kubeconfig out';
+  }
   return undefined;
 }

@@ -5,6 +5,7 @@ import { checkoutRoot } from './paths.ts';
 import { up } from './up.ts';
 
 export { bundleControllers } from './images/build.ts';
+export { prometheusUrl, tracesUrl } from './observability/look.ts';
 export { checkoutRoot } from './paths.ts';
 
 /** Where the chart is installed. */
@@ -20,12 +21,13 @@ export interface UpCluster {
 
 /**
  * The checkout's real node with the checkout's own controllers on it: raised when it is not up, upgraded when it runs
- * other images. Throws UpError or LocalClusterError.
+ * other images; with `observability`, Prometheus and Jaeger beside it. Throws UpError or LocalClusterError.
  */
-export async function ensureUp(options: { demo: boolean }): Promise<UpCluster> {
+export async function ensureUp(options: { demo: boolean; observability?: boolean }): Promise<UpCluster> {
   const before = await openCluster({ root: checkoutRoot });
+  const choices = { demo: options.demo, observability: options.observability };
   const { target } = await up(
-    { simulated: false, kubeconfig: undefined, registry: undefined, demo: options.demo },
+    { simulated: false, kubeconfig: undefined, registry: undefined, ...choices },
     { progress: consoleProgress(), say: narrator() },
   );
   return { kubeconfigPath: target.kubeconfigPath, raised: before === undefined };

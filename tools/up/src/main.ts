@@ -4,6 +4,7 @@ import { help, parseInvocation } from './arguments.ts';
 import type { UpOptions } from './arguments.ts';
 import { narrator } from './demo/narrate.ts';
 import { describeFailure } from './errors.ts';
+import { whereToLook } from './observability/look.ts';
 import { checkoutRoot } from './paths.ts';
 import { controllerStartTimes } from './start-times.ts';
 import { statusReport } from './status.ts';
@@ -12,12 +13,13 @@ import { up } from './up.ts';
 
 async function runUp(options: UpOptions): Promise<void> {
   const startedMs = performance.now();
-  const { target, images, demo, kube } = await up(options, { progress: consoleProgress(), say: narrator() });
+  const { target, images, demo, kube, observed } = await up(options, { progress: consoleProgress(), say: narrator() });
   const lines = imageLines(images, await controllerStartTimes(target));
   const seconds = Math.round((performance.now() - startedMs) / 1000);
   process.stdout.write(`\nSandlot is up, after ${seconds} s.\n`);
   if (target.kind === 'simulated') process.stdout.write('The nodes are simulated: claims bind, nothing executes.\n');
   if (lines.length > 0) process.stdout.write(`\nImages\n${lines.join('\n')}\n`);
+  if (observed) process.stdout.write(`\nLook at it\n${(await whereToLook()).join('\n')}\n`);
   process.stdout.write(`\nTry next\n${(await nextSteps(target, demo, kube)).join('\n')}\n`);
 }
 

@@ -2,6 +2,8 @@ import { relative } from 'node:path';
 import { clusterStatus, openCluster } from '@sandlot/local-cluster';
 import type { ComponentStatus } from '@sandlot/local-cluster';
 import { release } from './install/values.ts';
+import { whereToLook } from './observability/look.ts';
+import { observability } from './observability/manifests.ts';
 import { checkoutRoot } from './paths.ts';
 
 /** What `npm run status` prints, and whether everything is well. */
@@ -37,8 +39,11 @@ async function pods(): Promise<string> {
   if (cluster === undefined) return 'The API server does not answer. Repair: npm run up\n';
   if (cluster.mode === 'simulated')
     return 'The nodes are simulated: the controllers above are processes of this machine.\n';
-  const { stdout, stderr, code } = await cluster.kubectl(['-n', release.namespace, 'get', 'pods', '-o', 'wide']);
-  return code === 0 && stdout !== '' ? stdout : stderr;
+  const podsOf = (namespace: string) => cluster.kubectl(['-n', namespace, 'get', 'pods', '-o', 'wide']);
+  const { stdout, stderr, code } = await podsOf(release.namespace);
+  const own = code === 0 && stdout !== '' ? stdout : stderr;
+  const { stdout: observers } = await podsOf(observability.namespace);
+  return observers === '' ? own : `${own}\n${observers}\n${(await whereToLook()).join('\n')}\n`;
 }
 
 function duration(seconds: number): string {

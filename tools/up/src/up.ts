@@ -16,6 +16,7 @@ import type { Registry } from './images/publish.ts';
 import { imageRecipes } from './images/recipes.ts';
 import { installChart } from './install/install.ts';
 import { chartValues } from './install/values.ts';
+import { hasObservability, installObservability, observers, removeObservability } from './observability/install.ts';
 import { checkoutRoot } from './paths.ts';
 import { requireRealNode } from './preflight.ts';
 import { raiseSimulated, requireNoOther } from './simulated/simulated.ts';
@@ -30,6 +31,8 @@ export interface UpResult {
   readonly demo: DemoResult | undefined;
   /** The multi-call binary, where it was built: it holds kubectl. */
   readonly kube: string | undefined;
+  /** Whether Prometheus and Jaeger are there. */
+  readonly observed: boolean;
 }
 
 export interface UpContext {
@@ -49,17 +52,22 @@ async function upNode(options: UpOptions, context: UpContext): Promise<UpResult>
   await requireRealNode();
   await requireNoOther('kwok', 'a simulated cluster');
   const cluster = await createCluster({ root: checkoutRoot, progress });
+  const target = localTarget(cluster);
+  const observed = options.observability ?? (await hasObservability(target));
   const buildah = await prepareBuilds(progress);
-  const images = await buildAll(buildah, progress);
+  const images = await buildAll(buildah, progress, { observability: observed });
   // Any registry name does: the node asks the local registry for every one of them.
   const registry = { host: cluster.registry?.host ?? '', path: 'sandlot' };
   await publishImages(images, { buildah, registry, progress });
   await publishStandIns(images, { registry, crane: await cluster.bin('crane'), progress });
-  const target = localTarget(cluster);
-  const values = chartValues(images, { registry: { host: 'ghcr.io', path: 'sandlot' }, apiServer: cluster.server });
+  const named = { host: 'ghcr.io', path: 'sandlot' };
+  const apiServer = cluster.server;
+  const values = chartValues(images, { registry: named, apiServer, observers: observed ? observers : undefined });
   await installChart(target, values, progress);
+  if (observed) await installObservability(target, { images, registry: named, progress });
+  else await removeObservability(target, progress);
   const demo = options.demo ? await runDemo({ ...context, target, image: 'busybox' }) : undefined;
-  return { target, images, demo, kube: await cluster.bin('kube') };
+  return { target, images, demo, kube: await cluster.bin('kube'), observed };
 }
 
 async function upExternal(file: string, options: UpOptions, context: UpContext): Promise<UpResult> {
@@ -74,7 +82,13 @@ async function upExternal(file: string, options: UpOptions, context: UpContext):
   await installChart(target, pushed?.values, progress);
   const image = pushed?.sandboxImage ?? 'busybox';
   const demo = options.demo ? await runDemo({ ...context, target, image }) : undefined;
-  return { target, images: pushed?.images ?? [], demo, kube: (await ensureBinaries(['kube']))('kube') };
+  return {
+    target,
+    images: pushed?.images ?? [],
+    demo,
+    kube: (await ensureBinaries(['kube']))('kube'),
+    observed: false,
+  };
 }
 
 async function requireReachable(target: Target): Promise<void> {
@@ -99,7 +113,7 @@ async function pushTo(
     });
   }
   const buildah = await prepareBuilds(progress);
-  const images = await buildAll(buildah, progress);
+  const images = await buildAll(buildah, progress, { observability: false });
   await publishImages(images, { buildah, registry, progress });
   const tag = images.find(({ name }) => name === 'busybox')?.tag ?? 'latest';
   return {
@@ -114,15 +128,20 @@ async function prepareBuilds(progress: Progress): Promise<Buildah> {
   return openBuildah();
 }
 
-async function buildAll(buildah: Buildah, progress: Progress): Promise<readonly BuiltImage[]> {
+async function buildAll(
+  buildah: Buildah,
+  progress: Progress,
+  { observability }: { observability: boolean },
+): Promise<readonly BuiltImage[]> {
   await bundleControllers();
-  const bin = await ensureBinaries(['nats-server'], { progress });
+  const bin = await ensureBinaries(observability ? ['nats-server', 'jaeger'] : ['nats-server'], { progress });
   const busybox = (await findProgram('busybox')) ?? '/bin/busybox';
-  return buildImages(imageRecipes({ natsServer: bin('nats-server'), busybox }), { buildah, progress });
+  const jaeger = observability ? bin('jaeger') : undefined;
+  return buildImages(imageRecipes({ natsServer: bin('nats-server'), busybox, jaeger }), { buildah, progress });
 }
 
 async function upSimulated(options: UpOptions, context: UpContext): Promise<UpResult> {
   const { target, kube } = await raiseSimulated(context.progress);
   const demo = options.demo ? await runDemo({ ...context, target, image: 'busybox' }) : undefined;
-  return { target, images: [], demo, kube };
+  return { target, images: [], demo, kube, observed: false };
 }

@@ -5,7 +5,7 @@ import type { ContextFile } from './content-key.ts';
 /** The controllers of the chart, by the name of their service and image. */
 export const controllerNames = ['sandbox-controller', 'warmpool-controller', 'claim-controller'] as const;
 export type ControllerName = (typeof controllerNames)[number];
-export type ImageName = ControllerName | 'nats' | 'redis' | 'busybox' | 'debian';
+export type ImageName = ControllerName | 'nats' | 'redis' | 'busybox' | 'debian' | 'prometheus' | 'jaeger';
 
 /** A root file system made by mmdebstrap. */
 export type BaseName = 'runtime' | 'debian';
@@ -23,6 +23,8 @@ export interface ImageRecipe {
 export interface ImagePrograms {
   readonly natsServer: string;
   readonly busybox: string;
+  /** Present when Prometheus and Jaeger are wanted too. */
+  readonly jaeger?: string | undefined;
 }
 
 const node = join(checkoutRoot, 'node_modules/node/bin/node');
@@ -42,6 +44,14 @@ export function imageRecipes(programs: ImagePrograms): readonly ImageRecipe[] {
       ],
     },
     { name: 'debian', folder: 'debian', base: 'debian', context: [] },
+    ...(programs.jaeger === undefined ? [] : observabilityRecipes(programs.jaeger)),
+  ];
+}
+
+function observabilityRecipes(jaeger: string): readonly ImageRecipe[] {
+  return [
+    { name: 'prometheus', folder: 'prometheus', base: 'debian', context: [] },
+    { name: 'jaeger', folder: 'jaeger', context: [{ target: 'jaeger', source: jaeger }] },
   ];
 }
 

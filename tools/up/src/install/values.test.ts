@@ -26,4 +26,16 @@ describe('values of the release', () => {
     });
     expect(networkPolicy).toEqual({ apiServer: { ports: [443, 6443, 16443] } });
   });
+
+  it('let the observers in and send traces to them', () => {
+    const values = chartValues(images, {
+      registry: { host: 'h', path: '' },
+      observers: { scraper: 'watchers', traces: 'http://jaeger.watchers:4318' },
+    });
+    const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': 'watchers' } };
+    expect(values).toMatchObject({
+      networkPolicy: { scrapers: [{ namespaceSelector }] },
+      tracing: { endpoint: 'http://jaeger.watchers:4318' },
+    });
+  });
 });

@@ -19,13 +19,29 @@ export interface ChartValues {
   readonly claimController: { readonly image: { readonly tag: string } };
   readonly nats: { readonly image: ForeignImage };
   readonly redis: { readonly image: ForeignImage };
-  readonly networkPolicy?: { readonly apiServer: { readonly ports: readonly number[] } };
+  readonly networkPolicy?: {
+    readonly apiServer?: { readonly ports: readonly number[] };
+    readonly scrapers?: readonly object[];
+  };
+  readonly tracing?: { readonly endpoint: string };
+}
+
+/** Who scrapes the controllers, and where their traces go. */
+export interface Observers {
+  /** A namespace: `kubernetes.io/metadata.name`. */
+  readonly scraper: string;
+  /** Base URL of an OTLP/HTTP receiver. */
+  readonly traces: string;
 }
 
 /** Values that make the chart run the images just built, NATS and Redis included, from this registry. */
 export function chartValues(
   images: readonly BuiltImage[],
-  { registry, apiServer }: { registry: Registry; apiServer?: string | undefined },
+  {
+    registry,
+    apiServer,
+    observers,
+  }: { registry: Registry; apiServer?: string | undefined; observers?: Observers | undefined },
 ): ChartValues {
   const tagOf = (name: ImageName): string => images.find((image) => image.name === name)?.tag ?? 'missing';
   const controller = (name: ImageName): { image: { tag: string } } => ({ image: { tag: tagOf(name) } });
@@ -44,6 +60,15 @@ export function chartValues(
     claimController: controller('claim-controller'),
     nats: foreign('nats'),
     redis: foreign('redis'),
-    ...(port === '' ? {} : { networkPolicy: { apiServer: { ports: [443, 6443, Number(port)] } } }),
+    ...(port === '' && observers === undefined ? {} : { networkPolicy: openings(port, observers?.scraper) }),
+    ...(observers === undefined ? {} : { tracing: { endpoint: observers.traces } }),
+  };
+}
+
+function openings(apiServerPort: string, scraper: string | undefined): NonNullable<ChartValues['networkPolicy']> {
+  const peer = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': scraper } } };
+  return {
+    ...(apiServerPort === '' ? {} : { apiServer: { ports: [443, 6443, Number(apiServerPort)] } }),
+    ...(scraper === undefined ? {} : { scrapers: [peer] }),
   };
 }

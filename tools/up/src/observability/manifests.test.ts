@@ -1,0 +1,71 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { controllerNames } from '../images/recipes.ts';
+import { observabilityManifests, prometheusConfig } from './manifests.ts';
+import { chartRules } from './rules.ts';
+
+interface ObjectJson {
+  kind: string;
+  metadata: { name: string; namespace?: string; labels: Record<string, string> };
+  spec?: { clusterIP?: string; selector?: Record<string, string>; template?: { metadata: { annotations: object } } };
+}
+
+const input = {
+  images: { prometheus: 'p:1', jaeger: 'j:1' },
+  rules: { 'a.yaml': 'groups: []' },
+  page: '<p>',
+  key: 'k',
+};
+const objects = observabilityManifests(input) as readonly ObjectJson[];
+
+describe('the objects of Prometheus and Jaeger', () => {
+  it('give every controller of the chart a job of its own name, found by a name of its own', () => {
+    const { scrape_configs: jobs } = prometheusConfig() as {
+      scrape_configs: { job_name: string; dns_sd_configs?: { names: string[] }[] }[];
+    };
+    const scraped = jobs.filter(({ job_name: job }) => job !== 'prometheus');
+    expect(scraped.map(({ job_name: job }) => job)).toEqual([...controllerNames]);
+    const headless = objects.filter(({ spec }) => spec?.clusterIP === 'None');
+    expect(scraped.map(({ dns_sd_configs: [found] = [] }) => found?.names)).toEqual(
+      headless.map(({ metadata }) => [`${metadata.name}.${metadata.namespace ?? ''}.svc.cluster.local`]),
+    );
+    expect(headless.map(({ spec }) => spec?.selector?.['app.kubernetes.io/component'])).toEqual([...controllerNames]);
+  });
+
+  it('carry the label by which what lies in the namespace of the release is removed again', () => {
+    const foreign = objects.filter(({ metadata }) => metadata.namespace === 'sandlot-system');
+    expect(foreign.length).toBeGreaterThan(0);
+    expect(new Set(foreign.map(({ kind }) => kind))).toEqual(new Set(['Service']));
+    for (const { metadata } of objects) expect(metadata.labels['app.kubernetes.io/instance']).toBe('observability');
+  });
+
+  it('replace their pods when the configuration changes', () => {
+    const pods = objects.filter(({ kind }) => kind === 'Deployment').map(({ spec }) => spec?.template?.metadata);
+    expect(pods).toHaveLength(2);
+    for (const metadata of pods) expect(metadata?.annotations).toEqual({ 'sandlot.dev/configuration': 'k' });
+  });
+});
+
+describe('the rules of the chart', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'chart-rules-'));
+    await mkdir(join(folder, 'rules'));
+    await mkdir(join(folder, 'crds'));
+    await writeFile(join(folder, 'rules/a.yaml'), 'groups: []\n');
+    await writeFile(join(folder, 'rules/b.yml'), 'other: true\n');
+    await writeFile(join(folder, 'rules/c.json'), '{"groups": []}');
+    await writeFile(join(folder, 'crds/d.yaml'), 'groups: []\n');
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  it('are the YAML files with groups, by names that fit into one folder', async () => {
+    expect(await chartRules(folder)).toEqual({ 'rules-a.yaml': 'groups: []\n' });
+  });
+
+  it('are none where the chart has no files', async () => {
+    expect(await chartRules(join(folder, 'nowhere'))).toEqual({});
+  });
+});

@@ -1,0 +1,228 @@
+import { traceBackendConfig } from '@sandlot/local-cluster';
+import { controllerNames } from '../images/recipes.ts';
+import { release } from '../install/values.ts';
+
+/** Where Prometheus and Jaeger run, and the label of what belongs to them. */
+export const observability = { name: 'observability', namespace: 'sandlot-observability' } as const;
+
+/**
+ * Where they are found: chosen from the part of the Service range that is never given out by itself, so that they stay
+ * the same. The machine of the node reaches them too.
+ */
+export const addresses = { prometheus: '10.96.0.90', jaeger: '10.96.0.91' } as const;
+
+export const ports = { prometheus: 9090, otlp: 4318, traces: 16686 } as const;
+
+/** What differs from run to run. */
+export interface ObservabilityInput {
+  /** Full image names. */
+  readonly images: { readonly prometheus: string; readonly jaeger: string };
+  /** Rule files by name. */
+  readonly rules: Readonly<Record<string, string>>;
+  /** The page that shows traces. */
+  readonly page: string;
+  /** Key of everything that is configuration: a new one replaces the pods. */
+  readonly key: string;
+}
+
+const MAX_TRACES = 10_000;
+/** The chart's `controller.metricsPort`. */
+const METRICS_PORT = 9090;
+const USER_ID = 65532;
+
+/** Every object, in the order in which they are applied; pure. The release's namespace must be there. */
+export function observabilityManifests(input: ObservabilityInput): readonly object[] {
+  return [
+    {
+      apiVersion: 'v1',
+      kind: 'Namespace',
+      metadata: {
+        name: observability.namespace,
+        labels: { ...labels(), 'pod-security.kubernetes.io/enforce': 'restricted' },
+      },
+    },
+    ...metricsServices(),
+    ...configMaps(input),
+    ...prometheusObjects(input),
+    ...jaegerObjects(input),
+  ];
+}
+
+function labels(component?: string): Record<string, string> {
+  return {
+    'app.kubernetes.io/instance': observability.name,
+    'app.kubernetes.io/part-of': observability.namespace,
+    ...(component === undefined ? {} : { 'app.kubernetes.io/component': component }),
+  };
+}
+
+function metadata(name: string, namespace: string = observability.namespace): object {
+  return { name, namespace, labels: labels() };
+}
+
+/**
+ * Names that resolve to the addresses of a controller's pods, standbys and pods that are not ready included. Debian's
+ * Prometheus has no discovery by the API server, so it needs no right to ask it either.
+ */
+function metricsServices(): readonly object[] {
+  return controllerNames.map((component) => ({
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: metadata(metricsService(component), release.namespace),
+    spec: {
+      clusterIP: 'None',
+      publishNotReadyAddresses: true,
+      selector: { 'app.kubernetes.io/instance': release.name, 'app.kubernetes.io/component': component },
+      ports: [{ name: 'metrics', port: METRICS_PORT, targetPort: 'metrics' }],
+    },
+  }));
+}
+
+function metricsService(component: string): string {
+  return `${observability.name}-${component}`;
+}
+
+function configMaps({ rules, page }: ObservabilityInput): readonly object[] {
+  const configMap = (name: string, data: object): object => ({
+    apiVersion: 'v1',
+    kind: 'ConfigMap',
+    metadata: metadata(name),
+    data,
+  });
+  const jaeger = traceBackendConfig({
+    listen: { otlpHttp: `0.0.0.0:${ports.otlp}`, query: `0.0.0.0:${ports.traces}` },
+    maxTraces: MAX_TRACES,
+    pages: '/etc/jaeger/pages',
+  });
+  return [
+    configMap('prometheus', { 'prometheus.yml': JSON.stringify(prometheusConfig(), undefined, 2) }),
+    configMap('prometheus-rules', rules),
+    configMap('jaeger', { 'jaeger.json': JSON.stringify(jaeger, undefined, 2) }),
+    configMap('jaeger-pages', { 'index.html': page }),
+  ];
+}
+
+/** One job for each controller, called as it is, with one target for each of its pods. */
+export function prometheusConfig(): object {
+  return {
+    global: { scrape_interval: '5s', scrape_timeout: '5s', evaluation_interval: '5s' },
+    storage: { exemplars: { max_exemplars: 100_000 } },
+    // Not every file: a volume of a ConfigMap has folders of its own.
+    rule_files: ['yaml', 'yml'].map((ending) => `/etc/prometheus/rules/*.${ending}`),
+    scrape_configs: [
+      { job_name: 'prometheus', static_configs: [{ targets: [`127.0.0.1:${ports.prometheus}`] }] },
+      ...controllerNames.map(controllerJob),
+    ],
+  };
+}
+
+function controllerJob(component: string): object {
+  const names = [`${metricsService(component)}.${release.namespace}.svc.cluster.local`];
+  return {
+    job_name: component,
+    dns_sd_configs: [{ names, type: 'A', port: METRICS_PORT, refresh_interval: '5s' }],
+    relabel_configs: [{ target_label: 'namespace', replacement: release.namespace }],
+  };
+}
+
+function prometheusObjects({ images, key }: ObservabilityInput): readonly object[] {
+  const container = {
+    image: images.prometheus,
+    args: [
+      '--config.file=/etc/prometheus/prometheus.yml',
+      '--storage.tsdb.path=/prometheus',
+      '--storage.tsdb.retention.time=24h',
+      '--enable-feature=exemplar-storage',
+      `--web.listen-address=:${ports.prometheus}`,
+    ],
+    ports: [{ name: 'http', containerPort: ports.prometheus }],
+    readinessProbe: { httpGet: { path: '/-/ready', port: 'http' }, periodSeconds: 1 },
+    resources: { requests: { cpu: '20m', memory: '128Mi' }, limits: { memory: '512Mi' } },
+    volumeMounts: [
+      { name: 'config', mountPath: '/etc/prometheus/prometheus.yml', subPath: 'prometheus.yml' },
+      { name: 'rules', mountPath: '/etc/prometheus/rules' },
+      { name: 'data', mountPath: '/prometheus' },
+    ],
+  };
+  const volumes = [
+    { name: 'config', configMap: { name: 'prometheus' } },
+    { name: 'rules', configMap: { name: 'prometheus-rules' } },
+    { name: 'data', emptyDir: {} },
+  ];
+  return [
+    deployment('prometheus', { key, container, volumes, pod: noToken }),
+    service('prometheus', addresses.prometheus, [{ name: 'http', port: ports.prometheus, targetPort: 'http' }]),
+  ];
+}
+
+function jaegerObjects({ images, key }: ObservabilityInput): readonly object[] {
+  const container = {
+    image: images.jaeger,
+    args: ['--config', 'file:/etc/jaeger/jaeger.json'],
+    ports: [
+      { name: 'otlp', containerPort: ports.otlp },
+      { name: 'http', containerPort: ports.traces },
+    ],
+    // What receives starts last.
+    readinessProbe: { tcpSocket: { port: 'otlp' }, periodSeconds: 1 },
+    resources: { requests: { cpu: '20m', memory: '64Mi' }, limits: { memory: '512Mi' } },
+    volumeMounts: [
+      { name: 'config', mountPath: '/etc/jaeger/jaeger.json', subPath: 'jaeger.json' },
+      { name: 'pages', mountPath: '/etc/jaeger/pages' },
+    ],
+  };
+  const volumes = [
+    { name: 'config', configMap: { name: 'jaeger' } },
+    { name: 'pages', configMap: { name: 'jaeger-pages' } },
+  ];
+  return [
+    deployment('jaeger', { key, container, volumes, pod: noToken }),
+    service('jaeger', addresses.jaeger, [
+      { name: 'otlp', port: ports.otlp, targetPort: 'otlp' },
+      { name: 'http', port: ports.traces, targetPort: 'http' },
+    ]),
+  ];
+}
+
+interface Workload {
+  readonly key: string;
+  readonly container: object;
+  readonly volumes: readonly object[];
+  readonly pod: object;
+}
+
+/** One replica of a program that keeps what it has in memory or in its pod. */
+function deployment(name: string, { key, container, volumes, pod }: Workload): object {
+  const template = {
+    metadata: { labels: labels(name), annotations: { 'sandlot.dev/configuration': key } },
+    spec: {
+      ...pod,
+      securityContext: { runAsNonRoot: true, runAsUser: USER_ID, fsGroup: USER_ID, seccompProfile: runtimeDefault },
+      containers: [{ name, imagePullPolicy: 'IfNotPresent', securityContext: unprivileged, ...container }],
+      volumes,
+    },
+  };
+  return {
+    apiVersion: 'apps/v1',
+    kind: 'Deployment',
+    metadata: { ...metadata(name) },
+    spec: { replicas: 1, strategy: { type: 'Recreate' }, selector: { matchLabels: labels(name) }, template },
+  };
+}
+
+const noToken = { automountServiceAccountToken: false };
+const runtimeDefault = { type: 'RuntimeDefault' };
+const unprivileged = {
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ['ALL'] },
+};
+
+function service(name: string, clusterIP: string, servicePorts: readonly object[]): object {
+  return {
+    apiVersion: 'v1',
+    kind: 'Service',
+    metadata: metadata(name),
+    spec: { clusterIP, selector: labels(name), ports: servicePorts },
+  };
+}
