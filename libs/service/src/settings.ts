@@ -4,15 +4,15 @@ import { z } from 'zod';
 /** Settings that every controller process has; a service extends them with its own. */
 export const controllerSettings = z.object({
   LOG_LEVEL: logLevel().default('info'),
-  METRICS_PORT: port().default(9090),
-  PROBE_PORT: port().default(8081),
+  METRICS_PORT: port().default(9090).meta({ flag: 'metrics-bind-address', form: 'port' }),
+  PROBE_PORT: port().default(8081).meta({ flag: 'health-probe-bind-address', form: 'port' }),
   /** Absent in a cluster: the pod's service account is used. */
   KUBECONFIG: text().optional(),
   /** Absent: all namespaces. */
   WATCH_NAMESPACE: text().optional(),
   /** Reconciles that run side by side. */
   CONCURRENCY: integer({ min: 1, max: 1_000 }).default(32),
-  LEADER_ELECT: flag().default(true),
+  LEADER_ELECT: flag().default(true).meta({ flag: 'leader-elect', form: 'flag' }),
   /** Where the lease lives: the pod's own namespace. */
   POD_NAMESPACE: text().default('default'),
   /** Identity in the lease: the pod's name, so that a restarted container takes its own lease back at once. */

@@ -1,4 +1,4 @@
-import { durationMs, flag, json, list } from '@sandlot/config';
+import { durationMs, flag, integer, json, list } from '@sandlot/config';
 import { controllerSettings } from '@sandlot/service';
 import { containerResources } from '@sandlot/api-types';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
@@ -6,10 +6,12 @@ import { z } from 'zod';
 
 /** Settings of the claim-controller, by environment variable. */
 export const claimSettings = controllerSettings.extend({
+  /** Claims reconciled side by side. */
+  CONCURRENCY: integer({ min: 1, max: 1_000 }).default(32).meta({ flag: 'sandbox-claim-concurrent-workers' }),
   /** Domains of pod labels that claims may set; subdomains count. */
   ALLOWED_LABEL_DOMAINS: list().default(['sandbox.users.io']),
   /** How long bookkeeping annotations are gathered before they are written. */
-  WRITE_BEHIND_WINDOW: durationMs().default(750),
+  WRITE_BEHIND_WINDOW: durationMs().default(750).meta({ flag: 'sandbox-write-behind-window', form: 'duration' }),
   SANDBOX_NAMESERVERS: list().default([...POD_DEFAULTS.dnsNameservers]),
   /** Whether claims may have variables from Secrets of their namespace; needs leave to read Secrets. */
   ENVS_FROM_SECRETS: flag().default(false),

@@ -1,12 +1,14 @@
 import { containerResources } from '@sandlot/api-types';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
-import { json, list } from '@sandlot/config';
+import { integer, json, list } from '@sandlot/config';
 import { controllerSettings } from '@sandlot/service';
 import { z } from 'zod';
 import { networkVariables } from './templates/settings.ts';
 
 /** Settings of the warmpool-controller, by environment variable. Pod defaults must equal the claim-controller's. */
 export const warmPoolSettings = controllerSettings.extend({
+  /** Pools reconciled side by side. */
+  CONCURRENCY: integer({ min: 1, max: 1_000 }).default(32).meta({ flag: 'sandbox-warm-pool-concurrent-workers' }),
   SANDBOX_NAMESERVERS: list().default([...POD_DEFAULTS.dnsNameservers]),
   SECURITY_DEFAULTS: z.enum(['Compat', 'Hardened']).default('Compat'),
   SANDBOX_RUNTIME_CLASS: z.string().default(''),

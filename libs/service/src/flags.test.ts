@@ -1,0 +1,52 @@
+import { durationMs, flag, integer, port, text } from '@sandlot/config';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { readFlags } from './flags.ts';
+import { controllerSettings } from './settings.ts';
+
+const schema = z.object({
+  WORKERS: integer().default(1).meta({ flag: 'sandbox-claim-concurrent-workers' }),
+  LEADER_ELECT: flag().default(true).meta({ flag: 'leader-elect', form: 'flag' }),
+  METRICS_PORT: port().default(9090).meta({ flag: 'metrics-bind-address', form: 'port' }),
+  WINDOW: durationMs().default(1).meta({ flag: 'sandbox-write-behind-window', form: 'duration' }),
+  DOMAIN: text().default('cluster.local').meta({ flag: 'cluster-domain' }),
+  PLAIN: text().default(''),
+});
+
+describe('arguments of the agent-sandbox-controller', () => {
+  const rows: readonly (readonly [readonly string[], Record<string, string>])[] = [
+    [['--sandbox-claim-concurrent-workers=600'], { WORKERS: '600' }],
+    [['-sandbox-claim-concurrent-workers', '600'], { WORKERS: '600' }],
+    [['--leader-elect'], { LEADER_ELECT: 'true' }],
+    [['--leader-elect=F', '--cluster-domain=corp.local'], { LEADER_ELECT: 'false', DOMAIN: 'corp.local' }],
+    [['--leader-elect', '--cluster-domain', 'a.b'], { LEADER_ELECT: 'true', DOMAIN: 'a.b' }],
+    [['--metrics-bind-address=:8080'], { METRICS_PORT: '8080' }],
+    [['--metrics-bind-address=[::]:8080'], { METRICS_PORT: '8080' }],
+    [['--sandbox-write-behind-window=0'], { WINDOW: '0s' }],
+    [['--sandbox-write-behind-window', '250ms'], { WINDOW: '250ms' }],
+    [['--cluster-domain=a', '--cluster-domain=b'], { DOMAIN: 'b' }],
+    [[], {}],
+  ];
+  it.each(rows)('%j set %j', (args, env) => {
+    expect(readFlags(schema, args)).toEqual({ env, warnings: [] });
+  });
+
+  it('that another controller honours are passed over in silence', () => {
+    expect(readFlags(schema, ['--sandbox-concurrent-workers=100', 'stray'])).toEqual({ env: {}, warnings: [] });
+  });
+
+  it('that nobody knows are told, and end nothing', () => {
+    const { env, warnings } = readFlags(schema, ['--enable-pprof', '--webhook-port=9443', '--leader-elect=true']);
+    expect(env).toEqual({ LEADER_ELECT: 'true' });
+    expect(warnings).toEqual([
+      'warning: argument --enable-pprof is not known to this controller and has no effect',
+      'warning: argument --webhook-port is not known to this controller and has no effect',
+    ]);
+  });
+
+  it('set what every controller has', () => {
+    const args = ['--leader-elect=false', '--metrics-bind-address=:8080', '--health-probe-bind-address=:8082'];
+    const env = { LEADER_ELECT: 'false', METRICS_PORT: '8080', PROBE_PORT: '8082' };
+    expect(readFlags(controllerSettings, args)).toEqual({ env, warnings: [] });
+  });
+});

@@ -1,0 +1,70 @@
+import type { Environment } from '@sandlot/config';
+import { z } from 'zod';
+
+/** How the value of a flag is written as the value of a variable. */
+type Form = 'text' | 'flag' | 'port' | 'duration';
+
+/** In the `meta` of a setting: the argument of the agent-sandbox-controller that sets it (API contract, compatibility install). */
+const flagOf = z.object({ flag: z.string(), form: z.enum(['text', 'flag', 'port', 'duration']).default('text') });
+
+/** Arguments that some controller of ours honours: given to another one, they are no mistake. */
+const HONOURED: ReadonlySet<string> = new Set([
+  'sandbox-concurrent-workers',
+  'sandbox-claim-concurrent-workers',
+  'sandbox-warm-pool-concurrent-workers',
+  'sandbox-write-behind-window',
+  'cluster-domain',
+  'leader-elect',
+  'metrics-bind-address',
+  'health-probe-bind-address',
+]);
+
+export interface FlagReading {
+  /** Variables that the arguments set. */
+  readonly env: Environment;
+  /** One line for each argument that has no effect. */
+  readonly warnings: readonly string[];
+}
+
+/**
+ * Reads the arguments of the agent-sandbox-controller, in the forms of Go's flags, as variables of this process. One that
+ * is not known is told and passed over: an installation must not fail for an argument of a later release.
+ */
+export function readFlags(schema: z.ZodObject, args: readonly string[]): FlagReading {
+  const settings = settingsByFlag(schema);
+  const env: Record<string, string> = {};
+  const warnings: string[] = [];
+  for (const { name, value } of flagsIn(args)) {
+    const setting = settings.get(name);
+    if (setting !== undefined) env[setting.variable] = WRITTEN[setting.form](value ?? 'true');
+    else if (!HONOURED.has(name))
+      warnings.push(`warning: argument --${name} is not known to this controller and has no effect`);
+  }
+  return { env, warnings };
+}
+
+const WRITTEN: Readonly<Record<Form, (value: string) => string>> = {
+  text: (value) => value,
+  flag: (value) => (/^(1|t|true)$/i.test(value) ? 'true' : /^(0|f|false)$/i.test(value) ? 'false' : value),
+  port: (value) => value.slice(value.lastIndexOf(':') + 1),
+  duration: (value) => (value === '0' ? '0s' : value),
+};
+
+function settingsByFlag(schema: z.ZodObject): ReadonlyMap<string, { readonly variable: string; readonly form: Form }> {
+  return new Map(
+    Object.entries(schema.shape).flatMap(([variable, setting]) => {
+      const { data } = flagOf.safeParse(z.globalRegistry.get(setting as z.ZodType));
+      return data === undefined ? [] : [[data.flag, { variable, form: data.form }] as const];
+    }),
+  );
+}
+
+/** `--name=value`, `-name=value`, `--name value` and, for true, `--name`. What belongs to no flag is passed over, too. */
+function* flagsIn(args: readonly string[]): Iterable<{ readonly name: string; readonly value: string | undefined }> {
+  for (const [index, argument] of args.entries()) {
+    const [, name, value] = /^--?([a-z][\w-]*)(?:=(.*))?$/is.exec(argument) ?? [];
+    if (name === undefined) continue;
+    const next = args[index + 1];
+    yield { name, value: value ?? (next?.startsWith('-') === false ? next : undefined) };
+  }
+}
