@@ -1,0 +1,145 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { runPromtool } from '@sandlot/local-cluster';
+import { describe, expect, it } from 'vitest';
+import { parse } from 'yaml';
+import { chartFolder, find, render, template } from './chart.ts';
+import type { Rendered } from './chart.ts';
+
+const RUNBOOKS = join(chartFolder, '../../docs/runbooks');
+const TESTS = join(import.meta.dirname, 'rules');
+
+interface Rule {
+  readonly alert?: string;
+  readonly expr: string;
+  readonly labels?: Readonly<Record<string, string>>;
+  readonly annotations?: Readonly<Record<string, string>>;
+}
+
+interface RuleFile {
+  readonly groups: readonly { readonly name: string; readonly rules: readonly Rule[] }[];
+}
+
+interface RuleTests {
+  readonly tests: readonly {
+    readonly alert_rule_test?: readonly { readonly alertname: string; readonly exp_alerts?: readonly object[] }[];
+  }[];
+}
+
+const ruleFile = parse(await readFile(join(chartFolder, 'files/rules/sandlot.yaml'), 'utf8')) as RuleFile;
+const alerts = ruleFile.groups.flatMap(({ rules }) => rules.filter(({ alert }) => alert !== undefined));
+const alertNames = [...new Set(alerts.map(({ alert = '' }) => alert))];
+const KINDS = new Set(['PodMonitor', 'PrometheusRule']);
+
+const monitoring = (objects: readonly Rendered[]): readonly Rendered[] =>
+  objects.filter(({ kind, metadata }) => KINDS.has(kind) || metadata.name.includes('dashboard'));
+
+describe('dashboards, rules and the monitor', () => {
+  it('are not rendered unless asked for, since they need an operator or a Grafana', async () => {
+    expect(monitoring(await render())).toEqual([]);
+  });
+
+  it('come as ConfigMaps that the sidecar of a Grafana finds, in the namespace it looks at', async () => {
+    const labels = { grafana_dashboard: 'yes' };
+    const annotations = { grafana_folder: 'Sandlot' };
+    const dashboards = { enabled: true, labels, annotations, namespace: 'grafana' };
+    const objects = monitoring(await render({ metrics: { dashboards } }));
+    expect(objects.map(({ metadata }) => metadata.name)).toEqual([
+      'sandlot-dashboard-creation-latency',
+      'sandlot-dashboard-platform-health',
+      'sandlot-dashboard-warm-pools',
+    ]);
+    for (const { metadata, data = {} } of objects) {
+      expect(metadata).toMatchObject({ namespace: 'grafana', labels, annotations });
+      const [[file, text] = ['', '']] = Object.entries(data);
+      const committed = await readFile(join(chartFolder, 'files/dashboards', file.replace('sandlot-', '')), 'utf8');
+      expect(JSON.parse(text)).toEqual(JSON.parse(committed));
+    }
+  });
+
+  it('come as a PrometheusRule whose runbooks are where the values say', async () => {
+    const rules = { enabled: true, labels: { release: 'prometheus' }, runbookUrl: 'https://wiki.example.com/sandlot/' };
+    const [rule] = monitoring(await render({ metrics: { rules } }));
+    expect(rule).toMatchObject({ kind: 'PrometheusRule', metadata: { labels: { release: 'prometheus' } } });
+    const { groups } = (rule as unknown as { spec: RuleFile }).spec;
+    const rendered = groups.flatMap((group) => group.rules);
+    expect(rendered.map(({ expr }) => expr)).toEqual(ruleFile.groups.flatMap(({ rules: all }) => all.map(({ expr }) => expr)));
+    for (const { annotations } of rendered.filter(({ alert }) => alert !== undefined)) {
+      expect(annotations?.['runbook_url']).toMatch(/^https:\/\/wiki\.example\.com\/sandlot\/[a-z-]+\.md$/);
+    }
+  });
+
+  it('come as a PodMonitor of the controllers that keeps the labels of metrics', async () => {
+    const podMonitor = { enabled: true, interval: '15s' };
+    const [monitor] = monitoring(await render({ metrics: { podMonitor } }));
+    expect(monitor).toMatchObject({
+      kind: 'PodMonitor',
+      spec: {
+        jobLabel: 'app.kubernetes.io/component',
+        selector: {
+          matchExpressions: [{ values: ['claim-controller', 'sandbox-controller', 'warmpool-controller'] }],
+        },
+        podMetricsEndpoints: [{ port: 'metrics', interval: '15s', honorLabels: true }],
+      },
+    });
+  });
+
+  it('are reached by the scrapers of the values and by nobody else', async () => {
+    const scraper = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } };
+    const policy = find(await render({ networkPolicy: { scrapers: [scraper] } }), 'NetworkPolicy', 'sandlot-controllers');
+    expect(policy).toMatchObject({ spec: { ingress: [{ from: [scraper], ports: [{ port: 'metrics' }] }] } });
+    const closed = find(await render(), 'NetworkPolicy', 'sandlot-controllers');
+    expect(closed.spec).not.toHaveProperty('ingress');
+  });
+
+  it.each([
+    ['an interval without a unit', { podMonitor: { interval: 30 } }],
+    ['a runbook base that is no URL', { rules: { runbookUrl: 'wiki' } }],
+    ['a value that does not exist', { alerts: {} }],
+  ])('refuse %s', async (_, metrics) => {
+    const { code, stderr } = await template({ metrics });
+    expect(code).toBe(1);
+    expect(stderr).toContain('/metrics');
+  });
+});
+
+describe('the alerts', () => {
+  it('are rules that Prometheus takes', async () => {
+    const checked = await runPromtool(['check', 'rules', join(chartFolder, 'files/rules/sandlot.yaml')]);
+    expect(checked, checked.stderr).toMatchObject({ code: 0 });
+  });
+
+  it.each(alerts.map((rule) => [rule.alert ?? '', rule] as const))(
+    '%s has a severity, words for people and a runbook that exists',
+    async (_, { labels = {}, annotations = {} }) => {
+      expect(['critical', 'warning']).toContain(labels['severity']);
+      expect(annotations['summary']).toMatch(/\S/);
+      expect(annotations['description']).toMatch(/\.$/);
+      const page = annotations['runbook_url']?.split('/').at(-1) ?? '';
+      const text = await readFile(join(RUNBOOKS, page), 'utf8');
+      for (const part of ['What it means', 'What users feel', 'How to look', 'What to do'])
+        expect(text).toContain(`## ${part}\n`);
+    },
+  );
+
+  it('have no runbook too many', async () => {
+    const pages = alerts.map(({ annotations = {} }) => annotations['runbook_url']?.split('/').at(-1));
+    expect((await readdir(RUNBOOKS)).filter((page) => page !== 'README.md').sort()).toEqual([...new Set(pages)].sort());
+  });
+
+  it('fire and stay silent as their tests say', async () => {
+    const files = (await readdir(TESTS)).filter((name) => name.endsWith('.yaml'));
+    const { code, stdout, stderr } = await runPromtool(['test', 'rules', ...files], { cwd: TESTS });
+    expect(code, stdout + stderr).toBe(0);
+  });
+
+  it.each(alertNames)('%s is tested firing and silent', async (name) => {
+    const files = await Promise.all((await readdir(TESTS)).map((file) => readFile(join(TESTS, file), 'utf8')));
+    const cases = files
+      .flatMap((text) => (parse(text) as RuleTests).tests)
+      .flatMap(({ alert_rule_test: checks = [] }) => checks.filter(({ alertname }) => alertname === name));
+    const fires = cases.map(({ exp_alerts: expected = [] }) => expected.length > 0);
+    expect(fires).toContain(true);
+    expect(fires).toContain(false);
+  });
+});

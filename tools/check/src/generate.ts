@@ -1,0 +1,13 @@
+// Writes everything that is generated and committed; arguments, such as --check, go to each generator.
+import { spawnSync } from 'node:child_process';
+import { join } from 'node:path';
+
+const ROOT = join(import.meta.dirname, '../../..');
+const GENERATORS = ['libs/api-types/generate/main.ts', 'tools/observability/src/generate.ts'];
+
+for (const generator of GENERATORS) {
+  const { status } = spawnSync(process.execPath, [join(ROOT, generator), ...process.argv.slice(2)], {
+    stdio: 'inherit',
+  });
+  if (status !== 0) process.exitCode = 1;
+}

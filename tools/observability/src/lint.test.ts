@@ -1,0 +1,57 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import type { GrafanaDashboard, GrafanaPanel } from './grafana.ts';
+import { creationLatency, toGrafana } from './index.ts';
+import { lintDashboard } from './lint.ts';
+
+const FOLDER = join(import.meta.dirname, '../../../charts/sandlot/files/dashboards');
+const committed = await readdir(FOLDER);
+
+describe('the dashboards of the chart', () => {
+  it.each(committed)('%s keeps the usual rules', async (name) => {
+    const dashboard = JSON.parse(await readFile(join(FOLDER, name), 'utf8')) as GrafanaDashboard;
+    expect(lintDashboard(dashboard)).toEqual([]);
+  });
+
+  it('have uids of their own', async () => {
+    const texts = await Promise.all(committed.map((name) => readFile(join(FOLDER, name), 'utf8')));
+    const uids = texts.map((text) => (JSON.parse(text) as GrafanaDashboard).uid);
+    expect(new Set(uids).size).toBe(3);
+  });
+});
+
+describe('the rules for dashboards', () => {
+  const good = toGrafana(creationLatency);
+  const [, panel = good.panels[0]] = good.panels;
+  if (panel === undefined) throw new Error('the dashboard has no panels');
+  const [target] = panel.targets ?? [];
+  const having = (changes: Partial<GrafanaPanel>): GrafanaDashboard => ({
+    ...good,
+    panels: [{ ...panel, ...changes }],
+  });
+  const asking = (expr: string): GrafanaDashboard =>
+    having({ targets: target === undefined ? [] : [{ ...target, expr }] });
+
+  it.each([
+    ['a panel without a title', having({ title: '' }), /has no title/],
+    ['a panel without a description', having({ description: '' }), /has no description/],
+    ['a panel without a unit', having({ fieldConfig: { defaults: {}, overrides: [] } }), /has no unit/],
+    [
+      'a data source of its own',
+      having({ datasource: { type: 'prometheus', uid: 'abc' } }),
+      /template variable datasource/,
+    ],
+    ['a panel that asks for nothing', having({ targets: [] }), /asks for nothing/],
+    ['a query for all jobs', asking('sum (sandlot_claims_waiting)'), /job and instance/],
+    ['a fixed range', asking('rate(sandlot_x_total{job=~"$job",instance=~"$instance"}[5m])'), /\[5m\]/],
+    ['a panel outside of the grid', having({ gridPos: { x: 20, y: 0, w: 6, h: 4 } }), /leaves the grid/],
+    ['two panels in one place', { ...good, panels: [panel, { ...panel, id: 99 }] }, /overlap/],
+    ['two panels with one id', { ...good, panels: [...good.panels, ...good.panels] }, /same id/],
+    ['no variable for the data source', { ...good, templating: { list: [] } }, /variable datasource/],
+    ['no uid', { ...good, uid: '' }, /uid/],
+    ['an old schema', { ...good, schemaVersion: 16 }, /schemaVersion/],
+  ] satisfies [string, GrafanaDashboard, RegExp][])('find %s', (_, dashboard, finding) => {
+    expect(lintDashboard(dashboard).join('\n')).toMatch(finding);
+  });
+});
