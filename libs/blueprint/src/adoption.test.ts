@@ -36,6 +36,7 @@ describe('the adoption patch', () => {
       metadata: {
         uid: 'uid-m',
         resourceVersion: '42',
+        managedFields: [{}],
         ownerReferences: [
           {
             apiVersion: 'extensions.agents.x-k8s.io/v1beta1',

@@ -33,6 +33,9 @@ export function adoptionPatch(input: AdoptionInput): JsonObject {
     metadata: {
       uid,
       resourceVersion,
+      // No longer kept from here on: nobody applies a Sandbox that a claim was given, and keeping account of who set which
+      // field costs the API server more than the rest of a patch.
+      managedFields: [{}],
       ownerReferences: custody.ownerReferences.map((owner) => ({ ...owner })),
       labels: { ...adoptedLabels(input), ...custody.labels },
       annotations: {

@@ -50,7 +50,7 @@ describe('a pool member', () => {
           'agents.x-k8s.io/sandbox-pod-template-hash': hash,
           'agents.x-k8s.io/created-by': 'controller',
         },
-        annotations: { 'agents.x-k8s.io/sandbox-template-ref': 'python' },
+        annotations: { 'agents.x-k8s.io/sandbox-template-ref': 'python', 'agents.x-k8s.io/pod-name': 'fast-bcdfg' },
         ownerReferences: [
           {
             apiVersion: 'extensions.agents.x-k8s.io/v1beta1',
@@ -132,7 +132,7 @@ describe('a cold start', () => {
           'agents.x-k8s.io/launch-type': 'cold',
           'agents.x-k8s.io/created-by': 'my-tool',
         },
-        annotations: { 'agents.x-k8s.io/sandbox-template-ref': 'python' },
+        annotations: { 'agents.x-k8s.io/sandbox-template-ref': 'python', 'agents.x-k8s.io/pod-name': 'job' },
         ownerReferences: [
           {
             apiVersion: 'extensions.agents.x-k8s.io/v1beta1',

@@ -14,8 +14,15 @@ import { custodyOf } from './slots.ts';
 /** Pod and PVC names are derived from the Sandbox's, and a pod's host name holds 63 characters. */
 const MAX_NAME = 63;
 
-function sandboxOf(metadata: ObjectMeta, spec: SandboxSpec): Sandbox {
-  return { apiVersion: apiVersionOf(sandboxes), kind: sandboxes.kind, metadata, spec };
+/** The name of its future Pod stands in it from the start, which spares the sandbox-controller a write before Ready. */
+function sandboxOf(metadata: ObjectMeta & { readonly name: string }, spec: SandboxSpec): Sandbox {
+  const named = { ...metadata.annotations, [annotations.podName]: metadata.name };
+  return {
+    apiVersion: apiVersionOf(sandboxes),
+    kind: sandboxes.kind,
+    metadata: { ...metadata, annotations: named },
+    spec,
+  };
 }
 
 function withPodMetadata(spec: SandboxSpec, metadata: PodMetadata): SandboxSpec {
