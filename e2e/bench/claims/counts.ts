@@ -86,9 +86,9 @@ async function writesSince(stage: Stage, since: string): Promise<Write[]> {
   for (const line of await auditLines(stage)) {
     if (!line.includes('-controller"') || !line.includes(`"${NAMESPACE}"`)) continue;
     const { verb, user, objectRef, requestReceivedTimestamp: time } = auditEvent.parse(JSON.parse(line));
-    const isOurs = CONTROLLERS.some((name) => name === user.username);
-    if (!isOurs || !WRITES.has(verb) || time < since || objectRef === undefined) continue;
-    writes.push({ user: user.username, resource: objectRef.resource, name: objectRef.name ?? '', time });
+    const controller = CONTROLLERS.find((name) => user.username === `system:serviceaccount:${NAMESPACE}:${name}`);
+    if (controller === undefined || !WRITES.has(verb) || time < since || objectRef === undefined) continue;
+    writes.push({ user: controller, resource: objectRef.resource, name: objectRef.name ?? '', time });
   }
   return writes.sort((a, b) => (a.time < b.time ? -1 : 1));
 }

@@ -33,7 +33,7 @@ export async function measureFloor(stage: Stage, kind: FloorKind, shape: Shape):
   if (kind === 'batch') await bare.batch(shape.claims);
   else if (kind === 'warm') await drive(shape, 'floor', (name) => bare.warm(name));
   else await bare.whilePodsAreWatched(() => drive(shape, 'floor', (name) => bare.cold(name)));
-  await observer.until(() => observer.readyCount === shape.claims);
+  await observer.readyAre(shape.claims);
   const latencies = latenciesOf(observer.times.values());
   await clear(stage);
   return latencies;
@@ -43,8 +43,6 @@ export async function measureFloor(stage: Stage, kind: FloorKind, shape: Shape):
 async function makeMember({ client }: Stage, member: Sandbox): Promise<Sandbox> {
   const { metadata } = await client.create(sandboxes, member);
   const key = { namespace: NAMESPACE, name: metadata.name ?? '' };
-  const noted = { metadata: { annotations: { [objects.podNameAnnotation]: key.name } } };
-  await client.mergePatch(sandboxes, key, noted, { fieldManager: 'sandbox-controller' });
   const status = objects.readySandboxStatus() as unknown as JsonObject;
   return client.mergePatch(sandboxes, key, { status }, { subresource: 'status', fieldManager: 'sandbox-controller' });
 }
@@ -83,8 +81,6 @@ class BareClient {
     await client.create(pods, objects.podObject(sandbox));
     await started;
     const key = { namespace: NAMESPACE, name };
-    const noted = { metadata: { annotations: { [objects.podNameAnnotation]: name } } };
-    await client.mergePatch(sandboxes, key, noted);
     const status = objects.readySandboxStatus() as unknown as JsonObject;
     await client.mergePatch(sandboxes, key, { status }, { subresource: 'status' });
     await this.#publish(claim, objects.boundStatus(name));

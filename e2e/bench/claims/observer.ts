@@ -2,7 +2,12 @@ import { findCondition, sandboxClaims } from '@sandlot/api-types';
 import type { SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
 import { createInformer } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
+import { pause } from './shapes.ts';
 import { NAMESPACE } from './stage.ts';
+
+const LIMIT_MS = 180_000;
+/** Times are taken by the watch: this is only how soon the end of a scenario is noticed. */
+const POLL_MS = 10;
 
 /** Times of one claim, milliseconds of the monotonic clock. */
 export interface ClaimTimes {
@@ -16,7 +21,9 @@ export class Observer implements AsyncDisposable {
   readonly times = new Map<string, ClaimTimes>();
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
-  readonly #waiting = new Set<() => void>();
+  /** Who waits for one claim: with a thousand of them, each change must not wake all. */
+  readonly #waiting = new Map<string, () => void>();
+  #ready = 0;
 
   private constructor(running: (signal: AbortSignal) => Promise<void>) {
     this.#running = running(this.#stop.signal);
@@ -39,30 +46,32 @@ export class Observer implements AsyncDisposable {
   }
 
   get readyCount(): number {
-    return [...this.times.values()].filter(({ readyMs }) => readyMs !== undefined).length;
+    return this.#ready;
   }
 
+  /** Resolves when the claim is Ready. Throws after `LIMIT_MS`: a scenario must end. */
   async ready(name: string): Promise<void> {
-    await this.until(() => this.times.get(timeKey(name, 0))?.readyMs !== undefined);
+    if (this.times.get(timeKey(name, 0))?.readyMs !== undefined) return;
+    await new Promise<void>((resolve, reject) => {
+      const timer = setTimeout(() => reject(this.#late()), LIMIT_MS);
+      this.#waiting.set(name, () => {
+        clearTimeout(timer);
+        resolve();
+      });
+    });
   }
 
-  /** Looks after each change of a claim. Throws after `limitMs`: a scenario must end. */
-  async until(holds: () => boolean, limitMs = 180_000): Promise<void> {
-    const deadlineMs = performance.now() + limitMs;
-    while (!holds()) {
-      if (performance.now() > deadlineMs) {
-        throw new Error(`${this.readyCount} of ${this.times.size} claims were Ready after ${limitMs} ms`);
-      }
-      await new Promise<void>((resolve) => {
-        const wake = (): void => {
-          clearTimeout(timer);
-          this.#waiting.delete(wake);
-          resolve();
-        };
-        const timer = setTimeout(wake, 1_000);
-        this.#waiting.add(wake);
-      });
+  /** Resolves when so many are Ready. Throws after `LIMIT_MS`. */
+  async readyAre(count: number): Promise<void> {
+    const deadlineMs = performance.now() + LIMIT_MS;
+    while (this.#ready < count) {
+      if (performance.now() > deadlineMs) throw this.#late();
+      await pause(POLL_MS);
     }
+  }
+
+  #late(): Error {
+    return new Error(`${this.#ready} of ${this.times.size} claims were Ready after ${LIMIT_MS} ms`);
   }
 
   #see(claim: SandboxClaim): void {
@@ -71,9 +80,17 @@ export class Observer implements AsyncDisposable {
       const known = this.times.get(timeKey(claim.metadata.name ?? '', slot));
       if (known === undefined) continue;
       known.sandbox ??= names[slot];
-      if (slot < ready) known.readyMs ??= performance.now();
+      if (slot < ready && known.readyMs === undefined) {
+        known.readyMs = performance.now();
+        this.#ready += 1;
+      }
     }
-    for (const wake of this.#waiting) wake();
+    if (ready > 0) this.#wake(claim.metadata.name ?? '');
+  }
+
+  #wake(name: string): void {
+    this.#waiting.get(name)?.();
+    this.#waiting.delete(name);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -96,7 +96,7 @@ async function claimAll(stage: Stage, scenario: Scenario, observer: Observer): P
     const { claims } = scenario.shape;
     observer.sending('batch', claims);
     await client.create(sandboxClaims, claimObject('batch', { replicas: claims }));
-    await observer.until(() => observer.readyCount === claims);
+    await observer.readyAre(claims);
     return {};
   }
   const sent = drive(scenario.shape, 'claim', async (name) => {
@@ -113,11 +113,11 @@ async function claimAll(stage: Stage, scenario: Scenario, observer: Observer): P
 }
 
 async function killLeader(stage: Stage, { shape }: Scenario, observer: Observer): Promise<{ nextBindMs: number }> {
-  await observer.until(() => observer.readyCount >= shape.claims / 3);
+  await observer.readyAre(shape.claims / 3);
   const lease = await stage.client.get(leases, { namespace: 'default', name: LEASE });
   await stage.kill(lease.spec.holderIdentity ?? '');
   const killedMs = performance.now();
-  await observer.until(() => observer.readyCount === shape.claims);
+  await observer.readyAre(shape.claims);
   return { nextBindMs: longestSilence(observer, killedMs) };
 }
 

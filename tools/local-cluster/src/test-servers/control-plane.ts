@@ -36,6 +36,11 @@ export interface ControlPlaneOptions {
   kwokNodes?: number | undefined;
   /** Writes a Metadata-level audit log, one JSON line per finished request. */
   audit?: boolean | undefined;
+  /**
+   * How much etcd and kube-apiserver let their heaps grow before they collect garbage, percent (Go's GOGC); default 100,
+   * which makes servers with little data and much work collect all the time.
+   */
+  heapGrowthPercent?: number | undefined;
 }
 
 /** A Kubernetes control plane of its own: folder, port and certificates are shared with nobody. */
@@ -156,12 +161,14 @@ class RunningControlPlane implements ControlPlane {
 
   async #startCore(api: ApiClient): Promise<void> {
     const { folder, options, port } = this.#setup;
+    const { heapGrowthPercent } = options;
+    const env = heapGrowthPercent === undefined ? {} : { GOGC: String(heapGrowthPercent) };
     const audit =
       this.auditLogPath === undefined
         ? undefined
         : { policyFile: join(folder, 'audit-policy.json'), logFile: this.auditLogPath };
     this.#core = [
-      await this.#spawn('etcd', etcdFlags()),
+      await this.#spawn('etcd', etcdFlags(), env),
       await this.#spawn(
         'kube-apiserver',
         apiServerFlags({
@@ -172,6 +179,7 @@ class RunningControlPlane implements ControlPlane {
           serviceAccountAdmission: options.controllerManager === true,
           extra: ['--endpoint-reconciler-type=none'],
         }),
+        env,
       ),
     ];
     await this.#waitUntilServing(api);
@@ -211,13 +219,13 @@ class RunningControlPlane implements ControlPlane {
     await createSimulatedNodes(api, options.kwokNodes);
   }
 
-  async #spawn(name: string, flags: readonly string[]): Promise<GuardedProcess> {
-    return this.#spawnBinary(name, [this.#setup.bin('kube'), ...flags]);
+  async #spawn(name: string, flags: readonly string[], env?: Record<string, string>): Promise<GuardedProcess> {
+    return this.#spawnBinary(name, [this.#setup.bin('kube'), ...flags], env);
   }
 
-  async #spawnBinary(name: string, argv: readonly string[]): Promise<GuardedProcess> {
+  async #spawnBinary(name: string, argv: readonly string[], env?: Record<string, string>): Promise<GuardedProcess> {
     const { bin, folder } = this.#setup;
-    return startGuarded({ guard: bin('guard'), name, argv, cwd: folder, logFile: join(folder, `${name}.log`) });
+    return startGuarded({ guard: bin('guard'), name, argv, cwd: folder, logFile: join(folder, `${name}.log`), env });
   }
 
   async #writeKubeconfig(path: string, certificate: string): Promise<void> {
