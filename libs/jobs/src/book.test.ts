@@ -7,6 +7,7 @@ import { jobIdOf, purposes } from './deadline.ts';
 const KEY = 'team-a/box';
 const NOW = 1_000_000;
 const FAR = NOW + 60_000;
+const SEEN = { nowMs: NOW, isNews: true };
 
 const due = (dueAtMs: number, change: Partial<Deadline> = {}): Deadline => ({
   key: KEY,
@@ -20,7 +21,7 @@ const due = (dueAtMs: number, change: Partial<Deadline> = {}): Deadline => ({
 /** A book in which Redis has taken these. */
 function bookWith(...deadlines: readonly Deadline[]): DeadlineBook {
   const book = new DeadlineBook();
-  book.set(KEY, deadlines, NOW);
+  book.set(KEY, deadlines, SEEN);
   book.stored(book.takeErrands().add);
   return book;
 }
@@ -40,36 +41,36 @@ describe('errands', () => {
     ['another job for another generation', [[due(FAR)], [next]], { ...NOTHING, add: [next], remove: ['u-1-ttl'] }],
   ])('are %s', (_, [before, after], errands) => {
     const book = bookWith(...before);
-    book.set(KEY, after, NOW);
+    book.set(KEY, after, SEEN);
     expect(book.takeErrands()).toEqual(errands);
   });
 
   it('cancel each other when a deadline comes and goes before they are run', () => {
     const book = bookWith();
-    book.set(KEY, [due(FAR)], NOW);
-    book.set(KEY, [], NOW);
+    book.set(KEY, [due(FAR)], SEEN);
+    book.set(KEY, [], SEEN);
     expect(book.takeErrands()).toEqual(NOTHING);
   });
 
   it('set the time of a job whose removal was not run yet', () => {
     const book = bookWith(due(FAR));
-    book.set(KEY, [], NOW);
-    book.set(KEY, [due(FAR + 1)], NOW);
+    book.set(KEY, [], SEEN);
+    book.set(KEY, [due(FAR + 1)], SEEN);
     expect(book.takeErrands()).toEqual({ ...NOTHING, move: [due(FAR + 1)] });
   });
 
   it('remove a job whose deadline went while Redis took it', () => {
     const book = bookWith();
-    book.set(KEY, [due(FAR)], NOW);
+    book.set(KEY, [due(FAR)], SEEN);
     const { add } = book.takeErrands();
-    book.set(KEY, [], NOW);
+    book.set(KEY, [], SEEN);
     book.stored(add);
     expect(book.takeErrands()).toEqual({ ...NOTHING, remove: ['u-1-ttl'] });
   });
 
   it('add a job again that fired before its deadline, and none that fired on time', () => {
     const book = bookWith(due(FAR));
-    book.set(KEY, [due(FAR + 60_000)], NOW);
+    book.set(KEY, [due(FAR + 60_000)], SEEN);
     book.fired(book.find('u-1-ttl')!, FAR);
     expect(book.takeErrands()).toEqual({ ...NOTHING, add: [due(FAR + 60_000)] });
     book.fired(book.find('u-1-ttl')!, FAR + 60_000);
@@ -99,7 +100,7 @@ describe('errands', () => {
             const inMs = dues[purpose];
             return inMs === undefined ? [] : [due(NOW + inMs, { key: object, uid: object, generation, purpose })];
           });
-          book.set(object, deadlines, NOW);
+          book.set(object, deadlines, SEEN);
           if (runs) run();
         }
         run();
@@ -121,12 +122,13 @@ describe('meeting deadlines', () => {
   });
 
   it.each([
-    ['its time', { dueAtMs: FAR, sinceMs: 0 }, FAR],
-    ['when it was first seen, if that was later', { dueAtMs: NOW - 5_000, sinceMs: NOW }, NOW],
-    ['its time, where it passed while nobody looked', { dueAtMs: NOW - 5_000, sinceMs: 0 }, NOW - 5_000],
-  ])('counts lateness from %s', (_, { dueAtMs, sinceMs }, lateFromMs) => {
+    ['its time', { dueAtMs: FAR, isNews: true }, FAR],
+    ['when it was first seen, if that was later', { dueAtMs: NOW - 5_000, isNews: true }, NOW],
+    ['its time, where it passed while nobody looked', { dueAtMs: NOW - 5_000, isNews: false }, NOW - 5_000],
+  ])('counts lateness from %s', (_, { dueAtMs, isNews }, lateFromMs) => {
     const book = new DeadlineBook();
-    book.set(KEY, [due(dueAtMs)], sinceMs);
+    book.set(KEY, [due(dueAtMs)], { nowMs: NOW, isNews });
+    expect(book.hasErrands).toBe(dueAtMs > NOW);
     expect(book.find('u-1-ttl')?.lateFromMs).toBe(lateFromMs);
   });
 });

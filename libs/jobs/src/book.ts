@@ -23,7 +23,13 @@ export interface Errands {
   readonly remove: readonly string[];
 }
 
-const NONE: readonly Deadline[] = [];
+/** How deadlines came to be known. */
+export interface Sight {
+  /** Epoch milliseconds. */
+  readonly nowMs: number;
+  /** They changed just now; otherwise one that has passed is late since then. */
+  readonly isNews: boolean;
+}
 
 /**
  * The deadlines of all objects, by object and by job id, and the errands that bring Redis in line with them. A deadline that
@@ -38,11 +44,11 @@ export class DeadlineBook {
     return this.#errands.size > 0;
   }
 
-  /** The deadlines of an object as they are now; none when it is gone. `sinceMs`: when that was seen, epoch milliseconds. */
-  set(key: string, deadlines: readonly Deadline[] = NONE, sinceMs: number): void {
+  /** The deadlines of an object as they are now; none when it is gone. */
+  set(key: string, deadlines: readonly Deadline[], sight: Sight): void {
     const before = this.#byKey.get(key);
     if (before === undefined && deadlines.length === 0) return;
-    const after = deadlines.map((deadline) => this.#entry(before, deadline, sinceMs));
+    const after = deadlines.map((deadline) => this.#entry(before, deadline, sight));
     for (const entry of before ?? []) if (!after.includes(entry)) this.#drop(entry);
     for (const entry of after) this.#byId.set(entry.id, entry);
     if (after.length === 0) this.#byKey.delete(key);
@@ -103,13 +109,13 @@ export class DeadlineBook {
     this.#errands.clear();
   }
 
-  #entry(before: readonly Entry[] | undefined, deadline: Deadline, sinceMs: number): Entry {
+  #entry(before: readonly Entry[] | undefined, deadline: Deadline, { nowMs, isNews }: Sight): Entry {
     const known = before?.find((entry) => isSame(entry.deadline, deadline));
-    const lateFromMs = Math.max(deadline.dueAtMs, sinceMs);
+    const lateFromMs = isNews ? Math.max(deadline.dueAtMs, nowMs) : deadline.dueAtMs;
     if (known === undefined) {
       const entry = { id: jobIdOf(deadline), deadline, lateFromMs, stored: false, met: false };
       // A removal that is still to come means that a job of this id exists, of whatever time.
-      this.want(entry, sinceMs, this.#errands.has(entry.id) ? 'move' : 'add');
+      this.want(entry, nowMs, this.#errands.has(entry.id) ? 'move' : 'add');
       return entry;
     }
     const movesByMs = deadline.dueAtMs - known.deadline.dueAtMs;
@@ -117,8 +123,8 @@ export class DeadlineBook {
     known.deadline = deadline;
     known.lateFromMs = lateFromMs;
     known.met = false;
-    if (!known.stored) this.want(known, sinceMs, 'add');
-    else if (movesByMs < 0) this.want(known, sinceMs, 'move');
+    if (!known.stored) this.want(known, nowMs, 'add');
+    else if (movesByMs < 0) this.want(known, nowMs, 'move');
     return known;
   }
 

@@ -69,7 +69,7 @@ export class DeadlineKeeper {
   changed(key: string): void {
     if (!this.#isLeading) return;
     const nowMs = this.#options.clock.now();
-    this.#book.set(key, this.#options.source.of(key, nowMs), nowMs);
+    this.#book.set(key, this.#options.source.of(key, nowMs), { nowMs, isNews: true });
     this.#gather();
   }
 
@@ -109,7 +109,7 @@ export class DeadlineKeeper {
     this.#isLeading = true;
     const nowMs = clock.now();
     // What passed while nobody led is late since then.
-    for (const key of source.keys()) this.#book.set(key, source.of(key, nowMs), 0);
+    for (const key of source.keys()) this.#book.set(key, source.of(key, nowMs), { nowMs, isNews: false });
     this.#takeUp();
   }
 

@@ -25,6 +25,8 @@ describe('a controller process', () => {
         POD_NAMESPACE: 'default',
         NATS_URL: 'nats://nats:4222',
         NATS_STREAM_REPLICAS: 1,
+        REDIS_PREFIX: 'sandlot',
+        DEADLINE_AUDIT_INTERVAL: 60_000,
         TRACE_SAMPLE_RATIO: 1,
         BUILD_VERSION: 'dev',
         BUILD_COMMIT: 'unknown',
