@@ -128,6 +128,19 @@ export function linkTo(operation: Operation | undefined): Link[] {
   return operation === undefined ? [] : [{ context: operation.span }];
 }
 
+/** A link to whatever operation a context is of. */
+export function linkToContext(from: Context | undefined): Link[] {
+  const span = from === undefined ? undefined : trace.getSpanContext(from);
+  return span === undefined ? [] : [{ context: span }];
+}
+
+/** The context in an annotation's text, perhaps only if its trace is sampled; undefined while tracing is off. */
+export function carriedContext(text: string | undefined, which: 'any' | 'sampled' = 'any'): Context | undefined {
+  const from = tracingState() === undefined ? undefined : carrier.extract(text);
+  const { traceFlags = TraceFlags.NONE } = (from === undefined ? undefined : trace.getSpanContext(from)) ?? {};
+  return which === 'any' || (traceFlags & TraceFlags.SAMPLED) !== 0 ? from : undefined;
+}
+
 /** Links the active span, if it is recorded, to the trace of an operation that others make. */
 export function linkActiveSpan(operation: Operation | undefined): void {
   const [link] = linkTo(operation);

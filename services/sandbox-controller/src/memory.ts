@@ -38,9 +38,12 @@ export function createMemory(clock: Clock): Memory {
 /** Remembers requests to wake a Sandbox as they come, and has it looked at before what is merely due. */
 export function wakeSource(bus: Bus, wakes: WakeRequests): Source & Disposable {
   const source = channelSource();
-  const subscription = bus.onHint('sandbox.wake.requested', ({ data: { namespace, name, uid } }) => {
-    wakes.ask(uid);
-    source.push(`${namespace}/${name}`, { priority: 1 });
-  });
+  const subscription = bus.onHint(
+    'sandbox.wake.requested',
+    ({ data: { namespace, name, uid }, traceparent, tracestate }) => {
+      wakes.ask(uid, traceparent === undefined ? undefined : JSON.stringify({ traceparent, tracestate }));
+      source.push(`${namespace}/${name}`, { priority: 1 });
+    },
+  );
   return { ...source, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
 }

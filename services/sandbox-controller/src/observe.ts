@@ -64,6 +64,7 @@ export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot 
     service: recent.latest('Service', key, caches.services.get(key)),
     claims: await observeClaims(deps, sandbox),
     wakeUntilMs: deps.wakes.untilMs(sandbox.metadata.uid ?? ''),
+    wakeTrace: deps.wakes.traceOf(sandbox.metadata.uid ?? ''),
     reportSeenMs: deps.reports.seenMs(sandbox),
     told: deps.told.of(sandbox.metadata.uid ?? ''),
     gone: false,

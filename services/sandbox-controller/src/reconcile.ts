@@ -1,9 +1,7 @@
 import { annotations } from '@sandlot/api-types';
-import type { Sandbox } from '@sandlot/api-types';
 import { RetryableError, done, keyOf, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
-import { carrier, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
-import type { SpanInput } from '@sandlot/telemetry';
+import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
 import { apply } from './apply.ts';
 import type { ApplyDeps } from './apply.ts';
 import { decide, wakeAtMs } from './decide.ts';
@@ -28,18 +26,16 @@ export async function reconcile(deps: ReconcileDeps, key: string): Promise<Recon
   if (snapshot === undefined) return done;
   const plan = decide(snapshot);
   if (plan.length === 0) return conclude(snapshot, isCacheBehind(deps, snapshot));
-  return withSpan(spanOf(snapshot.sandbox), () => settle(deps, snapshot, plan));
+  const attributes = attributesOf(snapshot, plan);
+  return withChildSpan({ name: spanNames.sandboxReconcile, attributes }, () => settle(deps, snapshot, plan));
 }
 
-/** A sibling of the other passes, under the operation that made or changed the Sandbox. */
-function spanOf({ metadata }: Sandbox): SpanInput {
+/** A sibling of the other passes, under the operation that the Sandbox is in; without one there is no span. */
+function attributesOf({ sandbox: { metadata } }: Snapshot, plan: Plan): Record<string, string> {
   return {
-    name: spanNames.sandboxReconcile,
-    parent: carrier.extract(metadata.annotations?.[carrier.annotation]),
-    attributes: {
-      [spanAttributes.sandboxUid]: metadata.uid ?? '',
-      [spanAttributes.namespace]: metadata.namespace ?? '',
-    },
+    [spanAttributes.sandboxUid]: metadata.uid ?? '',
+    [spanAttributes.namespace]: metadata.namespace ?? '',
+    [spanAttributes.steps]: plan.map(({ kind }) => kind).join(','),
   };
 }
 

@@ -44,6 +44,8 @@ export interface Snapshot {
   readonly failures: readonly Failure[];
   /** Until when a request to wake the Sandbox stands, in wall time; undefined when nobody asked. */
   readonly wakeUntilMs: number | undefined;
+  /** The trace of whoever asked, as the text of the annotation that carries it. */
+  readonly wakeTrace?: string | undefined;
   /** When a report of activity ahead of our clock was first seen, in wall time; undefined for any other report. */
   readonly reportSeenMs: number | undefined;
   /** Keys of the troubles that its Events tell of already, and until when they need not be told again, in wall time. */

@@ -17,11 +17,12 @@ export function suspendStep(sandbox: Sandbox, by: 'Idle' | 'Startup'): Step {
 
 /**
  * Asks for a resume as its owner would, and takes the record of the suspension along. Guarded alike: an edit that comes
- * first wins, and of two resumes one.
+ * first wins, and of two resumes one. `trace` is that of whoever asked, and goes along.
  */
-export function resumeStep(sandbox: Sandbox): Step {
+export function resumeStep(sandbox: Sandbox, trace?: string): Step {
   const { uid, resourceVersion } = sandbox.metadata;
-  const metadata = { uid, resourceVersion, annotations: { [annotations.suspendedBy]: null } };
+  const carried = trace === undefined ? {} : { [annotations.traceContext]: trace };
+  const metadata = { uid, resourceVersion, annotations: { [annotations.suspendedBy]: null, ...carried } };
   const spec = countsReplicas(sandbox) ? { replicas: 1 } : { operatingMode: 'Running' };
   return { kind: 'resumeSandbox', patch: { metadata, spec } };
 }

@@ -11,15 +11,21 @@ const MAX_REQUESTS = 10_000;
 /** Requests to wake a Sandbox, by its UID. Those for one Sandbox are one: they share a resume. */
 export class WakeRequests {
   readonly #clock: Clock;
-  readonly #requests: TimedMap<true>;
+  /** Whose trace the request came in, as the annotation's text. */
+  readonly #requests: TimedMap<{ readonly trace: string | undefined }>;
 
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#requests = new TimedMap({ clock, max: MAX_REQUESTS });
   }
 
-  ask(uid: string): void {
-    this.#requests.set(uid, true, STANDS_MS);
+  ask(uid: string, trace?: string): void {
+    this.#requests.set(uid, { trace }, STANDS_MS);
+  }
+
+  /** The trace of the request for `uid`, as the text of the annotation that carries it. */
+  traceOf(uid: string): string | undefined {
+    return this.#requests.get(uid)?.trace;
   }
 
   /** Until when the request for `uid` stands, in wall time; undefined without one. */

@@ -24,13 +24,13 @@ export type WakeAnswer =
  * its own spelling, that an edit made meanwhile defeats. `deadlineMs` is its effective expiry.
  */
 export function decideWake(snapshot: Snapshot, deadlineMs: number | undefined): WakeAnswer {
-  const { sandbox, wakeUntilMs, nowMs } = snapshot;
+  const { sandbox, wakeUntilMs, wakeTrace, nowMs } = snapshot;
   if (wakeUntilMs === undefined) return { kind: 'none' };
   const isOver = isMarkedExpired(sandbox) || (deadlineMs !== undefined && deadlineMs <= nowMs);
   const refusal = isOver ? 'expired' : refusalOfWake(sandbox);
   if (refusal !== undefined) return { kind: 'refuse', step: { kind: 'refuseWake', why: refusal } };
   if (effectiveMode(sandbox.spec) === 'Running') return { kind: 'none' };
-  return isSuspensionTold(sandbox) ? { kind: 'resume', step: resumeStep(sandbox) } : { kind: 'later' };
+  return isSuspensionTold(sandbox) ? { kind: 'resume', step: resumeStep(sandbox, wakeTrace) } : { kind: 'later' };
 }
 
 function refusalOfWake({ metadata, spec }: Sandbox): WakeRefusal | undefined {

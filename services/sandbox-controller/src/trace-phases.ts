@@ -1,0 +1,158 @@
+// Where the time of a start went, from what the Pod, its Events and its disks say: the spans under `sandbox.create` and
+// `sandbox.resume`.
+import { findCondition } from '@sandlot/api-types';
+import type { Event, PersistentVolumeClaim, Pod } from '@sandlot/kube';
+import { spanAttributes, spanNames } from '@sandlot/telemetry';
+import type { SpanName } from '@sandlot/telemetry';
+
+/** Times of these objects are cut to the second. */
+const RESOLUTION_MS = 1_000;
+
+/** What is known about one start of a Sandbox. */
+export interface StartFacts {
+  readonly pod: Pod | undefined;
+  /** Events about that Pod. */
+  readonly events: readonly Event[];
+  /** Disks with their managed fields. */
+  readonly volumes: readonly PersistentVolumeClaim[];
+  /** Epoch milliseconds. */
+  readonly startMs: number;
+  readonly endMs: number;
+  /** Why it never became Ready; undefined when it did. */
+  readonly error: string | undefined;
+}
+
+/** A part of a start, within it. */
+export interface Phase {
+  readonly name: SpanName;
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly attributes: Readonly<Record<string, string | number | boolean>>;
+  readonly error?: string | undefined;
+}
+
+/**
+ * The phases of a start: one chain without gaps from its beginning to its end, each beginning where the one before ended,
+ * and beside it the provisioning of each disk that was made for it. The real times, cut to the second by whoever wrote
+ * them, are kept within the start and in order; what is not known is part of the phase that follows.
+ */
+export function phasesOf(facts: StartFacts): Phase[] {
+  return [...chainOf(facts), ...facts.volumes.flatMap((volume) => provisioningOf(facts, volume))];
+}
+
+interface Milestone {
+  readonly name: SpanName;
+  readonly atMs: number | undefined;
+  readonly attributes?: Phase['attributes'] | undefined;
+}
+
+function chainOf({ pod, events, startMs, endMs, error }: StartFacts): Phase[] {
+  const phases: Phase[] = [];
+  const about = podAttributes(pod);
+  const milestones = milestonesOf(pod, events);
+  let fromMs = startMs;
+  for (const { name, atMs, attributes } of milestones) {
+    if (atMs === undefined) continue;
+    const toMs = Math.min(Math.max(fromMs, atMs), endMs);
+    phases.push({ name, startMs: fromMs, endMs: toMs, attributes: { ...about, ...attributes } });
+    fromMs = toMs;
+  }
+  const last = error === undefined ? spanNames.podReady : failedPhase(milestones);
+  phases.push({ name: last, startMs: fromMs, endMs, attributes: about, error });
+  return phases;
+}
+
+/** What was never reached. */
+function failedPhase(milestones: readonly Milestone[]): SpanName {
+  const reached = milestones.findLastIndex(({ atMs }) => atMs !== undefined);
+  return milestones[reached + 1]?.name ?? spanNames.podReady;
+}
+
+/** In the order of a start; each phase ends when its milestone is reached. */
+function milestonesOf(pod: Pod | undefined, events: readonly Event[]): Milestone[] {
+  const conditionMs = (type: string): number | undefined => {
+    const condition = findCondition(pod?.status?.conditions, type);
+    return condition?.status === 'True' ? msOf(condition.lastTransitionTime) : undefined;
+  };
+  const hasInits = (pod?.status?.initContainerStatuses ?? []).length > 0;
+  return [
+    { name: spanNames.podCreate, atMs: msOf(pod?.metadata.creationTimestamp) },
+    { name: spanNames.podSchedule, atMs: conditionMs('PodScheduled') },
+    { name: spanNames.podPrepare, atMs: conditionMs('PodReadyToStartContainers') },
+    { name: spanNames.podInit, atMs: hasInits ? conditionMs('Initialized') : undefined },
+    { name: spanNames.imagePull, ...pullOf(pod, events) },
+    { name: spanNames.containerStart, atMs: startedMs(pod) ?? conditionMs('ContainersReady') },
+  ];
+}
+
+/** When the last image of the ordinary containers was there, as the kubelet tells in its Events alone. */
+function pullOf(pod: Pod | undefined, events: readonly Event[]): Omit<Milestone, 'name'> {
+  const pulls = events.filter(({ reason }) => reason === 'Pulled').map((event) => ({ event, atMs: eventMs(event) }));
+  const known = pulls.filter(({ atMs }) => atMs !== undefined);
+  if (known.length === 0) return { atMs: undefined };
+  const pulledMs = known.map(({ event }) => pullMs(event.note)).filter((ms) => ms !== undefined);
+  const images = (pod?.spec.containers ?? []).map(({ image = '' }) => image).join(',');
+  return {
+    atMs: Math.max(...known.map(({ atMs = 0 }) => atMs)),
+    attributes: {
+      [spanAttributes.imageName]: images,
+      [spanAttributes.imageCached]: pulledMs.length === 0,
+      ...(pulledMs.length === 0 ? {} : { [spanAttributes.imagePullMs]: pulledMs.reduce((sum, ms) => sum + ms, 0) }),
+    },
+  };
+}
+
+/** `Successfully pulled image "x" in 1.234s (1.3s including waiting)`; nothing for an image that was there already. */
+function pullMs(note = ''): number | undefined {
+  const [, duration = ''] = /^Successfully pulled image .* in ([\d.a-zµ]+)/.exec(note) ?? [];
+  const parts = [...duration.matchAll(/([\d.]+)(ms|µs|us|s|m|h)/g)];
+  if (parts.length === 0) return undefined;
+  return parts.reduce((sum, [, number, unit]) => sum + Number(number) * (UNIT_MS[unit ?? ''] ?? 0), 0);
+}
+
+const UNIT_MS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1_000, ms: 1, µs: 0.001, us: 0.001 };
+
+function eventMs({ deprecatedLastTimestamp, eventTime, metadata }: Event): number | undefined {
+  return [deprecatedLastTimestamp, eventTime, metadata.creationTimestamp].map(msOf).find((ms) => ms !== undefined);
+}
+
+/** When the last of the containers was started, if all were. */
+function startedMs(pod: Pod | undefined): number | undefined {
+  const { containerStatuses = [] } = pod?.status ?? {};
+  const times = containerStatuses.map(({ state }) => msOf(state?.running?.startedAt ?? state?.terminated?.startedAt));
+  const known = times.filter((ms) => ms !== undefined);
+  return known.length === 0 || known.length < times.length ? undefined : Math.max(...known);
+}
+
+/** From the creation of a disk until it was bound. One that was there before, or is not bound, took no part. */
+function provisioningOf({ startMs, endMs }: StartFacts, { metadata, status }: PersistentVolumeClaim): Phase[] {
+  const createdMs = msOf(metadata.creationTimestamp);
+  const boundMs = msOf(metadata.managedFields?.findLast(({ subresource }) => subresource === 'status')?.time);
+  const isOfThisStart = createdMs !== undefined && createdMs + RESOLUTION_MS > startMs;
+  if (!isOfThisStart || status?.phase !== 'Bound' || boundMs === undefined) return [];
+  const fromMs = Math.min(Math.max(createdMs, startMs), endMs);
+  const attributes = {
+    [spanAttributes.volumeClaim]: metadata.name ?? '',
+    [spanAttributes.timeResolutionMs]: RESOLUTION_MS,
+  };
+  return [
+    { name: spanNames.pvcProvision, startMs: fromMs, endMs: Math.min(Math.max(fromMs, boundMs), endMs), attributes },
+  ];
+}
+
+function podAttributes(pod: Pod | undefined): Phase['attributes'] {
+  const resolution = { [spanAttributes.timeResolutionMs]: RESOLUTION_MS };
+  if (pod === undefined) return resolution;
+  const { metadata, spec } = pod;
+  return {
+    ...resolution,
+    [spanAttributes.podName]: metadata.name ?? '',
+    [spanAttributes.podUid]: metadata.uid ?? '',
+    ...(spec.nodeName === undefined ? {} : { [spanAttributes.nodeName]: spec.nodeName }),
+  };
+}
+
+function msOf(time: string | null | undefined): number | undefined {
+  const ms = Date.parse(time ?? '');
+  return Number.isNaN(ms) ? undefined : ms;
+}
