@@ -16,12 +16,12 @@ declare module 'vitest' {
 }
 
 /**
- * Uses the cluster of `npm run up` when it is there; raises one, and takes it down afterwards, when it is not. Then the
- * machine must be as it was: what is left behind fails the run.
+ * Uses the cluster of `npm run up` when it is there, with Prometheus and Jaeger added; raises one, and takes it down
+ * afterwards, when it is not. Then the machine must be as it was: what is left behind fails the run.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const before = await machineState();
-  const { kubeconfigPath, raised } = await ensureUp({ demo: false });
+  const { kubeconfigPath, raised } = await ensureUp({ demo: false, observability: true });
   const cluster = await openCluster({ root: checkoutRoot });
   if (cluster === undefined) throw new Error('the cluster that was just raised is not there');
   project.provide('kubeconfigPath', kubeconfigPath);

@@ -109,10 +109,20 @@ describe('a trace backend', () => {
         links: [{ traceId: 'f'.repeat(32), spanId: 'f'.repeat(16), attributes: { why: 'warm' } }],
         status: 'error',
         statusMessage: 'broken',
+        warnings: [],
       },
     ]);
     expect(await receivedTraces(backend.url, { service: 'tests', operation: 'demo' })).toEqual(spans);
     expect(await receivedTraces(backend.url, { service: 'tests', operation: 'other' })).toEqual([]);
+  });
+
+  it('tells of a span that ends when it starts, apart from its attributes', async () => {
+    await using backend = await startTraceBackend();
+    const startNs = BigInt(Date.now()) * 1_000_000n;
+    await send(backend.otlpEndpoint, { traceId, startNs, durationMs: 0, failed: false });
+    const [span] = await receivedTrace(backend.url, traceId);
+    expect(span).toMatchObject({ startNs, endNs: startNs + 1n, warnings: [expect.stringMatching(/duration/)] });
+    expect(Object.keys(span?.attributes ?? {})).toEqual(['text', 'whole', 'part', 'yes', 'list']);
   });
 
   it('with tail sampling keeps what was slow or failed, and not the rest', async () => {

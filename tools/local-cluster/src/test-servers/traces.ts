@@ -16,6 +16,8 @@ export interface ReceivedSpan {
   readonly links: readonly { traceId: string; spanId: string; attributes: Readonly<Record<string, AttributeValue>> }[];
   readonly status: 'unset' | 'ok' | 'error';
   readonly statusMessage: string;
+  /** What Jaeger did not like: a span whose end is not after its start is made 1 ns long. */
+  readonly warnings: readonly string[];
 }
 
 /** Whole numbers come as numbers, doubles too. */
@@ -60,10 +62,11 @@ interface TracesJson {
 const kinds = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const;
 const statuses = ['unset', 'ok', 'error'] as const;
 const most = '1000';
+const warningsKey = '@jaeger@warnings';
 
 /** The spans of a trace that have arrived so far; none when the trace is unknown. `url` is the backend's. */
 export async function receivedTrace(url: string, traceId: string): Promise<readonly ReceivedSpan[]> {
-  return spansAt(`${url}/api/v3/traces/${traceId}`);
+  return spansAt(`${url}/api/v3/traces/${traceId}?raw_traces=true`);
 }
 
 /** The spans of every trace in which a service took part, of at most a thousand traces. */
@@ -77,10 +80,12 @@ export async function receivedTraces(
     'query.start_time_min': '2000-01-01T00:00:00Z',
     'query.start_time_max': '2100-01-01T00:00:00Z',
     'query.num_traces': most,
+    'query.raw_traces': 'true',
   });
   return spansAt(`${url}/api/v3/traces?${parameters.toString()}`);
 }
 
+/** Asks for raw traces: others are what Jaeger makes of them, with warnings of its own as attributes. */
 async function spansAt(address: string): Promise<readonly ReceivedSpan[]> {
   const response = await fetch(address);
   const text = await response.text();
@@ -103,11 +108,17 @@ function spanOf(span: SpanJson, service: string): ReceivedSpan {
     kind: kinds[span.kind ?? 0] ?? 'unspecified',
     startNs: BigInt(span.startTimeUnixNano),
     endNs: BigInt(span.endTimeUnixNano),
-    attributes: attributesOf(span.attributes),
+    ...attributesAndWarnings(span),
     ...connectionsOf(span),
     status: statuses[span.status?.code ?? 0] ?? 'unset',
     statusMessage: span.status?.message ?? '',
   };
+}
+
+/** Jaeger keeps its warnings among the attributes. */
+function attributesAndWarnings(span: SpanJson): Pick<ReceivedSpan, 'attributes' | 'warnings'> {
+  const { [warningsKey]: warnings, ...attributes } = attributesOf(span.attributes);
+  return { attributes, warnings: Array.isArray(warnings) ? warnings.map(String) : [] };
 }
 
 function connectionsOf({ events = [], links = [] }: SpanJson): Pick<ReceivedSpan, 'events' | 'links'> {
