@@ -94,6 +94,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   }
 
   tell(object: T, fact: AnyFact): void {
+    if (!this.#active && this.#o.isActive()) this.#wake();
     if (this.#active) this.#sendEarly(this.#backlog.told(object, fact));
   }
 

@@ -139,5 +139,4 @@ function announceEnd(deps: ApplyDeps, claim: SandboxClaim): void {
   if (reason === claimReasons.timeoutReached) {
     deps.recorder.event({ object: claim, type: 'Warning', reason: eventReasons.claimTimeout, message });
   }
-  deps.events.completed(claim);
 }

@@ -39,7 +39,7 @@ describe('a batch', () => {
     for (const { metadata } of world.api.objects(sandboxes)) {
       if (metadata.labels?.['sandlot.dev/claim-slot'] !== undefined) expect(metadata.ownerReferences ?? []).toEqual([]);
     }
-    const told = [...Array.from({ length: 10 }, () => 'claim.bound'), 'claim.completed'];
+    const told = [...Array.from({ length: 10 }, () => 'claim.bound'), 'claim.completed', 'claim.submitted'];
     await world.eventually(() => expect(world.bus.published.map(({ type }) => type).sort()).toEqual(told));
   });
 

@@ -1,11 +1,13 @@
+import type { SandboxClaim } from '@sandlot/api-types';
 import { channelSource, createEventRecorder, createWorkQueue, FairOrder, parseKey } from '@sandlot/kube';
-import { keepDeadlines } from '@sandlot/service';
+import type { Outbox } from '@sandlot/outbox';
+import { keepDeadlines, openOutboxes } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
 import { BatchMemory } from './batch-memory.ts';
 import { createCache } from './cache.ts';
 import type { Cache } from './cache.ts';
 import { deadlinesOf } from './deadlines.ts';
-import { createClaimEvents } from './events.ts';
+import { claimTelling, createClaimEvents } from './events.ts';
 import { ClaimMemory } from './memory.ts';
 import type { ClaimPolicy } from './observe.ts';
 import { reconcileClaim } from './reconcile.ts';
@@ -30,7 +32,7 @@ export function addClaimController(
   parts: ControllerParts,
   { policy, concurrency, namespace, writeBehindMs }: ClaimControllerOptions,
 ): { close(): Promise<void> } {
-  const { client, manager, bus, instance, clock, random, log, kubeMetrics: metrics } = parts;
+  const { client, manager, instance, clock, random, log, kubeMetrics: metrics } = parts;
   const shared = { client, clock, random, log, metrics };
   const cache = createCache({ ...shared, namespace });
   const wakeups = channelSource();
@@ -46,6 +48,7 @@ export function addClaimController(
   const { store: claims } = cache.claims;
   const { store: sandboxes } = cache.sandboxes;
   const traces = new ClaimTraces({ claims, sandboxes, memory, clock });
+  const outbox = outboxOf(parts, cache);
   const deps = {
     client,
     cache,
@@ -61,7 +64,7 @@ export function addClaimController(
     sandboxes,
     claims,
     metrics: measuredClaims(parts, cache.claims),
-    events: createClaimEvents({ bus, nowMs }),
+    events: createClaimEvents(outbox, nowMs),
   };
   keepStock({ cache, stock, podDefaults: policy.podDefaults });
   followClaims(cache, { memory, batches, writeBehind, traces });
@@ -82,9 +85,14 @@ export function addClaimController(
   });
   return {
     close: async () => {
-      await Promise.all([writeBehind.flush(), recorder.flush(), deadlines.close()]);
+      await Promise.all([writeBehind.flush(), recorder.flush(), deadlines.close(), outbox[Symbol.asyncDispose]()]);
     },
   };
+}
+
+function outboxOf(parts: ControllerParts, { claims, sandboxes }: Cache): Outbox<SandboxClaim> {
+  const telling = claimTelling((key) => sandboxes.store.get(key));
+  return openOutboxes(parts)({ kind: 'claim', informer: claims, ...telling });
 }
 
 interface Followers {

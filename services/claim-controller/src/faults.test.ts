@@ -91,7 +91,8 @@ describe('a controller that dies', () => {
     if (writes > 0) expect(world.owned().get('job')).toEqual(committed);
     expectOneEach(world, ['job']);
     await world.eventually(() => expect(Object.keys(world.annotationsOf('job'))).toHaveLength(3));
-    expect(world.bus.published.filter(({ type }) => type === 'claim.bound')).toHaveLength(1);
+    const bindings = (): unknown[] => world.bus.published.filter(({ type }) => type === 'claim.bound');
+    await world.eventually(() => expect(bindings()).toHaveLength(1));
   });
 });
 

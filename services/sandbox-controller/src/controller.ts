@@ -1,6 +1,6 @@
 import { createEventRecorder, keyOf, watchSource } from '@sandlot/kube';
 import type { KubeObject, Source } from '@sandlot/kube';
-import { keepDeadlines } from '@sandlot/service';
+import { keepDeadlines, openOutboxes } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
 import type { Sandbox } from '@sandlot/api-types';
 import { delayOf } from './adoption-delay.ts';
@@ -8,13 +8,14 @@ import { createInformers } from './cache.ts';
 import type { Informers } from './cache.ts';
 import { deadlinesOf } from './deadlines.ts';
 import { followCaches } from './follow.ts';
-import { announceStatus } from './lifecycle-events.ts';
+import { sandboxTelling } from './lifecycle-events.ts';
 import { createMemory, wakeSource } from './memory.ts';
 import { createSandboxMetrics } from './metrics.ts';
 import { sandboxKeysOf } from './observe.ts';
 import { isPoolMember } from './ownership.ts';
 import { reconcile } from './reconcile.ts';
 import type { Settings } from './snapshot.ts';
+import { SandboxTraces } from './trace.ts';
 import { PATIENT, URGENT, isUrgent } from './urgency.ts';
 import type { WakeRefusal } from './wake.ts';
 
@@ -46,10 +47,13 @@ export function addSandboxController(
     services: informers.services.store,
     claims: informers.claims.store,
   };
-  followCaches({ informers, metrics, manager, bus, clock });
+  followCaches({ informers, metrics, manager, clock });
+  const outbox = openOutboxes(parts)({ kind: 'sandbox', informer: informers.sandboxes, ...sandboxTelling(clock) });
   const deadlines = keepDeadlines(parts, informers.sandboxes, (sandbox, nowMs) =>
     deadlinesOf({ sandbox, nowMs, reportSeenMs: memory.reports.seenMs(sandbox) }),
   );
+  const traces = new SandboxTraces({ client, clock, ...caches, isLeader: () => manager.isLeader() });
+  traces.follow(informers);
   const wakes = wakeSource(bus, memory.wakes);
   const deps = {
     client,
@@ -58,9 +62,9 @@ export function addSandboxController(
     caches,
     clock,
     settings,
-    onPublished: (...[before, after]: Parameters<typeof metrics.published>) => {
-      metrics.published(before, after);
-      announceStatus(bus, before, after);
+    onPublished: (...change: Parameters<typeof metrics.published>) => {
+      metrics.published(...change);
+      traces.published(...change);
     },
     onWake: ({ metadata: { namespace: where, name, uid } }: Sandbox, answer: WakeRefusal | 'resumed') => {
       metrics.woken(answer);
@@ -71,12 +75,13 @@ export function addSandboxController(
     name: 'sandbox',
     concurrency,
     sources: [wakes, deadlines.source, ...watchSources(informers)],
+    within: (key, run) => traces.within(key, run),
     reconcile: (key, { signal }) => deadlines.pass(key, () => reconcile({ ...deps, signal }, key)),
   });
   return {
     close: async () => {
       wakes[Symbol.dispose]();
-      await Promise.all([recorder.flush(), deadlines.close()]);
+      await Promise.all([recorder.flush(), deadlines.close(), traces.close(), outbox[Symbol.asyncDispose]()]);
     },
   };
 }

@@ -1,8 +1,6 @@
-import type { Bus } from '@sandlot/bus';
 import type { Manager } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import type { Informers } from './cache.ts';
-import { announceDeletion } from './lifecycle-events.ts';
 import type { SandboxMetrics } from './metrics.ts';
 import { StartPhases } from './start-phases.ts';
 import type { PhaseTiming } from './start-phases.ts';
@@ -13,15 +11,14 @@ export interface FollowDeps {
   readonly informers: Informers;
   readonly metrics: SandboxMetrics;
   readonly manager: Manager;
-  readonly bus: Bus;
   readonly clock: Clock;
 }
 
 /**
- * Measures and announces what the caches show. The population is kept by every replica, or a new leader would not know it;
+ * Measures what the caches show. The population is kept by every replica, or a new leader would not know it;
  * what is counted once happens to be counted by the leader.
  */
-export function followCaches({ informers, metrics, manager, bus, clock }: FollowDeps): void {
+export function followCaches({ informers, metrics, manager, clock }: FollowDeps): void {
   const timings = new Timings(clock);
   const measured = (timing: Timing | undefined): void => {
     if (timing !== undefined && manager.isLeader()) metrics.took(timing);
@@ -37,7 +34,6 @@ export function followCaches({ informers, metrics, manager, bus, clock }: Follow
     measured(timings.sandboxChanged(old, next));
     if (old === undefined || next !== undefined) return;
     if (manager.isLeader()) metrics.deleted(old, clock.now());
-    announceDeletion(bus, old, clock.now());
   });
   informers.claims.onChange(({ old, next }) => measured(timings.claimChanged(old, next)));
 }

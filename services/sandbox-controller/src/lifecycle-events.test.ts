@@ -1,11 +1,12 @@
 import type { Sandbox } from '@sandlot/api-types';
-import { nullBus } from '@sandlot/bus';
-import type { OutgoingEvent } from '@sandlot/bus';
+import { nameOf } from '@sandlot/outbox';
+import type { AnyFact } from '@sandlot/outbox';
 import { describe, expect, it } from 'vitest';
-import { announceDeletion, announceStatus } from './lifecycle-events.ts';
+import { sandboxFacts, sandboxTelling } from './lifecycle-events.ts';
 import { expiringStatusOf } from './status.ts';
 import { EARLIER, NOW, NOW_MS, notebook, podOf, published, snapshotOf } from './testing.ts';
 
+const LATER = '2026-01-02T03:04:06Z';
 const created = notebook();
 const ready = published(snapshotOf({ ownedPods: [podOf(created)] }));
 const suspended = published(snapshotOf({ sandbox: { ...ready, spec: { ...ready.spec, replicas: 0 } } }));
@@ -13,28 +14,25 @@ const resumed = published(snapshotOf({ sandbox: { ...suspended, spec: ready.spec
 const failed = published(snapshotOf({ sandbox: ready, ownedPods: [podOf(created, { phase: 'Failed' })] }));
 const expired = { ...ready, status: expiringStatusOf(snapshotOf({ sandbox: ready })) };
 
-function told(tell: (bus: ReturnType<typeof nullBus>) => void): OutgoingEvent[] {
-  const events: OutgoingEvent[] = [];
-  tell({ ...nullBus(), publish: (event) => void events.push(event) });
-  return events;
-}
-const between = (before: Sandbox, after: Sandbox): OutgoingEvent[] => told((bus) => announceStatus(bus, before, after));
+const telling = sandboxTelling({ now: () => NOW_MS });
+const typesOf = (sandbox: Sandbox): string[] => sandboxFacts(sandbox).map(({ type }) => type);
+const factOf = (sandbox: Sandbox, type: string): AnyFact | undefined =>
+  sandboxFacts(sandbox).find((fact) => fact.type === type);
 
-describe('lifecycle events', () => {
+describe('the state of a Sandbox', () => {
   it.each([
-    ['a first status', created, published(snapshotOf()), ['sandbox.created']],
-    ['a first status that is Ready', created, ready, ['sandbox.created', 'sandbox.ready']],
-    ['a status without news', ready, ready, []],
-    ['a suspension', ready, suspended, ['sandbox.suspended']],
-    ['a resume', suspended, resumed, ['sandbox.resumed']],
-    ['a Pod that failed', ready, failed, ['sandbox.finished']],
-    ['an expiry', ready, expired, ['sandbox.expired']],
-    ['the second pass of an expiry', expired, expired, []],
-  ])('of %s', (...[, before, after, types]) => {
-    expect(between(before, after).map((event) => event.type)).toEqual(types);
+    ['that was only just created', created, ['sandbox.created']],
+    ['that has a first status', published(snapshotOf()), ['sandbox.created']],
+    ['that is Ready', ready, ['sandbox.created', 'sandbox.ready']],
+    ['that is suspended', suspended, ['sandbox.created', 'sandbox.suspended']],
+    ['that was resumed and has no Pod yet', resumed, ['sandbox.created', 'sandbox.resumed']],
+    ['whose Pod failed', failed, ['sandbox.created', 'sandbox.finished']],
+    ['that has expired', expired, ['sandbox.created', 'sandbox.expired']],
+  ] as const)('%s says what has happened to it', (_, sandbox, types) => {
+    expect(typesOf(sandbox)).toEqual(types);
   });
 
-  it('tell whose Sandbox it is and how it was launched', () => {
+  it('says whose Sandbox it is, how it was launched, and when', () => {
     const claim = {
       apiVersion: 'extensions.agents.x-k8s.io/v1beta1',
       kind: 'SandboxClaim',
@@ -47,40 +45,50 @@ describe('lifecycle events', () => {
       labels: { 'agents.x-k8s.io/launch-type': 'warm' },
       annotations: { 'agents.x-k8s.io/sandbox-template-ref': 'analyst' },
     };
-    const [event] = between(notebook({ metadata }), published(snapshotOf({ sandbox: notebook({ metadata }) })));
-    expect(event).toEqual({
-      type: 'sandbox.created',
-      id: expect.stringContaining('sandbox.created') as string,
-      timeMs: Date.parse(EARLIER),
-      data: {
-        namespace: 'team-a',
-        name: 'notebook',
-        uid: 'uid-team-a-notebook',
-        claim: { name: 'c', uid: 'u' },
-        launchType: 'warm',
-      },
+    const fact = factOf(notebook({ metadata }), 'sandbox.created');
+    expect(fact?.timeMs).toBe(Date.parse(EARLIER));
+    expect(fact?.data()).toMatchObject({
+      namespace: 'team-a',
+      name: 'notebook',
+      uid: 'uid-team-a-notebook',
+      claim: { name: 'c', uid: 'u' },
+      launchType: 'warm',
     });
   });
 
-  it('have one id per transition, whoever tells of it and whenever', () => {
-    const [first] = between({ ...ready, status: undefined }, ready).slice(-1);
-    const [second] = between(published(snapshotOf()), ready);
-    expect(first?.id).toBe(second?.id);
-    const later = {
-      ...resumed,
-      status: {
-        ...resumed.status,
-        conditions: ready.status?.conditions?.map((c) => ({ ...c, lastTransitionTime: NOW })),
-      },
-    };
-    expect(between(suspended, later).map(({ id }) => id)).not.toContain(between(suspended, resumed)[0]?.id);
+  it('has one name per transition, whatever else changes, and another for the next', () => {
+    const touched = { ...ready, metadata: { ...ready.metadata, resourceVersion: '99', generation: 7 } };
+    expect(sandboxFacts(touched).map(nameOf)).toEqual(sandboxFacts(ready).map(nameOf));
+    const conditions = ready.status?.conditions?.map((one) => ({ ...one, lastTransitionTime: LATER }));
+    const again = { ...ready, status: { ...ready.status, conditions } };
+    expect(NOW).not.toBe(LATER);
+    expect(factOf(again, 'sandbox.ready')?.marker).toBe(LATER);
   });
 
-  it('tell what ended a Sandbox', () => {
-    const idle = notebook({ spec: { idle: { deleteAfterSeconds: 60 } }, status: { lastActivityTime: EARLIER } });
-    const causes = [ready, expired, idle].map(
-      (sandbox) => told((bus) => announceDeletion(bus, sandbox, NOW_MS))[0]?.data,
-    );
-    expect(causes).toEqual(['user', 'expiry', 'idle'].map((cause): unknown => expect.objectContaining({ cause })));
+  it('keeps its name of an expiry when the status is cleared after it', () => {
+    const cleared = { conditions: expired.status.conditions, phase: 'Expired' as const };
+    const before = factOf(expired, 'sandbox.expired');
+    expect(factOf({ ...expired, status: cleared }, 'sandbox.expired')?.marker).toBe(before?.marker);
+  });
+});
+
+describe('the end of a Sandbox', () => {
+  const idle = notebook({ spec: { idle: { deleteAfterSeconds: 60 } }, status: { lastActivityTime: EARLIER } });
+
+  it.each([
+    ['a user deleted', { last: ready, recorded: [] }, 'user'],
+    ['its expiry deleted', { last: expired, recorded: [] }, 'expiry'],
+    ['its idleness deleted', { last: idle, recorded: [] }, 'idle'],
+    ['expired before and went unseen', { last: undefined, recorded: [`sandbox.expired/${EARLIER}`] }, 'expiry'],
+    ['went unseen', { last: undefined, recorded: [`sandbox.ready/${EARLIER}`] }, 'unknown'],
+  ])('that %s has that cause', (_, { last, recorded }, cause) => {
+    const about = telling.aboutOf?.(ready);
+    const end = telling.endOf?.({ uid: 'uid-team-a-notebook', last, about, recorded });
+    expect(end?.data()).toMatchObject({ name: 'notebook', uid: 'uid-team-a-notebook', cause });
+    expect(end?.marker).toBe('deleted');
+  });
+
+  it('of which nothing is known is not told', () => {
+    expect(telling.endOf?.({ uid: 'u', last: undefined, about: undefined, recorded: [] })).toBeUndefined();
   });
 });

@@ -1,90 +1,101 @@
-// Lifecycle events on the bus, as they happen and best effort: losing one loses nothing but time.
+// Lifecycle events of Sandboxes, derived from what their status says (docs/events.md).
 import { annotations, findCondition, labels, sandboxConditions } from '@sandlot/api-types';
 import type { Condition, Sandbox } from '@sandlot/api-types';
-import { eventId } from '@sandlot/bus';
-import type { Bus, EventType } from '@sandlot/bus';
 import { controllerOf } from '@sandlot/kube';
+import type { AnyFact, End, Fact, Telling } from '@sandlot/outbox';
+import type { Clock } from '@sandlot/std';
+import { z } from 'zod';
 import { idleDeleteMs } from './idle.ts';
 
-interface Change {
-  readonly before: Sandbox;
-  readonly after: Sandbox;
+/** How the state of a Sandbox is told. */
+export function sandboxTelling(clock: Pick<Clock, 'now'>): Telling<Sandbox> {
+  return {
+    factsOf: sandboxFacts,
+    aboutOf: about,
+    endOf: (end) => deletionOf(end, clock.now()),
+  };
 }
 
-/** Tells of what the status of `after` says and that of `before` did not. */
-export function announceStatus(bus: Bus, before: Sandbox, after: Sandbox): void {
-  const change = { before, after };
-  announceStart(bus, change);
-  announceSuspension(bus, change);
-  announceEnd(bus, change);
-}
-
-/** Tells that a Sandbox is gone, and what ended it. */
-export function announceDeletion(bus: Bus, sandbox: Sandbox, nowMs: number): void {
-  const isIdle = (idleDeleteMs({ sandbox, nowMs }) ?? Infinity) <= nowMs;
-  const cause = sandbox.status?.phase === 'Expired' ? 'expiry' : isIdle ? 'idle' : 'user';
-  const { uid = '' } = sandbox.metadata;
-  const id = eventId({ uid, type: 'sandbox.deleted', marker: 'deleted' });
-  bus.publish({ type: 'sandbox.deleted', id, timeMs: nowMs, data: { ...about(sandbox), cause } });
-}
-
-function announceStart(bus: Bus, { before, after }: Change): void {
-  const launchType = launchTypeOf(after);
-  if (before.status?.conditions === undefined) {
-    const type = 'sandbox.created';
-    bus.publish({ type, ...at(after, type, after.metadata.creationTimestamp), data: { ...about(after), launchType } });
+/** What the state of a Sandbox says has happened to it, in the order of its life. */
+export function sandboxFacts(sandbox: Sandbox): readonly AnyFact[] {
+  const facts: AnyFact[] = [created(sandbox)];
+  const { conditions, resumedAt } = sandbox.status ?? {};
+  if (resumedAt !== undefined) {
+    facts.push({ type: 'sandbox.resumed', ...at(resumedAt), data: () => about(sandbox) });
   }
-  const ready = turned({ before, after }, sandboxConditions.ready, 'True');
-  if (ready === undefined) return;
-  const podName = after.metadata.annotations?.[annotations.podName];
-  const data = { ...about(after), launchType, podName };
-  bus.publish({ type: 'sandbox.ready', ...at(after, 'sandbox.ready', ready.lastTransitionTime), data });
-}
-
-function announceSuspension(bus: Bus, change: Change): void {
-  const { before, after } = change;
-  const asleep = turned(change, sandboxConditions.suspended, 'True');
-  if (asleep !== undefined) {
-    const data = { ...about(after), cause: after.status?.suspendedBy ?? 'User' };
-    bus.publish({ type: 'sandbox.suspended', ...at(after, 'sandbox.suspended', asleep.lastTransitionTime), data });
+  const suspended = whenTrue(conditions, sandboxConditions.suspended);
+  if (suspended !== undefined) {
+    const data = () => ({ ...about(sandbox), cause: sandbox.status?.suspendedBy ?? 'User' });
+    facts.push({ type: 'sandbox.suspended', ...at(suspended.lastTransitionTime), data });
   }
-  const awake = turned(change, sandboxConditions.suspended, 'False');
-  if (awake === undefined || findCondition(before.status?.conditions, sandboxConditions.suspended) === undefined)
-    return;
-  const data = { ...about(after), cause: before.status?.suspendedBy ?? 'User' };
-  bus.publish({ type: 'sandbox.resumed', ...at(after, 'sandbox.resumed', awake.lastTransitionTime), data });
+  const ready = whenTrue(conditions, sandboxConditions.ready);
+  if (ready !== undefined) facts.push(readiness(sandbox, ready));
+  const finished = whenTrue(conditions, sandboxConditions.finished);
+  if (finished !== undefined) facts.push(finish(sandbox, finished));
+  if (sandbox.status?.phase === 'Expired') facts.push(...expiry(sandbox));
+  return facts;
 }
 
-function announceEnd(bus: Bus, change: Change): void {
-  const { after } = change;
-  const finished = turned(change, sandboxConditions.finished, 'True');
-  if (finished !== undefined) {
-    const { reason, message, lastTransitionTime } = finished;
-    const outcome = reason === 'PodSucceeded' ? ('succeeded' as const) : ('failed' as const);
-    const data = { ...about(after), outcome, reason, message };
-    bus.publish({ type: 'sandbox.finished', ...at(after, 'sandbox.finished', lastTransitionTime), data });
-  }
-  announceExpiry(bus, change);
+function created(sandbox: Sandbox): Fact<'sandbox.created'> {
+  const { creationTimestamp = '' } = sandbox.metadata;
+  const data = () => ({ ...about(sandbox), launchType: launchTypeOf(sandbox) });
+  return { type: 'sandbox.created', ...at(creationTimestamp), data };
 }
 
-function announceExpiry(bus: Bus, { before, after }: Change): void {
-  const ready = findCondition(after.status?.conditions, sandboxConditions.ready);
-  if (after.status?.phase !== 'Expired' || before.status?.phase === 'Expired' || ready === undefined) return;
-  const data = { ...about(after), reason: ready.reason, message: ready.message };
-  const time = before.status?.expiresAt ?? ready.lastTransitionTime;
-  bus.publish({ type: 'sandbox.expired', ...at(after, 'sandbox.expired', time), data });
+function readiness(sandbox: Sandbox, { lastTransitionTime }: Condition): Fact<'sandbox.ready'> {
+  const podName = sandbox.metadata.annotations?.[annotations.podName];
+  const data = () => ({ ...about(sandbox), launchType: launchTypeOf(sandbox), podName });
+  return { type: 'sandbox.ready', ...at(lastTransitionTime), data };
 }
 
-/** The condition, when this change gave it `status`. */
-function turned({ before, after }: Change, type: string, status: Condition['status']): Condition | undefined {
-  const now = findCondition(after.status?.conditions, type);
-  const wasSo = findCondition(before.status?.conditions, type)?.status === status;
-  return now?.status === status && !wasSo ? now : undefined;
+function finish(sandbox: Sandbox, { reason, message, lastTransitionTime }: Condition): Fact<'sandbox.finished'> {
+  const outcome = reason === 'PodSucceeded' ? 'succeeded' : 'failed';
+  const data = () => ({ ...about(sandbox), outcome, reason, message }) as const;
+  return { type: 'sandbox.finished', ...at(lastTransitionTime), data };
+}
+
+/** A Sandbox is not Ready from its expiry on, or since before: while it stays expired that moment does not change. */
+function expiry(sandbox: Sandbox): readonly Fact<'sandbox.expired'>[] {
+  const ready = findCondition(sandbox.status?.conditions, sandboxConditions.ready);
+  if (ready === undefined) return [];
+  const { reason, message, lastTransitionTime } = ready;
+  const data = () => ({ ...about(sandbox), reason, message });
+  return [{ type: 'sandbox.expired', ...at(lastTransitionTime), data }];
+}
+
+const recordedAbout = z.object({
+  namespace: z.string(),
+  name: z.string(),
+  uid: z.string(),
+  claim: z.object({ name: z.string(), uid: z.string() }).optional(),
+  pool: z.string().optional(),
+  template: z.string().optional(),
+});
+
+/** Of a Sandbox that went while nobody looked the record tells: who owned it then, and not what ended it. */
+function deletionOf(end: End<Sandbox>, nowMs: number): Fact<'sandbox.deleted'> | undefined {
+  const { last, about: recorded } = end;
+  const subject = last === undefined ? recordedAbout.safeParse(recorded).data : about(last);
+  if (subject === undefined) return undefined;
+  const data = () => ({ ...subject, cause: causeOf(end, nowMs) });
+  return { type: 'sandbox.deleted', marker: 'deleted', timeMs: nowMs, data };
+}
+
+function causeOf({ last, recorded }: End<Sandbox>, nowMs: number): string {
+  const isExpired = last?.status?.phase === 'Expired' || recorded.some((name) => name.startsWith('sandbox.expired/'));
+  if (isExpired) return 'expiry';
+  if (last === undefined) return 'unknown';
+  return (idleDeleteMs({ sandbox: last, nowMs }) ?? Infinity) <= nowMs ? 'idle' : 'user';
+}
+
+function whenTrue(conditions: readonly Condition[] | undefined, type: string): Condition | undefined {
+  const condition = findCondition(conditions, type);
+  return condition?.status === 'True' ? condition : undefined;
 }
 
 /** Identity and time of a transition, from the object alone: every publisher of it arrives at the same. */
-function at(sandbox: Sandbox, type: EventType, time = ''): { id: string; timeMs: number } {
-  return { id: eventId({ uid: sandbox.metadata.uid ?? '', type, marker: time }), timeMs: Date.parse(time) };
+function at(time: string): { readonly marker: string; readonly timeMs: number } {
+  return { marker: time, timeMs: Date.parse(time) };
 }
 
 function about(sandbox: Sandbox) {

@@ -12,12 +12,13 @@ import {
   watchSource,
 } from '@sandlot/kube';
 import type { Change, Expectations } from '@sandlot/kube';
-import { keepDeadlines } from '@sandlot/service';
+import { keepDeadlines, openOutboxes } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
-import { BY_HASH, BY_TEMPLATE, createCache, formerPoolOf, strayOf } from './cache.ts';
+import { BY_HASH, BY_TEMPLATE, createCache, formerPoolOf, strayOf, templateKeyOf } from './cache.ts';
 import type { Cache } from './cache.ts';
 import { deadlinesOf } from './deadlines.ts';
 import { UNSEEN_LIMIT_MS } from './decide.ts';
+import { poolTelling, templateTelling } from './events.ts';
 import { PoolMemory } from './memory.ts';
 import { measuredPools } from './measure.ts';
 import { reconcilePool } from './reconcile.ts';
@@ -47,13 +48,13 @@ export function addWarmPoolController(
   fulfilExpectations(cache, expectations);
   noteAdoptions(cache, memory);
   const { hints, subscription } = hintsOf(bus);
+  const outboxes = openBoth(parts, cache);
   const timetable = new Timetable();
   const deadlines = keepDeadlines(parts, cache.pools, (pool, nowMs) => deadlinesOf(pool, nowMs, timetable));
   const deps = {
     client,
     cache,
     expectations,
-    bus,
     clock,
     random,
     recorder,
@@ -80,9 +81,19 @@ export function addWarmPoolController(
     cache,
     close: async () => {
       subscription[Symbol.dispose]();
-      await Promise.all([recorder.flush(), deadlines.close()]);
+      await Promise.all([recorder.flush(), deadlines.close(), ...outboxes.map((one) => one[Symbol.asyncDispose]())]);
     },
   };
+}
+
+/** Events of pools and of their templates. */
+function openBoth(parts: ControllerParts, { pools, templates }: Cache): readonly AsyncDisposable[] {
+  const open = openOutboxes(parts);
+  const ofPool = poolTelling((pool) => templates.store.get(templateKeyOf(pool)));
+  return [
+    open({ kind: 'pool', informer: pools, ...ofPool }),
+    open({ kind: 'template', informer: templates, ...templateTelling }),
+  ];
 }
 
 /** Pools that a claim was just served from. */

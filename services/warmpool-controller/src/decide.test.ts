@@ -2,13 +2,11 @@ import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { pool } from '@sandlot/api-types/builders';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { creates, deletes, member, members, snapshot, steps } from './builders.ts';
+import { creates, deletes, member, members, snapshot } from './builders.ts';
 import { decide } from './decide.ts';
 import type { Plan } from './plan.ts';
 import type { PoolSnapshot } from './snapshot.ts';
 import { poolStatus } from './status.ts';
-
-const announced = (plan: Plan): string[] => steps(plan, 'announce').map(({ event }) => event);
 
 describe('growing', () => {
   const rows: readonly (readonly [string, Parameters<typeof snapshot>[0], number])[] = [
@@ -150,33 +148,17 @@ describe('looking again', () => {
   });
 });
 
-describe('announcements', () => {
+describe('a change of the status', () => {
   const after = (count: number): PoolSnapshot['pool'] => {
     const before = snapshot({ members: members(count) });
     return { ...before.pool, status: poolStatus(before, { target: 3 }) };
   };
 
-  it('tells once that the pool ran empty', () => {
-    expect(announced(decide(snapshot({ pool: after(2), members: [] })))).toEqual(['pool.depleted']);
-    expect(announced(decide(snapshot({ pool: after(0), members: [] })))).toEqual([]);
-  });
-
-  it('are urgent for the status too, other changes are not', () => {
+  it('is urgent when the pool ran empty, others are not', () => {
     const urgent = (plan: Plan): boolean[] =>
       plan.flatMap((step) => (step.kind === 'writeStatus' ? [step.urgent] : []));
     expect(urgent(decide(snapshot({ pool: after(2), members: [] })))).toEqual([true]);
     expect(urgent(decide(snapshot({ pool: after(2), members: members(1) })))).toEqual([false]);
-  });
-
-  it('go by the status last written, whatever older one the watch still shows', () => {
-    const full = members(3);
-    const written = poolStatus(snapshot({ members: full }), { target: 3 });
-    expect(announced(decide(snapshot({ pool: after(2), members: full, lastStatus: written })))).toEqual([]);
-  });
-
-  it('tells once that the pool is full again', () => {
-    expect(announced(decide(snapshot({ pool: after(2), members: members(3) })))).toEqual(['pool.ready']);
-    expect(announced(decide(snapshot({ pool: after(3), members: members(3) })))).toEqual([]);
   });
 });
 

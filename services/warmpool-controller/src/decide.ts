@@ -2,7 +2,7 @@ import { mergePatchOf, sandboxConditions, findCondition } from '@sandlot/api-typ
 import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { isFinished, isReady } from '@sandlot/blueprint';
 import { censusOf } from './census.ts';
-import { newsOf } from './news.ts';
+import { isTurn, newsOf } from './news.ts';
 import type { Plan, Step } from './plan.ts';
 import { TELLING_MS } from './progress.ts';
 import { youngForMs } from './recycle.ts';
@@ -36,7 +36,7 @@ export function decide(snapshot: PoolSnapshot): Plan {
     { kind: 'measure', target: target.replicas, census: censusOf(snapshot), claimed: snapshot.inUse },
     ...news,
     ...changes,
-    ...writeStatus(snapshot, status, news.length > 0),
+    ...writeStatus(snapshot, status, news.length > 0 || isTurn(lastStatus, status)),
     ...looks(snapshot, { target, refill, status, changed: changes.length > 0 }),
   ];
 }

@@ -1,9 +1,8 @@
 import { eventReasons, findCondition, warmPoolConditions } from '@sandlot/api-types';
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from '@sandlot/api-types';
-import type { Announcement, Note, Step } from './plan.ts';
-import { isNotProgressing, isRollingOut, stuckMembers, wasRollingOut } from './progress.ts';
+import type { Note, Step } from './plan.ts';
+import { isNotProgressing, isRollingOut, wasRollingOut } from './progress.ts';
 import type { PoolSnapshot } from './snapshot.ts';
-import { mainAilment } from './stuck.ts';
 
 /** What has changed between the status last written and the one to be written. */
 interface Change {
@@ -16,48 +15,23 @@ interface Change {
 
 /** Told on the transition from the status last written; never repeated while it lasts. */
 export function newsOf(change: Change): readonly Step[] {
-  const announcements = [...stockNews(change), ...rolloutNews(change), ...stuckNews(change)];
-  const notes = [
-    ...rolloutNotes(announcements),
-    ...progressNotes(change),
-    ...targetNotes(change),
-    ...scheduleNotes(change),
-  ];
-  return [
-    ...announcements.map((announcement): Step => ({ kind: 'announce', ...announcement })),
-    ...notes.map((note): Step => ({ kind: 'note', ...note })),
-  ];
-}
-
-function sizesOf({ after }: Change): { readonly desired: number; readonly ready: number } {
-  return { desired: after.desiredReplicas ?? 0, ready: after.readyReplicas ?? 0 };
-}
-
-function stockNews(change: Change): readonly Announcement[] {
-  const { before, after } = change;
-  const sizes = sizesOf(change);
-  if (isAvailable(before) && !isAvailable(after)) return [{ event: 'pool.depleted', ...sizes }];
-  return sizes.desired > 0 && isFull(after) && !isFull(before) ? [{ event: 'pool.ready', ...sizes }] : [];
-}
-
-function isAvailable(status: SandboxWarmPoolStatus | undefined): boolean {
-  return findCondition(status?.conditions, warmPoolConditions.available)?.status === 'True';
-}
-
-function isFull(status: SandboxWarmPoolStatus | undefined): boolean {
-  return status !== undefined && (status.readyReplicas ?? 0) >= (status.desiredReplicas ?? 0);
+  const notes = [...rolloutNotes(change), ...progressNotes(change), ...targetNotes(change), ...scheduleNotes(change)];
+  return notes.map((note): Step => ({ kind: 'note', ...note }));
 }
 
 /** A rollout that is interrupted by other findings goes on afterwards: stale members say that it had begun. */
-function rolloutNews(change: Change): readonly Announcement[] {
-  const { snapshot, before } = change;
+function rolloutNotes({ snapshot, before, after }: Change): readonly Note[] {
   const { pool, template, templateHash = '' } = snapshot;
   if (before === undefined || template === undefined || !replacesStale(pool)) return [];
   const was = wasRollingOut(before) || hadStale(before);
-  const is = isRollingOut({ ...snapshot, lastStatus: before }, { target: sizesOf(change).desired });
+  const is = isRollingOut({ ...snapshot, lastStatus: before }, { target: after.desiredReplicas ?? 0 });
   if (was === is) return [];
-  const marker = [template.metadata.uid, template.metadata.generation].join('.');
-  return [{ event: is ? 'pool.rollout.started' : 'pool.rollout.finished', ...sizesOf(change), templateHash, marker }];
+  if (!is) {
+    const message = `All members are of blueprint ${templateHash}`;
+    return [{ type: 'Normal', reason: eventReasons.rolloutFinished, message }];
+  }
+  const message = `Members of an earlier template are being replaced by those of blueprint ${templateHash}`;
+  return [{ type: 'Normal', reason: eventReasons.rolloutStarted, message }];
 }
 
 function replacesStale({ spec }: SandboxWarmPool): boolean {
@@ -68,23 +42,18 @@ function hadStale({ updatedReplicas = 0, replicas = 0 }: SandboxWarmPoolStatus):
   return updatedReplicas < replicas;
 }
 
-function rolloutNotes(announcements: readonly Announcement[]): readonly Note[] {
-  return announcements.flatMap((told): Note[] => {
-    if (told.event === 'pool.rollout.started') {
-      const message = `Members of an earlier template are being replaced by those of blueprint ${told.templateHash}`;
-      return [{ type: 'Normal', reason: eventReasons.rolloutStarted, message }];
-    }
-    if (told.event !== 'pool.rollout.finished') return [];
-    const message = `All members are of blueprint ${told.templateHash}`;
-    return [{ type: 'Normal', reason: eventReasons.rolloutFinished, message }];
-  });
+/** Whether others wait for the status: the pool ran empty, or is full again. */
+export function isTurn(before: SandboxWarmPoolStatus | undefined, after: SandboxWarmPoolStatus): boolean {
+  if (isAvailable(before) && !isAvailable(after)) return true;
+  return (after.desiredReplicas ?? 0) > 0 && isFull(after) && !isFull(before);
 }
 
-function stuckNews(change: Change): readonly Announcement[] {
-  const stuck = stuckMembers(change.snapshot);
-  const ailment = mainAilment(stuck);
-  if (ailment === undefined || isNotProgressing(change.before)) return [];
-  return [{ event: 'pool.stuck', ...sizesOf(change), stuck: stuck.length, ...ailment }];
+function isAvailable(status: SandboxWarmPoolStatus | undefined): boolean {
+  return findCondition(status?.conditions, warmPoolConditions.available)?.status === 'True';
+}
+
+function isFull(status: SandboxWarmPoolStatus | undefined): boolean {
+  return status !== undefined && (status.readyReplicas ?? 0) >= (status.desiredReplicas ?? 0);
 }
 
 function progressNotes({ before, after }: Change): readonly Note[] {

@@ -2,18 +2,6 @@ import type { Sandbox, SandboxTemplate, SandboxWarmPoolStatus } from '@sandlot/a
 import type { Demand } from './autoscale.ts';
 import type { Census } from './census.ts';
 
-/** Something others may want to hear about a pool. */
-export type Announcement = { readonly desired: number; readonly ready: number } & (
-  | { readonly event: 'pool.depleted' | 'pool.ready' }
-  | {
-      readonly event: 'pool.rollout.started' | 'pool.rollout.finished';
-      readonly templateHash: string;
-      /** Tells this rollout from the next one. */
-      readonly marker: string;
-    }
-  | { readonly event: 'pool.stuck'; readonly stuck: number; readonly reason: string; readonly message: string }
-);
-
 /** A Kubernetes Event about the pool. */
 export interface Note {
   readonly type: 'Normal' | 'Warning';
@@ -26,7 +14,6 @@ export type Step =
   /** What autoscaling holds until the next look. */
   | { readonly kind: 'remember'; readonly demands: readonly Demand[] }
   | { readonly kind: 'measure'; readonly target: number; readonly census: Census; readonly claimed: number }
-  | ({ readonly kind: 'announce' } & Announcement)
   | ({ readonly kind: 'note' } & Note)
   /** Members that ended soon after they were made: the next ones wait. */
   | { readonly kind: 'blame'; readonly message: string; readonly subject: string }

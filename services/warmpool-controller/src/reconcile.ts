@@ -1,11 +1,9 @@
 import { mergePatchOf, sandboxWarmPools } from '@sandlot/api-types';
 import type { SandboxWarmPool } from '@sandlot/api-types';
-import type { Bus } from '@sandlot/bus';
 import { done, isConflict, isNotFound, KubeError, parseKey, requeueAfter } from '@sandlot/kube';
 import type { EventRecorder, JsonObject, ReconcileContext, ReconcileResult } from '@sandlot/kube';
 import { templateKeyOf } from './cache.ts';
 import { decide } from './decide.ts';
-import { announce } from './events.ts';
 import { createMembers, deleteMembers, takeOver } from './members.ts';
 import type { MemberDeps } from './members.ts';
 import { SHORT_LIVED } from './memory.ts';
@@ -13,9 +11,9 @@ import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
 import type { Plan, Step } from './plan.ts';
 import { interrupts } from './refill.ts';
+import { inRefill } from './trace.ts';
 
 export interface ReconcileDeps extends ObserveDeps, MemberDeps {
-  readonly bus: Bus;
   readonly recorder: EventRecorder;
 }
 
@@ -78,19 +76,16 @@ async function applyStep(deps: ReconcileDeps, pass: Pass, step: Step): Promise<R
   }
 }
 
-type Told = Extract<Step, { kind: 'remember' | 'measure' | 'announce' | 'note' | 'blame' }>;
+type Told = Extract<Step, { kind: 'remember' | 'measure' | 'note' | 'blame' }>;
 
 /** Steps that change nothing in the API server. */
-function tell({ memory, metrics, bus, recorder, clock }: ReconcileDeps, pool: SandboxWarmPool, step: Told): void {
+function tell({ memory, metrics, recorder }: ReconcileDeps, pool: SandboxWarmPool, step: Told): void {
   switch (step.kind) {
     case 'remember':
       memory.demanded(pool, step.demands);
       break;
     case 'measure':
       metrics.measured(pool, step);
-      break;
-    case 'announce':
-      announce(bus, pool, { ...step, nowMs: clock.now() });
       break;
     case 'note': {
       const { type, reason, message } = step;
@@ -117,14 +112,9 @@ async function create(
     return !yields || !interrupts(memory.of(pool).adoptions, pool.spec.refill, clock.monotonic());
   };
   memory.refills(pool);
-  const { asked, failure } = await createMembers(deps, {
-    pool,
-    template,
-    count,
-    priority: isShort ? 'normal' : 'background',
-    signal,
-    goesOn,
-  });
+  const priority = isShort ? 'normal' : 'background';
+  const input = { pool, template, count, priority, signal, goesOn } as const;
+  const { asked, failure } = await inRefill(input, () => createMembers(deps, input));
   memory.spent(pool, asked);
   if (failure === undefined) {
     memory.succeeded(pool);

@@ -115,9 +115,3 @@ export function ailmentsText(members: readonly Member[]): string {
   const rest = complaints.slice(MAX_AILMENTS).reduce((sum, { count }) => sum + count, 0);
   return [...shown, ...(rest === 0 ? [] : [`${rest} others`])].join(', ');
 }
-
-/** The commonest ailment of these members. */
-export function mainAilment(members: readonly Member[]): Ailment | undefined {
-  const [worst] = complaintsOf(members);
-  return worst === undefined ? undefined : { reason: worst.reason, message: worst.message };
-}

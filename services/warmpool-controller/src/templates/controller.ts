@@ -38,7 +38,7 @@ export function addTemplateController(
   parts: ControllerParts,
   options: TemplateControllerOptions,
 ): { close(): Promise<void> } {
-  const { client, manager, bus, instance, clock, random, log, kubeMetrics } = parts;
+  const { client, manager, instance, clock, random, log, kubeMetrics } = parts;
   const { cache, podDefaults, network, concurrency, namespace } = options;
   const shared = { client, clock, random, log, metrics: kubeMetrics };
   const policies = createInformer({ ...shared, resource: networkPolicies, namespace });
@@ -46,7 +46,6 @@ export function addTemplateController(
   const common = { client, recorder, network, metrics: createPolicyMetrics(parts.registry), policies: policies.store };
   const deps = {
     ...common,
-    bus,
     podDefaults,
     templates: cache.templates.store,
     pools: cache.pools.store,

@@ -7,8 +7,6 @@ import {
   templateReasons,
 } from '@sandlot/api-types';
 import type { SandboxTemplate } from '@sandlot/api-types';
-import { eventId } from '@sandlot/bus';
-import type { Bus } from '@sandlot/bus';
 import { done, isConflict, isNotFound, requeueAfter } from '@sandlot/kube';
 import type { EventRecorder, JsonObject, KubeClient, ReconcileContext, ReconcileResult } from '@sandlot/kube';
 import { applyPolicy } from './apply.ts';
@@ -24,7 +22,6 @@ import type { PolicyOutcome } from './status.ts';
 
 export interface TemplateDeps extends ObserveDeps {
   readonly client: KubeClient;
-  readonly bus: Bus;
   readonly recorder: EventRecorder;
   readonly metrics: PolicyMetrics;
   readonly ownWrites: OwnWrites<SandboxTemplate>;
@@ -115,13 +112,8 @@ async function writeStatus(deps: TemplateDeps, pass: Pass, outcome: PolicyOutcom
 }
 
 /** What others hear, once for each transition of the status. */
-function tell({ bus, recorder, metrics, nowMs }: TemplateDeps, before: SandboxTemplate, after: SandboxTemplate): void {
-  const { namespace = '', name = '', uid = '' } = after.metadata;
-  const generation = after.status?.observedGeneration ?? 0;
-  if (before.status?.observedGeneration !== generation) {
-    const id = eventId({ uid, type: 'template.changed', marker: generation });
-    bus.publish({ type: 'template.changed', id, timeMs: nowMs(), data: { namespace, name, uid, generation } });
-  }
+function tell({ recorder, metrics }: TemplateDeps, before: SandboxTemplate, after: SandboxTemplate): void {
+  const { name = '' } = after.metadata;
   if (isNotControlled(after) && !isNotControlled(before)) {
     metrics.count('not_controlled');
     const message = notControlledMessage(networkPolicyName(name));
