@@ -18,6 +18,8 @@
 {{- with $values.tracing.endpoint }}
 - { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }} }
 - { name: TRACE_SAMPLE_RATIO, value: {{ $values.tracing.sampleRatio | quote }} }
+- { name: TRACE_SLOW_WARM, value: {{ $values.tracing.slow.warm | quote }} }
+- { name: TRACE_SLOW_COLD, value: {{ $values.tracing.slow.cold | quote }} }
 {{- end }}
 {{- with include "sandlot.nats.url" .root }}
 - { name: NATS_URL, value: {{ . | quote }} }
@@ -25,6 +27,9 @@
 - name: NATS_PASSWORD
   valueFrom: { secretKeyRef: { name: {{ include "sandlot.nats.secretName" $.root }}, key: {{ $.name }} } }
 - { name: NATS_STREAM_REPLICAS, value: {{ $values.nats.streamReplicas | quote }} }
+- { name: NATS_STREAM_RETENTION, value: {{ $values.nats.streams.retention | quote }} }
+- { name: NATS_STREAM_MAX_BYTES, value: {{ $values.nats.streams.maxBytes | int64 | quote }} }
+- { name: NATS_RECORD_MAX_BYTES, value: {{ $values.nats.streams.recordMaxBytes | int64 | quote }} }
 {{- end }}
 {{- if include "sandlot.nats.caSecret" .root }}
 - { name: NATS_CA_FILE, value: /etc/sandlot/nats/ca.crt }

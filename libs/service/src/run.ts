@@ -98,6 +98,7 @@ function tracingOf(service: string, settings: ControllerSettings, { log, metrics
     version: settings.BUILD_VERSION,
     endpoint: settings.OTEL_EXPORTER_OTLP_ENDPOINT,
     sampleRatio: settings.TRACE_SAMPLE_RATIO,
+    slow: { warmMs: settings.TRACE_SLOW_WARM, coldMs: settings.TRACE_SLOW_COLD },
     resource: settings.POD_NAME === undefined ? {} : { 'k8s.pod.name': settings.POD_NAME },
     log,
     onLost: (spans, reason) => metrics.countLostSpans(spans, reason),
@@ -137,6 +138,11 @@ async function openBus(
     service,
     log,
     metrics: createBusMetrics(registry),
-    streams: { replicas: settings.NATS_STREAM_REPLICAS },
+    streams: {
+      replicas: settings.NATS_STREAM_REPLICAS,
+      maxAgeMs: settings.NATS_STREAM_RETENTION,
+      maxBytes: settings.NATS_STREAM_MAX_BYTES,
+      recordMaxBytes: settings.NATS_RECORD_MAX_BYTES,
+    },
   });
 }

@@ -22,6 +22,9 @@ export const controllerSettings = z.object({
   NATS_PASSWORD: secret().optional(),
   NATS_CA_FILE: text().optional(),
   NATS_STREAM_REPLICAS: integer({ min: 1, max: 5 }).default(1),
+  NATS_STREAM_RETENTION: durationMs().default(604_800_000),
+  NATS_STREAM_MAX_BYTES: integer({ min: 1_048_576, max: Number.MAX_SAFE_INTEGER }).default(268_435_456),
+  NATS_RECORD_MAX_BYTES: integer({ min: 1_048_576, max: Number.MAX_SAFE_INTEGER }).default(67_108_864),
   /** Absent: deadlines are timers of the process alone. */
   REDIS_URL: url(['redis', 'rediss']).optional(),
   REDIS_USER: text().optional(),
@@ -32,7 +35,11 @@ export const controllerSettings = z.object({
   /** How often Redis is compared with the deadlines of the objects. */
   DEADLINE_AUDIT_INTERVAL: durationMs().default(60_000),
   OTEL_EXPORTER_OTLP_ENDPOINT: url(['http', 'https']).optional(),
-  TRACE_SAMPLE_RATIO: ratio().default(1),
+  TRACE_SAMPLE_RATIO: ratio().default(0.05),
+  /** From when on a claim that a warm sandbox serves is slow, and its trace kept whatever the ratio says. */
+  TRACE_SLOW_WARM: durationMs().default(1_000),
+  /** The same for what waits for a pod. */
+  TRACE_SLOW_COLD: durationMs().default(15_000),
   /** What was built, set by the image. */
   BUILD_VERSION: text().default('dev'),
   BUILD_COMMIT: text().default('unknown'),

@@ -6,6 +6,7 @@ import { isAlreadyExists, isConflict, isNotFound, isUnknownOutcome, keyOf } from
 import type { Expectations, KubeClient, Priority } from '@sandlot/kube';
 import type { Random } from '@sandlot/std';
 import type { PoolMetrics } from './metrics.ts';
+import { linkToMember } from './trace.ts';
 
 /** Without vowels and look-alikes, so that no name spells a word. */
 const ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
@@ -63,7 +64,7 @@ async function createMember(deps: MemberDeps, { pool, template, priority, signal
   deps.expectations.expectCreate(owner, key);
   deps.metrics.asked(key);
   try {
-    await deps.client.create(sandboxes, member, { priority, signal });
+    linkToMember(await deps.client.create(sandboxes, member, { priority, signal }));
   } catch (error) {
     // Without an answer the member may exist: it keeps its place until the watch shows it or the expectation ends.
     if (!isUnknownOutcome(error)) deps.expectations.observedCreate(owner, key);
