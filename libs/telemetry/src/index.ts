@@ -19,17 +19,19 @@ export { serveProbes } from './probes.ts';
 export type { ProbeOptions } from './probes.ts';
 export type { SpanLoss } from './span-buffer.ts';
 export {
+  carriedContext,
   endOperation,
   inContext,
   isSampled,
   isSlow,
   linkActiveSpan,
   linkTo,
+  linkToContext,
   operationOf,
   recordSpan,
 } from './operation.ts';
 export type { Operation } from './operation.ts';
 export { spanAttributes, spanNames, withChildSpan, withSpan } from './spans.ts';
-export type { SpanInput, SpanName } from './spans.ts';
+export type { SpanName } from './spans.ts';
 export { startTracing } from './tracing.ts';
 export type { Tracing, TracingOptions } from './tracing.ts';
