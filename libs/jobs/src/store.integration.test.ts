@@ -45,6 +45,20 @@ async function withRedis<T>(server: Server, use: (redis: Redis) => Promise<T>): 
   }
 }
 
+/** A log, and what people see of it. */
+function recording(): { readonly log: Logger; readonly lines: string[] } {
+  const lines: string[] = [];
+  const at = (level: string) => (_fields: object, message: string) => void lines.push(`${level}: ${message}`);
+  const log: Logger = {
+    debug: () => undefined,
+    info: at('info'),
+    warn: at('warn'),
+    error: at('error'),
+    child: () => log,
+  };
+  return { log, lines };
+}
+
 afterEach(async () => {
   await Promise.all(open.splice(0).map((one) => one.close()));
 });
@@ -167,14 +181,15 @@ describe('connectDeadlineStore', () => {
     expect(store.connected()).toBe(false);
   });
 
-  it('bears whatever stands in Redis under its keys', async () => {
+  it('bears whatever stands in Redis under its keys, in silence', async () => {
+    const { log, lines } = recording();
     await withRedis(server, async (redis) => {
       await redis.set('test:box:delayed', 'not a sorted set');
       await redis.set('test:box:wait', 'not a list');
       await redis.set('test:box:meta', 'not a hash');
       await redis.set('test:box:u-1-1-ttl', 'not a job');
     });
-    const store = openStore({ url: server.url });
+    const store = openStore({ url: server.url, log });
     const fired = firing(store);
     await connected(store);
     expect(await store.add([dueIn(1)])).toBe(false);
@@ -185,21 +200,15 @@ describe('connectDeadlineStore', () => {
     await store.rest();
     const later = firing(store);
     await vi.waitFor(() => expect([...fired, ...later]).toContain('u-1-1-ttl'), PATIENCE);
+    expect(new Set(lines)).toEqual(new Set(['info: connected to Redis']));
+    expect(lines.length).toBeLessThanOrEqual(3);
   });
 });
 
 describe('connectDeadlineStore with a password', () => {
   it('works with the right one, and says once that the wrong one is refused', async () => {
     await using server = await startRedis({ password: 'right' });
-    const lines: string[] = [];
-    const at = (level: string) => (_fields: object, message: string) => void lines.push(`${level}: ${message}`);
-    const log: Logger = {
-      debug: () => undefined,
-      info: at('info'),
-      warn: at('warn'),
-      error: at('error'),
-      child: () => log,
-    };
+    const { log, lines } = recording();
     const refused = openStore({ url: server.url, password: 'wrong', log, random: () => 0.9 });
     await vi.waitFor(() => expect(lines.some((line) => line.startsWith('error: Redis refused'))).toBe(true), PATIENCE);
     expect(await refused.add([dueIn(1)])).toBe(false);
