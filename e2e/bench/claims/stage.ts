@@ -30,6 +30,8 @@ export class Stage implements AsyncDisposable {
   readonly nats: Server;
   /** An administrator's, without rate limits. */
   readonly client: KubeClient;
+  /** Environment of the controllers that are started from now on, beside what every stage gives them. */
+  env: Readonly<Record<string, string>> = {};
   readonly #running = new Map<string, ServiceProcess>();
   readonly #kubeconfigs = new Map<ControllerName, string>();
 
@@ -71,6 +73,7 @@ export class Stage implements AsyncDisposable {
       NATS_URL: this.nats.url,
       POD_NAME: instance,
       LOG_LEVEL: 'info',
+      ...this.env,
     };
     const main = new URL(`file://${checkoutRoot}/services/${name}/dist/main.js`);
     this.#running.set(instance, await startServiceProcess(main, env));
@@ -83,10 +86,15 @@ export class Stage implements AsyncDisposable {
     await process?.kill();
   }
 
+  /** Where the replicas of a controller are asked for their metrics. */
+  metricsAddresses(name: ControllerName): string[] {
+    const replicas = [...this.#running].filter(([instance]) => instance.startsWith(name));
+    return replicas.map(([, { metricsPort }]) => `127.0.0.1:${metricsPort}`);
+  }
+
   /** What a controller says of itself, all its replicas together. */
   async metricsOf(name: ControllerName): Promise<string> {
-    const replicas = [...this.#running].filter(([instance]) => instance.startsWith(name));
-    const pages = replicas.map(async ([, { metricsPort }]) => fetch(`http://127.0.0.1:${metricsPort}/metrics`));
+    const pages = this.metricsAddresses(name).map((address) => fetch(`http://${address}/metrics`));
     return (await Promise.all(pages.map(async (page) => (await page).text()))).join('\n');
   }
 

@@ -168,6 +168,9 @@ export function createKubeMetrics(registry: Registry<RegistryContentType>): Kube
   const reconciles = histogram(on, 'reconcile', ['Time of reconciles, by what came of them', 'controller', 'result']);
   const expired = counter(on, 'controller_expectations_expired', ['Expectations nobody confirmed', 'kind']);
   const dropped = counter(on, 'kube_events_dropped', ['Events not written', 'reason']);
+  for (const kind of ['create', 'delete']) expired.inc({ kind }, 0);
+  for (const reason of ['overflow', 'error']) dropped.inc({ reason }, 0);
+  for (const priority of ['claim', 'normal', 'background']) throttled.zero({ priority });
   const { leader, workers, ...gauges } = createGauges(on);
   return {
     requestFinished: (request, seconds) => requests.observe(request, seconds),
@@ -178,11 +181,17 @@ export function createKubeMetrics(registry: Registry<RegistryContentType>): Kube
     relisted: (resource, reason) => relists.inc({ resource, reason }),
     watchEventReceived: (resource, type) => events.inc({ resource, type }),
     handlerFailed: (resource) => handlers.inc({ resource }),
-    watchInformer: gauges.watchInformer,
+    watchInformer(resource, sample) {
+      handlers.inc({ resource }, 0);
+      gauges.watchInformer(resource, sample);
+    },
     queueWaited: (controller, seconds) => waits.observe({ controller }, seconds),
     queueWorked: (controller, seconds) => works.observe({ controller }, seconds),
     queueRetried: (controller) => requeues.inc({ controller }),
-    watchQueue: gauges.watchQueue,
+    watchQueue(controller, sample) {
+      requeues.inc({ controller }, 0);
+      gauges.watchQueue(controller, sample);
+    },
     reconciled: (run, seconds) => reconciles.observe(run, seconds),
     workersStarted: (controller, count) => workers.set({ controller }, count),
     leaderChanged: (lease, leading) => leader.set({ lease }, leading ? 1 : 0),

@@ -1,3 +1,7 @@
+export { collect, interpolated } from './collect.ts';
+export type { Answer, Collected, Exemplar, Range, Series, Source } from './collect.ts';
+export { drawDashboard } from './draw.ts';
+export type { Drawing } from './draw.ts';
 export { creationLatency } from './creation-latency.ts';
 export { toGrafana } from './grafana.ts';
 export type { GrafanaDashboard, GrafanaPanel, GrafanaTarget } from './grafana.ts';

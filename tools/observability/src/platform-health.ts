@@ -184,11 +184,10 @@ const apiServer = row('API server, as seen from here', [
   },
   {
     title: 'Waiting for our own limit',
-    description: 'p99 of the time a request waits for the rate limit of the process, by priority.',
+    description:
+      'Seconds that requests spent waiting for the rate limit of their process, in each second, by priority.',
     unit: 's',
-    queries: [
-      { expr: quantile(0.99, 'sandlot_kube_request_throttle_seconds', { by: 'priority' }), legend: '{{priority}}' },
-    ],
+    queries: [{ expr: rate('sandlot_kube_request_throttle_seconds_sum', { by: 'priority' }), legend: '{{priority}}' }],
   },
   {
     title: 'Connections and streams',

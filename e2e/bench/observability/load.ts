@@ -1,0 +1,169 @@
+import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import type { SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import { isNotFound, persistentVolumes } from '@sandlot/kube';
+import type { KubeClient, KubeObject } from '@sandlot/kube';
+import { pause } from '../claims/shapes.ts';
+import { NAMESPACE } from '../claims/stage.ts';
+import type { Stage } from '../claims/stage.ts';
+
+export interface LoadOptions {
+  readonly seconds: number;
+  /** Whether the API server is restarted in the middle of it. */
+  readonly outage: boolean;
+}
+
+const PER_SECOND = 4;
+/** How long a claim keeps its sandbox. */
+const USE_MS = 8_000;
+const BURST = 25;
+const DISKS = 4;
+const FAILURES = 4;
+
+/**
+ * A bit of everything that metrics tell of: warm and cold claims of two templates, a burst that empties a pool, a claim
+ * that fails and one that waits, members that are stuck, disks, suspensions, deadlines, and an API server that goes away.
+ */
+export async function runLoad(stage: Stage, { seconds, outage }: LoadOptions): Promise<void> {
+  const { client } = stage;
+  await prepare(client);
+  await Promise.all([
+    claims(client, seconds),
+    pause((seconds * 1_000) / 3).then(() => burst(client)),
+    troubles(client),
+    sleepers(client),
+    outage ? pause((seconds * 1_000) / 2).then(() => stage.plane.restart()) : undefined,
+  ]);
+}
+
+async function prepare(client: KubeClient): Promise<void> {
+  for (const name of ['box', 'notebook']) await client.create(sandboxTemplates, template(name));
+  await client.create(sandboxTemplates, template('nowhere', { nodeSelector: { 'kubernetes.io/hostname': 'nowhere' } }));
+  for (let index = 0; index < DISKS; index += 1) await client.create(persistentVolumes, volume(index));
+  await client.create(sandboxWarmPools, pool('boxes', 'box', 16));
+  await client.create(sandboxWarmPools, pool('notebooks', 'notebook', 8));
+  const stuck = pool('stuck', 'nowhere', 2);
+  const stuckMember = { graceSeconds: 10, unschedulable: 'Hold' as const };
+  await client.create(sandboxWarmPools, { ...stuck, spec: { ...stuck.spec, stuckMember } });
+  for (const name of ['boxes', 'notebooks']) await full(client, name);
+}
+
+async function full(client: KubeClient, name: string): Promise<void> {
+  for (;;) {
+    const { spec, status } = await client.get(sandboxWarmPools, { namespace: NAMESPACE, name });
+    if (status?.readyReplicas === spec.replicas) return;
+    await pause(200);
+  }
+}
+
+/** A steady stream: mostly warm, a fifth of them notebooks, and every seventh cold. */
+async function claims(client: KubeClient, seconds: number): Promise<void> {
+  const beganMs = performance.now();
+  const all = Array.from({ length: seconds * PER_SECOND }, async (_, index) => {
+    await pause(beganMs + (index * 1_000) / PER_SECOND - performance.now());
+    await useOnce(client, claim(`steady-${index}`, kindOf(index)));
+  });
+  await Promise.all(all);
+}
+
+function kindOf(index: number): Partial<SandboxClaim['spec']> {
+  if (index % 7 === 3) return { sandboxTemplateRef: { name: index % 2 === 0 ? 'box' : 'notebook' }, warmpool: 'none' };
+  return { warmPoolRef: { name: index % 5 === 0 ? 'notebooks' : 'boxes' } };
+}
+
+async function burst(client: KubeClient): Promise<void> {
+  const names = Array.from({ length: BURST }, (_, index) => `burst-${index}`);
+  await Promise.all(names.map((name) => useOnce(client, claim(name, { warmPoolRef: { name: 'boxes' } }))));
+}
+
+async function troubles(client: KubeClient): Promise<void> {
+  await client.create(sandboxClaims, claim('waits', { warmPoolRef: { name: 'stuck' }, createOnNoStock: false }));
+  const additionalPodMetadata = { labels: { 'example.com/forbidden': 'yes' } };
+  for (let index = 0; index < FAILURES; index += 1) {
+    await pause(3_000);
+    await client.create(
+      sandboxClaims,
+      claim(`fails-${index}`, { warmPoolRef: { name: 'boxes' }, additionalPodMetadata }),
+    );
+  }
+}
+
+/** Sandboxes with disks, which are suspended, resumed, and gone at their time. */
+async function sleepers(client: KubeClient): Promise<void> {
+  const names = Array.from({ length: DISKS }, (_, index) => `sleeper-${index}`);
+  for (const name of names) {
+    await client.create(sandboxes, sleeper(name));
+    await pause(2_000);
+    for (const operatingMode of ['Suspended', 'Running'] as const) {
+      await client.mergePatch(sandboxes, { namespace: NAMESPACE, name }, { spec: { operatingMode } });
+      await pause(2_000);
+    }
+  }
+}
+
+/** Makes the claim, and deletes it when it has been used. While the server is away the user tries again. */
+async function useOnce(client: KubeClient, wanted: SandboxClaim): Promise<void> {
+  await insist(() => client.create(sandboxClaims, wanted));
+  await pause(USE_MS);
+  const { namespace, name = '' } = wanted.metadata;
+  await insist(() => client.delete(sandboxClaims, { namespace, name }));
+}
+
+const TRIES = 20;
+
+async function insist(send: () => Promise<unknown>): Promise<void> {
+  for (let left = TRIES; ; left -= 1) {
+    try {
+      await send();
+      return;
+    } catch (error) {
+      if (isNotFound(error) || isThere(error)) return;
+      if (left === 0) throw error;
+      await pause(500);
+    }
+  }
+}
+
+const isThere = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'AlreadyExists';
+
+function template(name: string, more: object = {}): SandboxTemplate {
+  const resources = { requests: { cpu: name === 'box' ? '250m' : '500m', memory: '256Mi' } };
+  const container = { name: 'main', image: 'busybox', command: ['sleep', 'infinity'], resources };
+  const spec = { terminationGracePeriodSeconds: 0, containers: [container], ...more };
+  return { metadata: { namespace: NAMESPACE, name }, spec: { podTemplate: { spec } } };
+}
+
+function pool(name: string, templateName: string, replicas: number): SandboxWarmPool {
+  const spec = { replicas, sandboxTemplateRef: { name: templateName } };
+  return { metadata: { namespace: NAMESPACE, name }, spec };
+}
+
+function claim(name: string, spec: SandboxClaim['spec']): SandboxClaim {
+  return { metadata: { namespace: NAMESPACE, name }, spec };
+}
+
+function sleeper(name: string) {
+  const resources = { requests: { storage: '1Gi' } };
+  const disk = { accessModes: ['ReadWriteOnce'], storageClassName: 'by-hand', resources };
+  return {
+    metadata: { namespace: NAMESPACE, name },
+    spec: {
+      podTemplate: template('sleeper').spec.podTemplate,
+      volumeClaimTemplates: [{ metadata: { name: 'disk' }, spec: disk }],
+      shutdownTime: new Date(Date.now() + 12_000).toISOString().replace(/\.\d+Z$/, 'Z'),
+    },
+  };
+}
+
+function volume(index: number): KubeObject & { spec: object } {
+  return {
+    metadata: { name: `disk-${index}` },
+    spec: {
+      capacity: { storage: '1Gi' },
+      accessModes: ['ReadWriteOnce'],
+      storageClassName: 'by-hand',
+      persistentVolumeReclaimPolicy: 'Delete',
+      hostPath: { path: `/tmp/disk-${index}` },
+    },
+  };
+}

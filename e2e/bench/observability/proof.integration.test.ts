@@ -1,0 +1,101 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { promExemplars, promQuery } from '@sandlot/local-cluster';
+import {
+  collect,
+  creationLatency,
+  platformHealth,
+  ruleGroups,
+  selectorsOf,
+  toGrafana,
+  warmPools,
+} from '@sandlot/observability';
+import type { Collected } from '@sandlot/observability';
+import { checkoutRoot } from '@sandlot/up';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { runLoad } from './load.ts';
+import { SCRAPE_SECONDS, Scene } from './scene.ts';
+
+const DASHBOARDS = [creationLatency, warmPools, platformHealth];
+const rules = await readFile(join(checkoutRoot, 'charts/sandlot/files/rules/sandlot.yaml'), 'utf8');
+
+let scene: Scene;
+let range: { start: number; end: number; step: number };
+const panels: Collected[] = [];
+
+beforeAll(async () => {
+  scene = await Scene.raise({ rules: [rules] });
+  const start = Date.now() / 1_000;
+  await runLoad(scene.stage, { seconds: 36, outage: true });
+  range = { start, end: Date.now() / 1_000, step: 1 };
+  const source = { url: scene.prometheus.url, scrapeSeconds: SCRAPE_SECONDS };
+  for (const dashboard of DASHBOARDS) panels.push(...(await collect(source, toGrafana(dashboard), range)));
+});
+
+afterAll(() => scene[Symbol.asyncDispose]());
+
+describe('after a load in which everything happens once', () => {
+  it('every query of every panel has numbers to show', () => {
+    const dead = panels.flatMap(({ panel, answers }) =>
+      answers
+        .filter(({ series }) => !series.some(({ points }) => points.some(([, value]) => Number.isFinite(value))))
+        .map(({ target }) => `${panel.title}: ${target.expr}`),
+    );
+    expect(panels.length).toBeGreaterThan(50);
+    expect(dead).toEqual([]);
+  });
+
+  it('every selector of every rule finds series', async () => {
+    const selectors = new Set(ruleGroups.flatMap(({ rules: all }) => all.flatMap(({ expr }) => selectorsOf(expr))));
+    const dead: string[] = [];
+    for (const selector of selectors) {
+      if ((await promQuery(scene.prometheus.url, `last_over_time(${selector}[5m])`)).length === 0) dead.push(selector);
+    }
+    expect(selectors.size).toBeGreaterThan(20);
+    expect(dead).toEqual([]);
+  });
+
+  it('latencies of warm and of cold claims name the traces of single claims', async () => {
+    for (const launch of ['warm', 'cold']) {
+      const query = `sandlot_claim_ready_seconds_bucket{launch_type="${launch}"}`;
+      const exemplars = await promExemplars(scene.prometheus.url, query, range);
+      const traces = exemplars.map(({ labels }) => labels['trace_id'] ?? '');
+      expect(traces.length).toBeGreaterThan(0);
+      for (const trace of traces) expect(trace).toMatch(/^[0-9a-f]{32}$/);
+    }
+  });
+
+  it('the phases of warm claims add up to their time to Ready', async () => {
+    const sum = async (metric: string): Promise<number> => {
+      const [series] = await promQuery(scene.prometheus.url, `sum(${metric}{launch_type="warm"})`);
+      return series?.value ?? Number.NaN;
+    };
+    const [phases, total] = [
+      await sum('sandlot_claim_phase_seconds_sum'),
+      await sum('sandlot_claim_ready_seconds_sum'),
+    ];
+    expect(phases / total).toBeGreaterThan(0.9);
+    expect(phases / total).toBeLessThan(1.1);
+  });
+
+  it('what is told of pools is what was done to them', async () => {
+    const { url } = scene.prometheus;
+    const value = async (query: string): Promise<number | undefined> => (await promQuery(url, query))[0]?.value;
+    expect(await value('sum(sandlot_warmpool_members{pool="stuck",state="stuck"})')).toBe(2);
+    expect(await value('sum(sandlot_warmpool_depletions_total)')).toBeGreaterThanOrEqual(1);
+    expect(await value('sum(sandlot_warmpool_claims_total{outcome="hit"})')).toBeGreaterThan(0);
+    expect(await value('sum(sandlot_claims_failed_total{reason="InvalidMetadata"})')).toBe(4);
+    expect(await value('sum(sandlot_claims_waiting)')).toBeGreaterThanOrEqual(1);
+  });
+
+  it('no series bears the name of a sandbox, a claim or a user', async () => {
+    const names = await promQuery(
+      scene.prometheus.url,
+      'group by (__name__) ({__name__=~"sandlot.*|agent_sandbox.*"})',
+    );
+    expect(names.length).toBeGreaterThan(100);
+    const personal = '{__name__=~"sandlot.+|agent_sandbox.+",claim=~".+"} or {__name__=~"sandlot.+",sandbox=~".+"}';
+    expect(await promQuery(scene.prometheus.url, personal)).toEqual([]);
+    expect(await promQuery(scene.prometheus.url, '{__name__=~"sandlot.+|agent_sandbox.+",uid=~".+"}')).toEqual([]);
+  });
+});

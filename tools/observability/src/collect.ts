@@ -1,0 +1,109 @@
+import type { GrafanaDashboard, GrafanaPanel, GrafanaTarget } from './grafana.ts';
+
+/** A time range, epoch seconds. */
+export interface Range {
+  readonly start: number;
+  readonly end: number;
+  readonly step: number;
+}
+
+export interface Series {
+  /** As the panel's legend has it. */
+  readonly name: string;
+  readonly labels: Readonly<Record<string, string>>;
+  /** Epoch seconds and value; values may be NaN. */
+  readonly points: readonly (readonly [number, number])[];
+}
+
+export interface Exemplar {
+  readonly labels: Readonly<Record<string, string>>;
+  readonly value: number;
+  readonly timestamp: number;
+}
+
+/** What Prometheus answered to one query of a panel. */
+export interface Answer {
+  readonly target: GrafanaTarget;
+  readonly series: readonly Series[];
+  /** Empty unless the panel shows exemplars. */
+  readonly exemplars: readonly Exemplar[];
+}
+
+export interface Collected {
+  readonly panel: GrafanaPanel;
+  readonly answers: readonly Answer[];
+}
+
+/** Ranges shorter than four scrapes make rates of nothing; Grafana sees to that with this variable, and so do we. */
+const SCRAPES_PER_RATE = 10;
+
+export interface Source {
+  /** Base URL of a Prometheus. */
+  readonly url: string;
+  readonly scrapeSeconds: number;
+}
+
+/** Asks everything that a dashboard asks, for all jobs, instances and other choices. Throws for a query that is refused. */
+export async function collect(
+  source: Source,
+  dashboard: GrafanaDashboard,
+  range: Range,
+): Promise<readonly Collected[]> {
+  const collected: Collected[] = [];
+  for (const panel of dashboard.panels) {
+    if (panel.type === 'row') continue;
+    const answers: Answer[] = [];
+    for (const target of panel.targets ?? []) answers.push(await answer(source, target, range));
+    collected.push({ panel, answers });
+  }
+  return collected;
+}
+
+async function answer(source: Source, target: GrafanaTarget, range: Range): Promise<Answer> {
+  const query = interpolated(target.expr, source);
+  const [series, exemplars] = await Promise.all([
+    seriesOf(source, { query, legend: target.legendFormat }, range),
+    target.exemplar ? exemplarsOf(source, query, range) : [],
+  ]);
+  return { target, series, exemplars };
+}
+
+/** As Grafana does it before it sends the query, with everything chosen. */
+export function interpolated(expr: string, { scrapeSeconds }: Pick<Source, 'scrapeSeconds'>): string {
+  const rateInterval = `${Math.max(2, Math.ceil(scrapeSeconds * SCRAPES_PER_RATE))}s`;
+  return expr.replaceAll('$__rate_interval', rateInterval).replaceAll(/"\$\w+"/g, '".+"');
+}
+
+async function seriesOf(
+  source: Source,
+  { query, legend }: { readonly query: string; readonly legend: string },
+  { start, end, step }: Range,
+): Promise<readonly Series[]> {
+  const parameters = { query, start: String(start), end: String(end), step: String(step) };
+  const { result } = await ask<{
+    result: readonly { metric: Record<string, string>; values: readonly (readonly [number, string])[] }[];
+  }>(source, 'query_range', parameters);
+  return result.map(({ metric, values }) => ({
+    name: legend.replaceAll(/\{\{(\w+)\}\}/g, (_, label: string) => metric[label] ?? ''),
+    labels: metric,
+    points: values.map(([at, value]) => [at, Number(value)] as const),
+  }));
+}
+
+async function exemplarsOf(source: Source, query: string, { start, end }: Range): Promise<readonly Exemplar[]> {
+  const parameters = { query, start: String(start), end: String(end) };
+  const found = await ask<
+    readonly { exemplars: readonly { labels: Record<string, string>; value: string; timestamp: number }[] }[]
+  >(source, 'query_exemplars', parameters);
+  return found.flatMap(({ exemplars }) =>
+    exemplars.map(({ labels, value, timestamp }) => ({ labels, value: Number(value), timestamp })),
+  );
+}
+
+async function ask<T>({ url }: Source, call: string, parameters: Record<string, string>): Promise<T> {
+  const response = await fetch(`${url}/api/v1/${call}?${new URLSearchParams(parameters).toString()}`);
+  const body = (await response.json()) as { status: string; error?: string; data: T };
+  if (body.status !== 'success')
+    throw new Error(`Prometheus refuses ${parameters['query'] ?? ''}: ${body.error ?? ''}`);
+  return body.data;
+}

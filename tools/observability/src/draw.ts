@@ -1,0 +1,92 @@
+import { Resvg } from '@resvg/resvg-js';
+import type { Answer, Collected } from './collect.ts';
+import { formatValue } from './format.ts';
+import type { GrafanaDashboard, GrafanaPanel } from './grafana.ts';
+import { COLORS, heatmapSvg, linesSvg } from './plots.ts';
+
+/** Pixels of a column and of a row of Grafana's grid. */
+const COLUMN = 68;
+const ROW = 30;
+const GAP = 6;
+const PADDING = 10;
+const HEADER = 64;
+const COLUMNS = 24;
+
+export interface Drawing {
+  readonly dashboard: GrafanaDashboard;
+  readonly collected: readonly Collected[];
+  /** Under the title. */
+  readonly caption: string;
+}
+
+/** The dashboard with its data as a PNG, laid out as Grafana does it. */
+export function drawDashboard({ dashboard, collected, caption }: Drawing): Uint8Array {
+  const answersOf = new Map(collected.map(({ panel, answers }) => [panel.id, answers]));
+  const bottom = Math.max(...dashboard.panels.map(({ gridPos: { y, h } }) => y + h));
+  const [width, height] = [COLUMNS * COLUMN + 2 * PADDING, bottom * ROW + HEADER + PADDING];
+  const boxes = dashboard.panels.map((panel) => boxSvg(panel, answersOf.get(panel.id) ?? []));
+  const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
+    <rect width="100%" height="100%" fill="${COLORS.page}"/>
+    ${text(PADDING + 4, 30, { size: 21, color: COLORS.strong, content: dashboard.title })}
+    ${text(PADDING + 4, 51, { size: 13, color: COLORS.text, content: caption })}
+    ${boxes.join('\n')}
+  </svg>`;
+  const font = { loadSystemFonts: true, defaultFontFamily: 'DejaVu Sans' };
+  return new Resvg(svg, { font, background: COLORS.page }).render().asPng();
+}
+
+function boxSvg(panel: GrafanaPanel, answers: readonly Answer[]): string {
+  const { x, y, w, h } = panel.gridPos;
+  const [left, top] = [PADDING + x * COLUMN + GAP / 2, HEADER + y * ROW + GAP / 2];
+  const [width, height] = [w * COLUMN - GAP, h * ROW - GAP];
+  if (panel.type === 'row') {
+    return text(left + 2, top + 17, { size: 14, color: COLORS.strong, content: `▾ ${panel.title}` });
+  }
+  const size = { width, height: height - 30 };
+  return `<g transform="translate(${left} ${top})">
+    <rect width="${width}" height="${height}" rx="3" fill="${COLORS.panel}" stroke="${COLORS.border}"/>
+    ${text(10, 21, { size: 13, color: COLORS.strong, content: panel.title })}
+    <g transform="translate(0 30)">${inside(panel, answers, size)}</g>
+  </g>`;
+}
+
+export interface Size {
+  readonly width: number;
+  readonly height: number;
+}
+
+function inside(panel: GrafanaPanel, answers: readonly Answer[], size: Size): string {
+  switch (panel.type) {
+    case 'stat':
+      return statSvg(panel, answers, size);
+    case 'heatmap':
+      return heatmapSvg(panel, answers, size);
+    default:
+      return linesSvg(panel, answers, size);
+  }
+}
+
+/** The last number of the first series. */
+function statSvg(panel: GrafanaPanel, answers: readonly Answer[], { width, height }: Size): string {
+  const points = answers[0]?.series[0]?.points ?? [];
+  const last = points.findLast(([, value]) => Number.isFinite(value))?.[1] ?? Number.NaN;
+  const content = formatValue(last, panel.fieldConfig?.defaults.unit ?? 'short');
+  return text(width / 2, height / 2 + 10, {
+    size: 34,
+    color: COLORS.series[0],
+    content,
+    anchor: 'middle',
+  });
+}
+
+interface Text {
+  readonly size: number;
+  readonly color: string;
+  readonly content: string;
+  readonly anchor?: 'start' | 'middle';
+}
+
+function text(x: number, y: number, { size, color, content, anchor = 'start' }: Text): string {
+  const escaped = content.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
+  return `<text x="${x}" y="${y}" font-family="DejaVu Sans" font-size="${size}" fill="${color}" text-anchor="${anchor}">${escaped}</text>`;
+}
