@@ -13,6 +13,7 @@ const HONOURED: ReadonlySet<string> = new Set([
   'sandbox-claim-concurrent-workers',
   'sandbox-warm-pool-concurrent-workers',
   'sandbox-write-behind-window',
+  'disable-claim-events',
   'cluster-domain',
   'leader-elect',
   'metrics-bind-address',

@@ -1,5 +1,6 @@
 import type { SandboxClaim } from '@sandlot/api-types';
 import { channelSource, createEventRecorder, createWorkQueue, FairOrder, parseKey } from '@sandlot/kube';
+import type { EventRecorder } from '@sandlot/kube';
 import type { Outbox } from '@sandlot/outbox';
 import { keepDeadlines, openOutboxes } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
@@ -25,12 +26,17 @@ export interface ClaimControllerOptions {
   /** Absent: all namespaces. */
   readonly namespace: string | undefined;
   readonly writeBehindMs: number;
+  /** Whether Kubernetes Events are written; default true. In bursts of claims they are a write each that nobody waits for. */
+  readonly recordsEvents?: boolean | undefined;
 }
+
+const REPORTER = { controller: 'sandlot.dev/claim-controller' };
+const silentRecorder: EventRecorder = { event: () => undefined, flush: () => Promise.resolve() };
 
 /** Wires the claim-controller into a manager. */
 export function addClaimController(
   parts: ControllerParts,
-  { policy, concurrency, namespace, writeBehindMs }: ClaimControllerOptions,
+  { policy, concurrency, namespace, writeBehindMs, recordsEvents = true }: ClaimControllerOptions,
 ): { close(): Promise<void> } {
   const { client, manager, instance, clock, random, log, kubeMetrics: metrics } = parts;
   const shared = { client, clock, random, log, metrics };
@@ -42,7 +48,7 @@ export function addClaimController(
   const memory = new ClaimMemory({ clock, onOverdue: wake });
   const batches = new BatchMemory();
   const writeBehind = new WriteBehind({ client, clock, log, windowMs: writeBehindMs, onFailure: wake });
-  const recorder = createEventRecorder({ ...shared, controller: 'sandlot.dev/claim-controller', instance });
+  const recorder = recordsEvents ? createEventRecorder({ ...shared, ...REPORTER, instance }) : silentRecorder;
   const deadlines = keepDeadlines(parts, cache.claims, deadlinesOf);
   const nowMs = (): number => clock.now();
   const { store: claims } = cache.claims;

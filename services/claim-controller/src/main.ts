@@ -12,6 +12,7 @@ await main(claimSettings, (settings) =>
         concurrency: settings.CONCURRENCY,
         namespace: settings.WATCH_NAMESPACE,
         writeBehindMs: settings.WRITE_BEHIND_WINDOW,
+        recordsEvents: !settings.DISABLE_CLAIM_EVENTS,
         policy: {
           allowedLabelDomains: settings.ALLOWED_LABEL_DOMAINS,
           envsFromSecrets: settings.ENVS_FROM_SECRETS,

@@ -50,6 +50,15 @@ describe('a warm bind', () => {
     ]);
   });
 
+  it('writes no Event where the installation wants none', async () => {
+    await using world = await ClaimWorld.start({ members: 1 });
+    world.startController('claim-controller', { recordsEvents: false });
+    world.claim('job');
+    await world.eventually(() => expect(world.isReady('job')).toBe(true));
+    await world.elapse(2_000);
+    expect(world.eventReasons()).toEqual([]);
+  });
+
   it('of a claim by template names the pool that lost a member', async () => {
     await using world = await ClaimWorld.start({ members: 1 });
     world.startController();

@@ -30,12 +30,13 @@ export class ClaimWorld extends ControllerWorld {
     return world;
   }
 
-  startController(user = 'claim-controller', { envsFromSecrets = false } = {}): TestController {
+  startController(user = 'claim-controller', { envsFromSecrets = false, recordsEvents = true } = {}): TestController {
     return this.run(user, (parts) =>
       addClaimController(parts, {
         concurrency: 8,
         namespace: undefined,
         writeBehindMs: 250,
+        recordsEvents,
         policy: { allowedLabelDomains: ['sandbox.users.io'], envsFromSecrets, podDefaults: POD_DEFAULTS },
       }),
     );
