@@ -87,12 +87,12 @@ Call with (dict "root" $ "secret" NAME "key" KEY).
 
 {{/* Where NATS is; empty when there is none. */}}
 {{- define "sandlot.nats.url" -}}
-{{- if .Values.nats.enabled }}nats://{{ include "sandlot.nats.fullname" . }}.{{ .Release.Namespace }}.svc:4222{{ else }}{{ .Values.nats.external.url }}{{ end -}}
+{{- if .Values.nats.enabled }}{{ ternary "tls" "nats" (ne .Values.nats.tls.secret "") }}://{{ include "sandlot.nats.fullname" . }}.{{ .Release.Namespace }}.svc:4222{{ else }}{{ .Values.nats.external.url }}{{ end -}}
 {{- end -}}
 
 {{/* Secret with the authority of an external server's certificate; empty when there is none. */}}
 {{- define "sandlot.nats.caSecret" -}}
-{{- if not .Values.nats.enabled }}{{ .Values.nats.external.caSecret }}{{ end -}}
+{{- if .Values.nats.enabled }}{{ .Values.nats.tls.secret }}{{ else }}{{ .Values.nats.external.caSecret }}{{ end -}}
 {{- end -}}
 
 {{/* Where Redis is; empty when there is none. */}}

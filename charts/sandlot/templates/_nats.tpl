@@ -10,15 +10,47 @@ warmpool-controller: [pool, template]
 claim-controller: [claim]
 {{- end -}}
 
+{{/* Records of a service's outboxes: which events of its objects have been published. */}}
+{{- define "sandlot.nats.records" -}}
+sandbox-controller: [SANDBOXES]
+warmpool-controller: [POOLS, TEMPLATES]
+claim-controller: [CLAIMS]
+{{- end -}}
+
+{{/* Users of the server: one per service, and for people a reader, a replayer and an administrator. */}}
+{{- define "sandlot.nats.users" -}}
+{{- concat (keys (include "sandlot.nats.publishes" . | fromYaml) | sortAlpha) (list "events-reader" "events-replayer" "admin") | toJson -}}
+{{- end -}}
+
+{{/* What a reader of events may ask JetStream: about the streams, and for consumers that end with it. */}}
+{{- define "sandlot.nats.reads" -}}
+            "$JS.API.INFO"
+            {{- range list "SANDLOT_EVENTS" "SANDLOT_DEAD_LETTERS" }}
+            "$JS.API.STREAM.INFO.{{ . }}"
+            "$JS.API.STREAM.MSG.GET.{{ . }}"
+            "$JS.API.CONSUMER.CREATE.{{ . }}.>"
+            "$JS.API.CONSUMER.INFO.{{ . }}.>"
+            "$JS.API.CONSUMER.MSG.NEXT.{{ . }}.>"
+            "$JS.API.CONSUMER.DELETE.{{ . }}.>"
+            {{- end }}
+{{- end -}}
+
 {{/*
-The server's configuration: one user per service that may publish its own events, declare the one stream, listen to
-events, and ask after other replicas; `admin` may do everything. Passwords come from the environment, so that this text is no secret.
+The server's configuration: one user per service that may publish its own events, keep its own records, declare the
+streams, listen to events, and ask after other replicas; `events-reader` may read events and dead letters, `events-replayer` may
+publish dead letters again besides; `admin` may do everything. Passwords come from the environment, so that this text is no secret.
 */}}
 {{- define "sandlot.nats.config" -}}
 server_name: $POD_NAME
 port: 4222
 http_port: 8222
 max_payload: 1MB
+{{- with .Values.nats.tls.secret }}
+tls {
+  cert_file: /etc/nats-tls/tls.crt
+  key_file: /etc/nats-tls/tls.key
+}
+{{- end }}
 jetstream {
   store_dir: /data
   max_memory_store: 16MB
@@ -40,15 +72,52 @@ accounts {
             {{- end }}
             "sandlot.presence.*"
             "$JS.API.INFO"
-            "$JS.API.STREAM.INFO.SANDLOT_EVENTS"
-            "$JS.API.STREAM.CREATE.SANDLOT_EVENTS"
-            "$JS.API.STREAM.UPDATE.SANDLOT_EVENTS"
+            {{- range list "SANDLOT_EVENTS" "SANDLOT_DEAD_LETTERS" }}
+            "$JS.API.STREAM.INFO.{{ . }}"
+            "$JS.API.STREAM.CREATE.{{ . }}"
+            "$JS.API.STREAM.UPDATE.{{ . }}"
+            {{- end }}
+            {{- range index (include "sandlot.nats.records" $ | fromYaml) $user }}
+            "$KV.SANDLOT_{{ . }}.>"
+            {{- $bucket := printf "KV_SANDLOT_%s" . }}
+            {{- range list "INFO" "CREATE" "UPDATE" "PURGE" }}
+            "$JS.API.STREAM.{{ . }}.{{ $bucket }}"
+            {{- end }}
+            "$JS.API.CONSUMER.CREATE.{{ $bucket }}.>"
+            "$JS.API.CONSUMER.INFO.{{ $bucket }}.>"
+            "$JS.API.CONSUMER.MSG.NEXT.{{ $bucket }}.>"
+            "$JS.API.CONSUMER.DELETE.{{ $bucket }}.>"
+            {{- end }}
           ]
           subscribe: ["sandlot.>", "_INBOX.>"]
           allow_responses: true
         }
       }
       {{- end }}
+      {
+        user: events-reader
+        password: $EVENTS_READER_PASSWORD
+        permissions {
+          publish: [
+            {{- include "sandlot.nats.reads" . }}
+          ]
+          subscribe: ["_INBOX.>"]
+        }
+      }
+      {
+        user: events-replayer
+        password: $EVENTS_REPLAYER_PASSWORD
+        permissions {
+          publish: [
+            {{- include "sandlot.nats.reads" . }}
+            "$JS.API.STREAM.MSG.DELETE.SANDLOT_DEAD_LETTERS"
+            {{- range list "claim" "sandbox" "pool" "template" }}
+            "sandlot.*.{{ . }}.>"
+            {{- end }}
+          ]
+          subscribe: ["_INBOX.>"]
+        }
+      }
       { user: admin, password: $ADMIN_PASSWORD }
     ]
   }

@@ -5,14 +5,22 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectBus } from '@sandlot/bus';
+import { connect } from '@nats-io/transport-node';
+import { connectBus, openSession } from '@sandlot/bus';
 import type { Bus } from '@sandlot/bus';
 import { ensureBinaries } from '@sandlot/local-cluster';
 import { silentLogger } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { find, render } from './chart.ts';
 
-const users = ['sandbox-controller', 'warmpool-controller', 'claim-controller', 'admin'] as const;
+const users = [
+  'sandbox-controller',
+  'warmpool-controller',
+  'claim-controller',
+  'events-reader',
+  'events-replayer',
+  'admin',
+] as const;
 type User = (typeof users)[number];
 
 let folder: string;
@@ -128,6 +136,45 @@ describe('users of the NATS server', () => {
     for (let wait = 0; wait < 40 && (await other.bus.isAbsent(`sandlot/${user}/one`)); wait += 1) await sleep(25);
     expect(await other.bus.isAbsent(`sandlot/${user}/one`)).toBe(false);
     expect(await other.bus.isAbsent(`sandlot/${user}/two`)).toBe(true);
+  });
+
+  const records: readonly (readonly [User, string])[] = [
+    ['claim-controller', 'claims'],
+    ['sandbox-controller', 'sandboxes'],
+    ['warmpool-controller', 'pools'],
+    ['warmpool-controller', 'templates'],
+  ];
+
+  it.each(records)('keeps its own record, and nobody else does: %s of %s', async (owner, name) => {
+    await using own = disposable(await connectAs(owner));
+    const ledger = own.bus.ledger(name);
+    await own.bus.ensureStreams();
+    await ledger?.write('uid-1', 'first');
+    expect(await ledger?.read()).toEqual(new Map([['uid-1', 'first']]));
+    expect(await ledger?.identity()).toBeDefined();
+    await ledger?.remove('uid-1');
+    expect(await ledger?.read()).toEqual(new Map());
+    for (const user of users.slice(0, 5).filter((other) => other !== owner)) {
+      await using foreign = disposable(await connectAs(user));
+      await expect(foreign.bus.ledger(name)?.write('uid-1', 'forged')).rejects.toThrow();
+    }
+  });
+
+  it('may read events and dead letters as a reader, and change nothing', async () => {
+    await using writer = disposable(await connectAs('claim-controller'));
+    await writer.bus.ensureStreams();
+    kinds['claim']?.publish(writer.bus, 'to-be-read');
+    await writer.bus.flush();
+    const nats = await connect({ servers: url, user: 'events-reader', pass: passwordOf('events-reader') });
+    const { js, manager } = await openSession(nats, 1_000);
+    const consumer = await js.consumers.get('SANDLOT_EVENTS');
+    const message = await consumer.next({ expires: 2_000 });
+    expect(message?.subject).toMatch(/^sandlot\.team-a\./);
+    expect((await manager.streams.info('SANDLOT_DEAD_LETTERS')).config.name).toBe('SANDLOT_DEAD_LETTERS');
+    await expect(js.publish('sandlot.team-a.claim.bound', '{}')).rejects.toThrow();
+    await expect(manager.streams.purge('SANDLOT_EVENTS')).rejects.toThrow();
+    await expect(manager.streams.deleteMessage('SANDLOT_DEAD_LETTERS', 1)).rejects.toThrow();
+    await nats.close();
   });
 
   it('need the right password', async () => {

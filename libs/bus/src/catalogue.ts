@@ -46,6 +46,29 @@ export const eventData = {
 
 export type EventType = keyof typeof eventData;
 
+/** What each event says, for people; how it is derived from objects is in docs/events.md. */
+export const about: Readonly<Record<EventType, string>> = {
+  'claim.submitted': 'A claim was created.',
+  'claim.bound': 'A claim was given a Sandbox; a batch, one of its Sandboxes.',
+  'claim.failed': 'A claim cannot be served unless it is changed, or what ran in its Sandbox failed.',
+  'claim.expired': 'The deadline of a claim has come.',
+  'claim.completed': 'A batch claims no more, or what ran in the Sandbox of a claim succeeded.',
+  'sandbox.created': 'A Sandbox was created.',
+  'sandbox.ready': 'A Sandbox became Ready.',
+  'sandbox.suspended': 'The pod of a Sandbox is gone and its volumes stay.',
+  'sandbox.resumed': 'A Sandbox leaves its suspension.',
+  'sandbox.finished': 'The pod of a Sandbox ended and nothing replaces it.',
+  'sandbox.expired': 'The deadline of a Sandbox has come.',
+  'sandbox.deleted': 'A Sandbox is gone.',
+  'sandbox.wake.requested': 'Somebody asks for a suspended Sandbox. A wish: it may be lost and is repeated.',
+  'pool.depleted': 'A pool has no Ready member left.',
+  'pool.ready': 'A pool is full for the first time since it was empty or another size was wanted.',
+  'pool.rollout.started': 'Members of an earlier template are being replaced.',
+  'pool.rollout.finished': 'All members are of the current template.',
+  'pool.stuck': 'A pool does not progress.',
+  'template.changed': 'A template was created or its spec was edited.',
+};
+
 /** Data of one event type. */
 export type EventData = { readonly [T in EventType]: z.output<(typeof eventData)[T]> };
 

@@ -50,6 +50,11 @@ export interface TraceHeaders {
   readonly tracestate?: string | undefined;
 }
 
+/** Name of the published schema of an event's data, or of the envelope. */
+export function schemaUrl(name: EventType | 'cloudevent'): string {
+  return `https://sandlot.dev/events/v1/${name}.json`;
+}
+
 /** The envelope of `event`. */
 export function toCloudEvent<T extends EventType>(event: OutgoingEvent<T>, trace: TraceHeaders = {}): CloudEvent<T> {
   const { namespace, name }: { namespace: string; name: string } = event.data;
@@ -62,7 +67,7 @@ export function toCloudEvent<T extends EventType>(event: OutgoingEvent<T>, trace
     subject: `${kind}/${name}`,
     time: new Date(event.timeMs).toISOString(),
     datacontenttype: 'application/json',
-    dataschema: `https://sandlot.dev/events/v1/${event.type}.json`,
+    dataschema: schemaUrl(event.type),
     ...(trace.traceparent === undefined ? {} : { traceparent: trace.traceparent }),
     ...(trace.tracestate === undefined ? {} : { tracestate: trace.tracestate }),
     data: event.data,
