@@ -27,7 +27,7 @@ describe('values of the release', () => {
     expect(networkPolicy).toEqual({ apiServer: { ports: [443, 6443, 16443] } });
   });
 
-  it('let the observers in and send traces to them', () => {
+  it('let the observers in and send every trace to them', () => {
     const values = chartValues(images, {
       registry: { host: 'h', path: '' },
       observers: { scraper: 'watchers', traces: 'http://jaeger.watchers:4318' },
@@ -35,7 +35,7 @@ describe('values of the release', () => {
     const namespaceSelector = { matchLabels: { 'kubernetes.io/metadata.name': 'watchers' } };
     expect(values).toMatchObject({
       networkPolicy: { scrapers: [{ namespaceSelector }] },
-      tracing: { endpoint: 'http://jaeger.watchers:4318' },
+      tracing: { endpoint: 'http://jaeger.watchers:4318', sampleRatio: 1 },
     });
   });
 });

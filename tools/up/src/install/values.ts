@@ -23,7 +23,7 @@ export interface ChartValues {
     readonly apiServer?: { readonly ports: readonly number[] };
     readonly scrapers?: readonly object[];
   };
-  readonly tracing?: { readonly endpoint: string };
+  readonly tracing?: { readonly endpoint: string; readonly sampleRatio: number };
 }
 
 /** Who scrapes the controllers, and where their traces go. */
@@ -33,6 +33,9 @@ export interface Observers {
   /** Base URL of an OTLP/HTTP receiver. */
   readonly traces: string;
 }
+
+/** The chart's default is for clusters with many claims. */
+const EVERY_TRACE = 1;
 
 /** Values that make the chart run the images just built, NATS and Redis included, from this registry. */
 export function chartValues(
@@ -61,7 +64,7 @@ export function chartValues(
     nats: foreign('nats'),
     redis: foreign('redis'),
     ...(port === '' && observers === undefined ? {} : { networkPolicy: openings(port, observers?.scraper) }),
-    ...(observers === undefined ? {} : { tracing: { endpoint: observers.traces } }),
+    ...(observers === undefined ? {} : { tracing: { endpoint: observers.traces, sampleRatio: EVERY_TRACE } }),
   };
 }
 
