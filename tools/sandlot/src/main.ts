@@ -1,1 +1,38 @@
 #!/usr/bin/env node
+// `npx sandlot`: commands for people who run Sandlot.
+import { CliError } from './errors.ts';
+import { eventsCommand, eventsHelp } from './events.ts';
+
+const help = `usage: sandlot COMMAND [arguments]\n\n${eventsHelp}`;
+
+async function main([command, ...args]: readonly string[]): Promise<number> {
+  const stop = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => stop.abort());
+  switch (command) {
+    case 'events':
+      return eventsCommand(args, {
+        out: process.stdout,
+        env: process.env,
+        nowMs: Date.now(),
+        width: process.stdout.isTTY ? process.stdout.columns : undefined,
+        signal: stop.signal,
+      });
+    case undefined:
+    case 'help':
+    case '--help':
+      process.stdout.write(help);
+      return 0;
+    default:
+      throw new CliError(`there is no command "${command}"`, `Commands:\n${eventsHelp}`);
+  }
+}
+
+// Whoever reads us may have had enough: `sandlot events | head`.
+process.stdout.on('error', () => process.exit(0));
+try {
+  process.exitCode = await main(process.argv.slice(2));
+} catch (error) {
+  if (!(error instanceof CliError)) throw error;
+  process.stderr.write(`sandlot: ${error.message}\n${error.advice}\n`);
+  process.exitCode = error.code === 'Usage' ? 2 : 1;
+}

@@ -1,0 +1,40 @@
+import { describe, expect, it } from 'vitest';
+import { parseEventsArguments } from './arguments.ts';
+import { fits } from './selection.ts';
+
+describe('the arguments of sandlot events', () => {
+  it('are those that were given', () => {
+    const args = ['--follow', '--since', '1h30m', '--subject', 'claim.*', '-n', 'team-a', '-o', 'json'];
+    expect(parseEventsArguments(args)).toMatchObject({
+      kind: 'events',
+      follow: true,
+      sinceMs: 5_400_000,
+      subject: 'claim.*',
+      namespace: 'team-a',
+      json: true,
+    });
+  });
+
+  it.each([
+    [['nonsense'], '"nonsense" is no command'],
+    [['--since', 'yesterday'], '--since takes a duration such as 15m or 1h30m, not "yesterday"'],
+    [['--subject', 'claim.>'], `--subject takes types such as 'claim.*' or pool.ready, not "claim.>"`],
+    [['-o', 'yaml'], '-o takes text or json, not "yaml"'],
+    [['--replay'], '--replay belongs to dead-letters'],
+  ])('%j are refused in words', (args, problem) => {
+    expect(() => parseEventsArguments(args)).toThrow(problem);
+  });
+
+  it.each([
+    ['claim.bound', 'claim.*', true],
+    ['pool.rollout.started', 'pool.*', true],
+    ['pool.rollout.started', 'pool.rollout.*', true],
+    ['pool.ready', '*.ready', true],
+    ['sandbox.ready', '*', true],
+    ['claim.bound', 'claim.failed', false],
+    ['claim.bound', 'claim', false],
+    ['pool.ready', 'pool.rollout.*', false],
+  ])('%s fits %s: %s', (type, pattern, expected) => {
+    expect(fits(type, pattern)).toBe(expected);
+  });
+});

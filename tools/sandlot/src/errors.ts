@@ -1,0 +1,12 @@
+/** What went wrong, for the person at the keyboard, and what to do about it. */
+export class CliError extends Error {
+  override readonly name = 'CliError';
+  readonly code: 'Usage' | 'Failed';
+  readonly advice: string;
+
+  constructor(message: string, advice: string, code: 'Usage' | 'Failed' = 'Failed') {
+    super(message);
+    this.code = code;
+    this.advice = advice;
+  }
+}

@@ -1,0 +1,92 @@
+import { JetStreamApiError } from '@nats-io/jetstream';
+import { connect } from '@nats-io/transport-node';
+import { openSession, readDeadLetters, replayDeadLetters } from '@sandlot/bus';
+import type { Session } from '@sandlot/bus';
+import { eventsHelp, parseEventsArguments } from './arguments.ts';
+import type { EventsOptions } from './arguments.ts';
+import { CliError } from './errors.ts';
+import { eventLine, letterLine } from './format.ts';
+import type { Style } from './format.ts';
+import { readEvents } from './read.ts';
+import { filterOf, selection } from './selection.ts';
+import { findServer } from './server.ts';
+
+export { eventsHelp };
+
+export interface Terminal {
+  readonly out: { write(text: string): unknown };
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly nowMs: number;
+  /** Columns of the terminal; undefined when it is none. */
+  readonly width: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** `sandlot events`. Resolves with the exit code; throws CliError. */
+export async function eventsCommand(args: readonly string[], terminal: Terminal): Promise<number> {
+  const options = parseEventsArguments(args);
+  if (options.kind === 'help') {
+    terminal.out.write(eventsHelp);
+    return 0;
+  }
+  await using stack = new AsyncDisposableStack();
+  const session = await openAt(stack, options, terminal);
+  const { width, env } = terminal;
+  const style: Style = { json: options.json, colour: width !== undefined && env['NO_COLOR'] === undefined, width };
+  try {
+    if (options.kind === 'dead-letters') await showLetters(session, options, { terminal, style });
+    else await showEvents(session, options, { terminal, style });
+  } catch (error) {
+    if (!(error instanceof JetStreamApiError)) throw error;
+    const advice = 'Is a controller of Sandlot connected to this server? It makes the streams.';
+    throw new CliError(`the server has no events: ${error.message}`, advice);
+  }
+  return 0;
+}
+
+async function openAt(stack: AsyncDisposableStack, options: EventsOptions, { env }: Terminal): Promise<Session> {
+  const user = options.replay ? 'events-replayer' : 'events-reader';
+  const access = stack.use(await findServer({ ...options, env, user }));
+  try {
+    const connection = await connect({
+      servers: access.url,
+      name: 'sandlot-cli',
+      timeout: 5_000,
+      ...(access.user === undefined ? {} : { user: access.user }),
+      ...(env['NATS_CA_FILE'] === undefined ? {} : { tls: { caFile: env['NATS_CA_FILE'] } }),
+      ...(access.password === undefined ? {} : { pass: access.password }),
+    });
+    stack.defer(() => connection.close());
+    return await openSession(connection, 5_000);
+  } catch (error) {
+    const reason = error instanceof Error ? error.message : String(error);
+    const where = access.url.replace(/\/\/[^/]*@/, '//');
+    throw new CliError(`NATS at ${where} cannot be used: ${reason}`, 'Check --server, NATS_USER and NATS_PASSWORD.');
+  }
+}
+
+interface Output {
+  readonly terminal: Terminal;
+  readonly style: Style;
+}
+
+async function showEvents(session: Session, options: EventsOptions, { terminal, style }: Output): Promise<void> {
+  const { follow, sinceMs, subject, namespace } = options;
+  const { nowMs, signal, out } = terminal;
+  const wanted = selection(subject, namespace);
+  const reading = { sinceMs, nowMs, follow, wanted, filter: filterOf(subject), signal };
+  for await (const event of readEvents(session, reading)) out.write(`${eventLine(event, style)}\n`);
+}
+
+async function showLetters(
+  session: Session,
+  { replay, json }: EventsOptions,
+  { terminal, style }: Output,
+): Promise<void> {
+  let count = 0;
+  for await (const letter of replay ? replayDeadLetters(session) : readDeadLetters(session)) {
+    count += 1;
+    terminal.out.write(`${letterLine(letter, style)}\n`);
+  }
+  if (count === 0 && !json) terminal.out.write('No dead letters.\n');
+}

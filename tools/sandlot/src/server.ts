@@ -1,0 +1,118 @@
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createServer, connect as dial } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { createKubeClient, KubeError, loadCredentials, secrets, services } from '@sandlot/kube';
+import { systemClock } from '@sandlot/std';
+import { CliError } from './errors.ts';
+
+const NATS_PORT = 4222;
+const NAMESPACE = 'sandlot-system';
+const SERVICE = 'sandlot-nats';
+const REACH_MS = 1_500;
+const FORWARD_LIMIT_MS = 15_000;
+
+/** How to reach a NATS server, and what has to end with it. */
+export interface ServerAccess extends AsyncDisposable {
+  readonly url: string;
+  readonly user: string | undefined;
+  readonly password: string | undefined;
+}
+
+export interface ServerQuery {
+  readonly server: string | undefined;
+  readonly kubeconfig: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Whose password is taken from the cluster. */
+  readonly user: 'events-reader' | 'events-replayer';
+}
+
+const nothing = (): Promise<void> => Promise.resolve();
+
+/** Finds the server: as told, else in the cluster. Throws CliError. */
+export async function findServer({ server, kubeconfig, env, user }: ServerQuery): Promise<ServerAccess> {
+  const url = server ?? env['NATS_URL'];
+  if (url !== undefined) {
+    return { url, user: env['NATS_USER'], password: env['NATS_PASSWORD'], [Symbol.asyncDispose]: nothing };
+  }
+  const file = kubeconfig ?? env['KUBECONFIG'] ?? join(import.meta.dirname, '../../../.sandlot/kubeconfig');
+  if (!existsSync(file)) {
+    const advice = 'Name a NATS server with --server, a cluster with --kubeconfig, or start one with: npm run up';
+    throw new CliError(`there is no kubeconfig ${file}`, advice);
+  }
+  const { address, password } = await lookUp(file, user);
+  if (await answers(address, NATS_PORT)) {
+    return { url: `nats://${address}:${NATS_PORT}`, user, password, [Symbol.asyncDispose]: nothing };
+  }
+  const { port, child } = await forward(file);
+  const end = async (): Promise<void> => void child.kill();
+  return { url: `nats://127.0.0.1:${port}`, user, password, [Symbol.asyncDispose]: end };
+}
+
+async function lookUp(kubeconfig: string, user: string) {
+  const credentials = await loadCredentials({ kubeconfig });
+  const client = createKubeClient({ credentials, userAgent: 'sandlot-cli' });
+  try {
+    const [service, secret] = await Promise.all([
+      client.get(services, { namespace: NAMESPACE, name: SERVICE }),
+      client.get(secrets, { namespace: NAMESPACE, name: `${SERVICE}-auth` }),
+    ]);
+    const password = secret.data?.[user];
+    if (password === undefined) {
+      throw new CliError(
+        `Secret ${NAMESPACE}/${SERVICE}-auth has no key ${user}`,
+        'Upgrade the release: its chart makes that user.',
+      );
+    }
+    return { address: service.spec?.clusterIP ?? '', password: Buffer.from(password, 'base64').toString() };
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    const advice = `Is Sandlot installed in ${NAMESPACE} there, with NATS? Otherwise name a server with --server.`;
+    throw new CliError(`the cluster of ${kubeconfig} does not tell where NATS is: ${error.message}`, advice);
+  } finally {
+    await client.close();
+  }
+}
+
+/** Whether somebody listens there: the addresses of Services are reachable on a node, and seldom elsewhere. */
+function answers(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = dial({ host, port, timeout: REACH_MS });
+    const end = (found: boolean) => () => {
+      socket.destroy();
+      resolve(found);
+    };
+    socket.once('connect', end(true)).once('timeout', end(false)).once('error', end(false));
+  });
+}
+
+async function forward(kubeconfig: string): Promise<{ port: number; child: ChildProcess }> {
+  const port = await freePort();
+  const target = ['port-forward', `service/${SERVICE}`, `${port}:${NATS_PORT}`];
+  const child = spawn('kubectl', ['--kubeconfig', kubeconfig, '-n', NAMESPACE, ...target], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+  });
+  const failed = new Promise<never>((_, reject) => {
+    const advice =
+      'NATS is reached through `kubectl port-forward`, so kubectl has to be installed; or name a server with --server.';
+    const fail = (): void => reject(new CliError('the port-forward to NATS ended', advice));
+    child.once('error', fail).once('exit', fail);
+  });
+  failed.catch(() => undefined);
+  for (let waitedMs = 0; waitedMs < FORWARD_LIMIT_MS; waitedMs += 200) {
+    if (await Promise.race([answers('127.0.0.1', port), failed])) return { port, child };
+    await Promise.race([systemClock.sleep(200), failed]);
+  }
+  child.kill();
+  throw new CliError('the port-forward to NATS does not come up', 'Name a server with --server.');
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+  await new Promise((resolve) => server.close(resolve));
+  return port;
+}
