@@ -1,0 +1,73 @@
+import { receivedTrace } from '@sandlot/local-cluster';
+import type { ReceivedSpan } from '@sandlot/local-cluster';
+import { tracesUrl } from '@sandlot/up';
+import { expect } from 'vitest';
+import { eventually } from './team.ts';
+
+/** The span of the client in every trace that a test begins. */
+export const CLIENT_SPAN = 'b7ad6b7169203331';
+
+/** A new trace of a client, and the annotation that carries it. */
+export function clientTrace(): { readonly traceId: string; readonly annotations: Record<string, string> } {
+  const traceId = crypto.randomUUID().replaceAll('-', '');
+  const traceparent = `00-${traceId}-${CLIENT_SPAN}-01`;
+  return { traceId, annotations: { 'opentelemetry.io/trace-context': JSON.stringify({ traceparent }) } };
+}
+
+/** One trace as the backend has it. */
+export class Trace {
+  readonly spans: readonly ReceivedSpan[];
+
+  constructor(spans: readonly ReceivedSpan[]) {
+    this.spans = spans;
+  }
+
+  /** The trace once spans of all these names have arrived: exporters send every few seconds. */
+  static async with(traceId: string, names: readonly string[]): Promise<Trace> {
+    return eventually(`trace ${traceId} with ${names.join(', ')}`, async () => {
+      const spans = await receivedTrace(tracesUrl, traceId);
+      return names.every((name) => spans.some((span) => span.name === name)) ? new Trace(spans) : undefined;
+    });
+  }
+
+  only(name: string): ReceivedSpan {
+    const [span, ...more] = this.spans.filter((candidate) => candidate.name === name);
+    if (span === undefined || more.length > 0) throw new Error(`not one span ${name} in ${this.#names()}`);
+    return span;
+  }
+
+  /** `child < parent` for every pair of names. */
+  shape(): string[] {
+    const names = new Map(this.spans.map(({ spanId, name }) => [spanId, name]));
+    const parentOf = ({ parentSpanId }: ReceivedSpan): string =>
+      parentSpanId === CLIENT_SPAN ? 'client' : (names.get(parentSpanId) ?? 'nobody');
+    return [...new Set(this.spans.map((span) => `${span.name} < ${parentOf(span)}`))].sort();
+  }
+
+  /** Children lie inside their parents, but for what nobody waits for. */
+  expectNested(exceptions: readonly string[] = []): void {
+    const byId = new Map(this.spans.map((span) => [span.spanId, span]));
+    for (const span of this.spans.filter(({ name }) => !exceptions.includes(name))) {
+      const parent = byId.get(span.parentSpanId);
+      if (parent === undefined) continue;
+      expect(span.startNs, `${span.name} begins in ${parent.name}`).toBeGreaterThanOrEqual(parent.startNs);
+      // Jaeger makes a span of no length one nanosecond long.
+      expect(span.endNs, `${span.name} ends in ${parent.name}`).toBeLessThanOrEqual(parent.endNs + 1n);
+    }
+  }
+
+  /** The phases of a start follow each other without gaps, and add up to it. */
+  expectChain(start: string, phases: readonly string[]): void {
+    const parent = this.only(start);
+    let endedNs = parent.startNs;
+    for (const phase of phases.map((name) => this.only(name))) {
+      expect(phase.startNs, `${phase.name} follows`).toBe(endedNs);
+      endedNs = phase.warnings.length > 0 ? phase.startNs : phase.endNs;
+    }
+    expect(endedNs).toBe(parent.endNs);
+  }
+
+  #names(): string {
+    return this.spans.map(({ name }) => name).join(', ');
+  }
+}
