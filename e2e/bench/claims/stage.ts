@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createKubeClient, defineResource, loadCredentials, namespaces } from '@sandlot/kube';
@@ -8,7 +8,8 @@ import type { ControlPlane, Server } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service/testing';
 import type { ServiceProcess } from '@sandlot/service/testing';
 import { bundleControllers, checkoutRoot } from '@sandlot/up';
-import { parse, stringify } from 'yaml';
+import { parse } from 'yaml';
+import { z } from 'zod';
 
 export const CONTROLLERS = ['claim-controller', 'sandbox-controller', 'warmpool-controller'] as const;
 export type ControllerName = (typeof CONTROLLERS)[number];
@@ -33,7 +34,8 @@ export class Stage implements AsyncDisposable {
   /** Environment of the controllers that are started from now on, beside what every stage gives them. */
   env: Readonly<Record<string, string>> = {};
   readonly #running = new Map<string, ServiceProcess>();
-  readonly #kubeconfigs = new Map<ControllerName, string>();
+  /** Folders as the kubelet mounts them. */
+  readonly #accounts = new Map<ControllerName, string>();
 
   private constructor(plane: ControlPlane, nats: Server, client: KubeClient) {
     this.plane = plane;
@@ -69,7 +71,9 @@ export class Stage implements AsyncDisposable {
   async startReplica(name: ControllerName, replica: number): Promise<void> {
     const instance = `${name}-${replica}`;
     const env = {
-      KUBECONFIG: this.#kubeconfigs.get(name) ?? '',
+      KUBERNETES_SERVICE_HOST: new URL(this.plane.server).hostname,
+      KUBERNETES_SERVICE_PORT: new URL(this.plane.server).port,
+      SERVICE_ACCOUNT_DIR: this.#accounts.get(name) ?? '',
       NATS_URL: this.nats.url,
       POD_NAME: instance,
       LOG_LEVEL: 'info',
@@ -115,7 +119,7 @@ export class Stage implements AsyncDisposable {
   async #admit(name: ControllerName): Promise<void> {
     const account = { kind: 'ServiceAccount', name, namespace: NAMESPACE };
     await this.client.create(serviceAccounts, { metadata: { name, namespace: NAMESPACE } });
-    this.#kubeconfigs.set(name, await this.#kubeconfigOf(name));
+    this.#accounts.set(name, await this.#mountOf(name));
     await this.client.create(clusterRoleBindings, {
       metadata: { name: `bench-${name}` },
       roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: 'cluster-admin' },
@@ -137,18 +141,24 @@ export class Stage implements AsyncDisposable {
     });
   }
 
-  /** With a token, as a pod has one: a client certificate is verified anew with every request. */
-  async #kubeconfigOf(account: ControllerName): Promise<string> {
+  /** As in a pod: a client certificate would be verified anew with every request, and a kubeconfig needs its parser. */
+  async #mountOf(account: ControllerName): Promise<string> {
     const args = ['create', 'token', account, '--namespace', NAMESPACE, '--duration', '24h'];
     const { code, stdout, stderr } = await this.plane.kubectl(args);
     if (code !== 0) throw new Error(`there is no token for ${account}: ${stderr}`);
-    const config = parse(await readFile(this.plane.kubeconfigPath, 'utf8')) as { users: object[] };
-    const users = [{ name: 'admin', user: { token: stdout.trim() } }];
-    const path = join(dirname(this.plane.kubeconfigPath), `${account}.kubeconfig`);
-    await writeFile(path, stringify({ ...config, users }), { mode: 0o600 });
-    return path;
+    const folder = join(dirname(this.plane.kubeconfigPath), `account-${account}`);
+    await mkdir(folder);
+    await writeFile(join(folder, 'token'), stdout, { mode: 0o600 });
+    const { clusters } = kubeconfig.parse(parse(await readFile(this.plane.kubeconfigPath, 'utf8')));
+    const ca = clusters[0].cluster['certificate-authority-data'];
+    await writeFile(join(folder, 'ca.crt'), Buffer.from(ca, 'base64'));
+    return folder;
   }
 }
+
+const kubeconfig = z.object({
+  clusters: z.tuple([z.object({ cluster: z.object({ 'certificate-authority-data': z.string() }) })]),
+});
 
 /** Name of the flow schema that matches the writes of a controller, leases and Events apart. */
 export function flowSchemaOf(name: ControllerName): string {

@@ -29,10 +29,15 @@ export interface Credentials {
  * kubectl would use. Rejects when neither is there or the context does not exist.
  */
 export async function loadCredentials(
-  options: { kubeconfig?: string | undefined; context?: string | undefined; clock?: Clock | undefined } = {},
+  options: {
+    kubeconfig?: string | undefined;
+    context?: string | undefined;
+    /** Folder of the service account's token and CA; default where the kubelet mounts it. */
+    mount?: string | undefined;
+    clock?: Clock | undefined;
+  } = {},
 ): Promise<Credentials> {
-  const clock = options.clock ?? systemClock;
-  const mounted =
-    options.kubeconfig === undefined ? await inClusterCredentials({ clock, env: process.env }) : undefined;
+  const { kubeconfig, mount, clock = systemClock } = options;
+  const mounted = kubeconfig === undefined ? await inClusterCredentials({ clock, env: process.env, mount }) : undefined;
   return mounted ?? kubeconfigCredentials({ ...options, clock });
 }

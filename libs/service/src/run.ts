@@ -46,7 +46,7 @@ export async function runController({ name, settings, build }: ControllerProcess
   const tracing = tracingOf(name, settings, { log, metrics });
   open.defer(() => tracing.shutdown());
   const kubeMetrics = createKubeMetrics(metrics.registry);
-  const credentials = await loadCredentials({ kubeconfig: settings.KUBECONFIG });
+  const credentials = await loadCredentials({ kubeconfig: settings.KUBECONFIG, mount: settings.SERVICE_ACCOUNT_DIR });
   const client = createKubeClient({ credentials, metrics: kubeMetrics, userAgent: `sandlot-${name}` });
   open.defer(() => client.close());
   const bus = await openBus(name, settings, { log, metrics });

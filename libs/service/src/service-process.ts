@@ -5,6 +5,12 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { systemClock } from '@sandlot/std';
 
+/**
+ * How an image runs Node. By itself it lets the young generation grow to 128 MiB, most of what a controller would need;
+ * with 8 MiB halves it collects it more often and the process stays at half the size.
+ */
+export const NODE_FLAGS: readonly string[] = ['--enable-source-maps', '--max-semi-space-size=8'];
+
 const STARTED_LIMIT_MS = 30_000;
 const STOPPED_LIMIT_MS = 30_000;
 
@@ -21,7 +27,7 @@ export interface ServiceProcess extends AsyncDisposable {
 
 /** Starts a `main.ts` with `env` on top of free ports; resolves when it says that it has started. */
 export async function startServiceProcess(main: URL, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [fileURLToPath(main)], {
+  const child = spawn(process.execPath, [...NODE_FLAGS, fileURLToPath(main)], {
     env: { PATH: process.env['PATH'], PROBE_PORT: '0', METRICS_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -8,6 +8,8 @@ export const controllerSettings = z.object({
   PROBE_PORT: port().default(8081).meta({ flag: 'health-probe-bind-address', form: 'port' }),
   /** Absent in a cluster: the pod's service account is used. */
   KUBECONFIG: text().optional(),
+  /** Absent: where the kubelet mounts the service account of a pod. */
+  SERVICE_ACCOUNT_DIR: text().optional(),
   /** Absent: all namespaces. */
   WATCH_NAMESPACE: text().optional(),
   /** Reconciles that run side by side. */
