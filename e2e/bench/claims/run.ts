@@ -157,7 +157,7 @@ async function makeIdle({ client }: Stage, count: number, say: (text: string) =>
   });
   for (let ready = 0; ready < count; ready = await countReady(client)) {
     say(`${ready} of ${count} idle sandboxes are Ready`);
-    await pause(5_000);
+    await pause(15_000);
   }
 }
 
