@@ -14,6 +14,9 @@ import { z } from 'zod';
 export const CONTROLLERS = ['claim-controller', 'sandbox-controller', 'warmpool-controller'] as const;
 export type ControllerName = (typeof CONTROLLERS)[number];
 
+/** What Node grants itself in a pod of the chart, whose memory is limited to 512 MiB. */
+const POD_HEAP = '--max-old-space-size=256';
+
 /** Namespace of everything a scenario makes. */
 export const NAMESPACE = 'bench';
 
@@ -77,6 +80,7 @@ export class Stage implements AsyncDisposable {
       NATS_URL: this.nats.url,
       POD_NAME: instance,
       LOG_LEVEL: 'info',
+      NODE_OPTIONS: POD_HEAP,
       ...this.env,
     };
     const main = new URL(`file://${checkoutRoot}/services/${name}/dist/main.js`);

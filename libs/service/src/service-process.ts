@@ -9,7 +9,7 @@ import { systemClock } from '@sandlot/std';
  * How an image runs Node. By itself it lets the young generation grow to 128 MiB, most of what a controller would need;
  * with 8 MiB halves it collects it more often and the process stays at half the size.
  */
-export const NODE_FLAGS: readonly string[] = ['--enable-source-maps', '--max-semi-space-size=8'];
+export const NODE_FLAGS: readonly string[] = ['--max-semi-space-size=8'];
 
 const STARTED_LIMIT_MS = 30_000;
 const STOPPED_LIMIT_MS = 30_000;

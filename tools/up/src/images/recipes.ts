@@ -56,7 +56,6 @@ function observabilityRecipes(jaeger: string): readonly ImageRecipe[] {
 }
 
 function controllerRecipe(name: ControllerName): ImageRecipe {
-  const dist = join(checkoutRoot, 'services', name, 'dist');
-  const bundle = ['main.js', 'main.js.map'].map((file) => ({ target: file, source: join(dist, file) }));
-  return { name, folder: 'controller', base: 'runtime', context: [{ target: 'node', source: node }, ...bundle] };
+  const bundle = { target: 'main.js', source: join(checkoutRoot, 'services', name, 'dist/main.js') };
+  return { name, folder: 'controller', base: 'runtime', context: [{ target: 'node', source: node }, bundle] };
 }

@@ -98,7 +98,7 @@ async function controllerComponent(
   return {
     name,
     cwd: cluster.stateDir,
-    argv: [node, '--enable-source-maps', program],
+    argv: [node, program],
     env: {
       KUBECONFIG: cluster.kubeconfigPath,
       PROBE_PORT: String(probe),
