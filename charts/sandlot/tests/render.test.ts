@@ -72,6 +72,6 @@ describe('the chart', () => {
 /** Passwords are made up anew for every rendering that has no cluster to look them up in. */
 function withoutSecrets(text: string): string {
   return text
-    .replaceAll(/^( {2}(?:[a-z]+-controller|admin|password)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
+    .replaceAll(/^( {2}(?:[a-z]+-controller|events-[a-z]+|admin|password)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
     .replaceAll(/(checksum\/(?:passwords?|(?:nats|redis)-password)): [0-9a-f]{16}/g, '$1: OF-MADE-UP');
 }

@@ -88,7 +88,7 @@ describe('passwords', () => {
     const first = secretsOf(await render());
     const second = secretsOf(await render());
     const all = [...first, ...second];
-    expect(first).toHaveLength(8);
+    expect(first).toHaveLength(10);
     expect(new Set(all).size).toBe(all.length);
     for (const password of all) expect(password).toMatch(/^[a-z][A-Za-z0-9]{31}$/);
   });
