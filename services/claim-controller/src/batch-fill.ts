@@ -166,7 +166,6 @@ class Filling {
   }
 
   #show(): ReturnType<typeof publishSlots> {
-    const news = { timedOut: false, report: this.#report };
-    return withChildSpan({ name: spanNames.claimStatus }, () => publishSlots(this.#deps, this.#pass, news));
+    return publishSlots(this.#deps, this.#pass, { timedOut: false, report: this.#report });
   }
 }

@@ -10,7 +10,7 @@ import {
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
 import { keyOf } from '@sandlot/kube';
-import { carrier, spanNames, withChildSpan } from '@sandlot/telemetry';
+import { carrier } from '@sandlot/telemetry';
 import { isOwnedBy } from './adopt.ts';
 import { BY_TEMPLATE, refKey } from './cache.ts';
 import { isDelivered } from './delivery.ts';
@@ -37,7 +37,7 @@ export async function publishSandbox(deps: ApplyDeps, { claim, signal }: Pass, s
   const nowMs = deps.nowMs();
   const statusOf = (current: SandboxClaim): ReturnType<typeof boundStatus> => boundStatus(current, sandbox, nowMs);
   const write = { claim, sandbox, statusOf, signal };
-  const published = await withChildSpan({ name: spanNames.claimStatus }, () => publish(deps, write));
+  const published = await publish(deps, write);
   if (published === 'written' && publishedName(claim) !== sandbox.metadata.name) announceBinding(deps, claim, sandbox);
   return published !== 'lost';
 }

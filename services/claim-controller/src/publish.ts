@@ -2,6 +2,7 @@ import { mergePatchOf, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
 import { isConflict, isNotFound, isUnknownOutcome, keyOf, RetryableError } from '@sandlot/kube';
 import type { JsonObject, KubeClient, Store } from '@sandlot/kube';
+import { spanNames, withChildSpan } from '@sandlot/telemetry';
 import type { ClaimMemory } from './memory.ts';
 import { publishedName } from './status.ts';
 
@@ -80,7 +81,8 @@ async function patchStatus(deps: PublishDeps, { claim, status, guard, signal }: 
   const metadata: JsonObject = guard === 'version' ? { uid, resourceVersion } : { uid };
   const patch = { metadata, status: mergePatchOf(claim.status, status) ?? {} };
   const options = { subresource: 'status', priority: 'claim', signal } as const;
-  const answer = await deps.client.mergePatch(sandboxClaims, { namespace, name }, patch, options);
+  const write = (): Promise<SandboxClaim> => deps.client.mergePatch(sandboxClaims, { namespace, name }, patch, options);
+  const answer = await withChildSpan({ name: spanNames.claimStatus }, write);
   deps.memory.wrote(answer, claim, deps.claims.get(keyOf(claim)));
   return answer;
 }
