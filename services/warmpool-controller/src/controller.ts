@@ -16,6 +16,7 @@ import { keepDeadlines, openOutboxes } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
 import { BY_HASH, BY_TEMPLATE, createCache, formerPoolOf, strayOf, templateKeyOf } from './cache.ts';
 import type { Cache } from './cache.ts';
+import { concernsPool, gatherMs } from './concern.ts';
 import { deadlinesOf } from './deadlines.ts';
 import { UNSEEN_LIMIT_MS } from './decide.ts';
 import { poolTelling, templateTelling } from './events.ts';
@@ -72,7 +73,9 @@ export function addWarmPoolController(
       hints,
       deadlines.source,
       watchSource(cache.pools, (pool) => [keyOf(pool)], { priority: 1 }),
-      watchSource(cache.sandboxes, (sandbox) => poolsOfSandbox(cache, sandbox)),
+      watchSource(cache.sandboxes, (sandbox, change) => (concernsPool(change) ? poolsOfSandbox(cache, sandbox) : []), {
+        delayMs: gatherMs,
+      }),
       watchSource(cache.templates, (template, change) => (matters(change) ? poolsOfTemplate(cache, template) : [])),
     ],
     reconcile: (key, context) => deadlines.pass(key, () => reconcilePool(deps, key, context)),

@@ -1,0 +1,36 @@
+// Which changes of Sandboxes a pool has to look at, and how soon.
+import type { Sandbox } from '@sandlot/api-types';
+import { controllerOf } from '@sandlot/kube';
+import type { Change } from '@sandlot/kube';
+import { formerPoolOf, strayOf } from './cache.ts';
+
+/** In a refill every member changes several times: one look at the pool serves all changes of so long. */
+const GATHER_MS = 20;
+
+type SandboxChange = Pick<Change<Sandbox>, 'old' | 'next'>;
+
+/** False for what becomes of a Sandbox while a claim has it: a pool counts it from its adoption to its end. */
+export function concernsPool({ old, next }: SandboxChange): boolean {
+  if (old === undefined || next === undefined) return true;
+  if (isEnding(old) !== isEnding(next)) return true;
+  const staysClaimed = isClaimed(old) && isClaimed(next) && formerPoolOf(old) === formerPoolOf(next);
+  return !staysClaimed;
+}
+
+/** How long a change can wait, milliseconds: an adoption, a loss and an orphan not at all, the progress of a member a little. */
+export function gatherMs({ old, next }: SandboxChange): number {
+  if (next === undefined || !isMember(next) || isEnding(next)) return 0;
+  return old === undefined || isMember(old) ? GATHER_MS : 0;
+}
+
+function isMember(sandbox: Sandbox): boolean {
+  return controllerOf(sandbox)?.kind === 'SandboxWarmPool';
+}
+
+function isClaimed(sandbox: Sandbox): boolean {
+  return !isMember(sandbox) && strayOf(sandbox) === undefined && formerPoolOf(sandbox) !== undefined;
+}
+
+function isEnding({ metadata }: Sandbox): boolean {
+  return metadata.deletionTimestamp !== undefined;
+}
