@@ -5,7 +5,7 @@ import { expect } from 'vitest';
 import { eventually } from './team.ts';
 
 /** The span of the client in every trace that a test begins. */
-export const CLIENT_SPAN = 'b7ad6b7169203331';
+const CLIENT_SPAN = 'b7ad6b7169203331';
 
 /** A new trace of a client, and the annotation that carries it. */
 export function clientTrace(): { readonly traceId: string; readonly annotations: Record<string, string> } {
