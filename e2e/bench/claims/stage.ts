@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { createKubeClient, defineResource, loadCredentials, namespaces } from '@sandlot/kube';
 import type { KubeClient, KubeObject } from '@sandlot/kube';
-import { startControlPlane, startNats } from '@sandlot/local-cluster';
+import { startControlPlane, startNats, startRedis } from '@sandlot/local-cluster';
 import type { ControlPlane, Server } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service/testing';
 import type { ServiceProcess } from '@sandlot/service/testing';
@@ -28,10 +28,13 @@ const HEAP_GROWTH_PERCENT = 400;
 /** Measured is the server, not the politeness of the client that puts it under load. */
 const UNLIMITED = { perSecond: 1e9, burst: 1e9 };
 
-/** A control plane with simulated nodes, NATS, and the controllers as processes of their own, as in production. */
+type Servers = Pick<Stage, 'plane' | 'nats' | 'redis'>;
+
+/** A control plane with simulated nodes, NATS, Redis, and the controllers as processes of their own, as in production. */
 export class Stage implements AsyncDisposable {
   readonly plane: ControlPlane;
   readonly nats: Server;
+  readonly redis: Server;
   /** An administrator's, without rate limits. */
   readonly client: KubeClient;
   /** Environment of the controllers that are started from now on, beside what every stage gives them. */
@@ -40,9 +43,10 @@ export class Stage implements AsyncDisposable {
   /** Folders as the kubelet mounts them. */
   readonly #accounts = new Map<ControllerName, string>();
 
-  private constructor(plane: ControlPlane, nats: Server, client: KubeClient) {
+  private constructor({ plane, nats, redis }: Servers, client: KubeClient) {
     this.plane = plane;
     this.nats = nats;
+    this.redis = redis;
     this.client = client;
   }
 
@@ -52,10 +56,10 @@ export class Stage implements AsyncDisposable {
     const kwokNodes = Math.max(4, Math.ceil(pods / PODS_PER_NODE));
     const parts = { kwokNodes, scheduler: true, controllerManager: true };
     const options = { ...parts, crds: [CRDS], audit: true, heapGrowthPercent: HEAP_GROWTH_PERCENT };
-    const [plane, nats] = await Promise.all([startControlPlane(options), startNats()]);
+    const [plane, nats, redis] = await Promise.all([startControlPlane(options), startNats(), startRedis()]);
     const credentials = await loadCredentials({ kubeconfig: plane.kubeconfigPath });
     const limits = { claim: UNLIMITED, normal: UNLIMITED, background: UNLIMITED };
-    const stage = new Stage(plane, nats, createKubeClient({ credentials, limits }));
+    const stage = new Stage({ plane, nats, redis }, createKubeClient({ credentials, limits }));
     await stage.client.create(namespaces, { metadata: { name: NAMESPACE } });
     for (const name of CONTROLLERS) await stage.#admit(name);
     return stage;
@@ -78,6 +82,7 @@ export class Stage implements AsyncDisposable {
       KUBERNETES_SERVICE_PORT: new URL(this.plane.server).port,
       SERVICE_ACCOUNT_DIR: this.#accounts.get(name) ?? '',
       NATS_URL: this.nats.url,
+      REDIS_URL: this.redis.url,
       POD_NAME: instance,
       LOG_LEVEL: 'info',
       NODE_OPTIONS: POD_HEAP,
@@ -116,7 +121,7 @@ export class Stage implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all([...this.#running.values()].map((process) => process.kill()));
     await this.client.close();
-    await Promise.all([this.plane.stop(), this.nats.stop()]);
+    await Promise.all([this.plane.stop(), this.nats.stop(), this.redis.stop()]);
   }
 
   /** A service account with all rights, and a flow schema of its own, so that the API server counts its writes apart. */
