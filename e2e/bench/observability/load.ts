@@ -1,4 +1,4 @@
-import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import { annotations, sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { isNotFound, persistentVolumes } from '@sandlot/kube';
 import type { KubeClient, KubeObject } from '@sandlot/kube';
@@ -21,11 +21,13 @@ const FAILURES = 4;
 
 /**
  * A bit of everything that metrics tell of: warm and cold claims of two templates, a burst that empties a pool, a claim
- * that fails and one that waits, members that are stuck, disks, suspensions, deadlines, and an API server that goes away.
+ * that fails and one that waits, members that are stuck, disks, suspensions, deadlines, and an API server that goes away. Gives the
+ * time at which claims began to come, epoch seconds.
  */
-export async function runLoad(stage: Stage, { seconds, outage }: LoadOptions): Promise<void> {
+export async function runLoad(stage: Stage, { seconds, outage }: LoadOptions): Promise<number> {
   const { client } = stage;
   await prepare(client);
+  const beganAt = Date.now() / 1_000;
   await Promise.all([
     claims(client, seconds),
     pause((seconds * 1_000) / 3).then(() => burst(client)),
@@ -33,6 +35,7 @@ export async function runLoad(stage: Stage, { seconds, outage }: LoadOptions): P
     sleepers(client),
     outage ? pause((seconds * 1_000) / 2).then(() => stage.plane.restart()) : undefined,
   ]);
+  return beganAt;
 }
 
 async function prepare(client: KubeClient): Promise<void> {
@@ -139,7 +142,11 @@ function pool(name: string, templateName: string, replicas: number): SandboxWarm
 }
 
 function claim(name: string, spec: SandboxClaim['spec']): SandboxClaim {
-  return { metadata: { namespace: NAMESPACE, name }, spec };
+  // As clients and webhooks of agent-sandbox leave them, for the latencies of its dashboards.
+  const now = new Date().toISOString();
+  const keys = [annotations.clientFirstRequestedAt, annotations.webhookFirstObservedAt];
+  const stamps = Object.fromEntries(keys.map((key) => [key, now]));
+  return { metadata: { namespace: NAMESPACE, name, annotations: stamps }, spec };
 }
 
 function sleeper(name: string) {

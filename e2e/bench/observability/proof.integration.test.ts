@@ -4,6 +4,7 @@ import { promExemplars, promQuery } from '@sandlot/local-cluster';
 import {
   collect,
   creationLatency,
+  metricRows,
   platformHealth,
   ruleGroups,
   selectorsOf,
@@ -86,6 +87,13 @@ describe('after a load in which everything happens once', () => {
     expect(await value('sum(sandlot_warmpool_claims_total{outcome="hit"})')).toBeGreaterThan(0);
     expect(await value('sum(sandlot_claims_failed_total{reason="InvalidMetadata"})')).toBe(4);
     expect(await value('sum(sandlot_claims_waiting)')).toBeGreaterThanOrEqual(1);
+  });
+
+  it('docs/metrics.md has every metric that is exposed, and no other', async () => {
+    const rows = metricRows(await scene.pages()).map(({ name, type, help }) => `${name} ${type} ${help}`);
+    const page = await readFile(join(checkoutRoot, 'docs/metrics.md'), 'utf8');
+    const documented = [...page.matchAll(/^\| `(\w+)` \| (\w+) \| [^|]* \| (.*) \| [^|]+ \|$/gm)];
+    expect(documented.map(([, name, type, help]) => `${name ?? ''} ${type ?? ''} ${help ?? ''}`)).toEqual(rows);
   });
 
   it('no series bears the name of a sandbox, a claim or a user', async () => {

@@ -38,6 +38,12 @@ export class Scene implements AsyncDisposable {
     return new Scene(stage, prometheus, open.move());
   }
 
+  /** What each controller says of itself, in the older text format. */
+  async pages(): Promise<Record<string, string>> {
+    const pages = CONTROLLERS.map(async (name) => [name, await this.stage.metricsOf(name)] as const);
+    return Object.fromEntries(await Promise.all(pages));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#open.disposeAsync();
   }

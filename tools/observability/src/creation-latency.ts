@@ -119,7 +119,7 @@ export const creationLatency: Dashboard = {
           width: 4,
           queries: [
             {
-              expr: `${rate('sandlot_kube_request_seconds_count', { where: 'verb=~"create|update|patch|delete",resource!~"leases|events"' })} / ${rate('agent_sandbox_claim_creation_total')}`,
+              expr: `${rate('sandlot_kube_request_seconds_count', { where: 'verb=~"create|update|delete|.*[Pp]atch",resource!~"(leases|events)([.].*)?"' })} / ${rate('agent_sandbox_claim_creation_total')}`,
               legend: 'writes per claim',
             },
           ],

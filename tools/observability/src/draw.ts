@@ -3,6 +3,7 @@ import type { Answer, Collected } from './collect.ts';
 import { formatValue } from './format.ts';
 import type { GrafanaDashboard, GrafanaPanel } from './grafana.ts';
 import { COLORS, heatmapSvg, linesSvg } from './plots.ts';
+import type { Size } from './plots.ts';
 
 /** Pixels of a column and of a row of Grafana's grid. */
 const COLUMN = 68;
@@ -15,16 +16,17 @@ const COLUMNS = 24;
 export interface Drawing {
   readonly dashboard: GrafanaDashboard;
   readonly collected: readonly Collected[];
+  readonly range: Size['range'];
   /** Under the title. */
   readonly caption: string;
 }
 
 /** The dashboard with its data as a PNG, laid out as Grafana does it. */
-export function drawDashboard({ dashboard, collected, caption }: Drawing): Uint8Array {
+export function drawDashboard({ dashboard, collected, range, caption }: Drawing): Uint8Array {
   const answersOf = new Map(collected.map(({ panel, answers }) => [panel.id, answers]));
   const bottom = Math.max(...dashboard.panels.map(({ gridPos: { y, h } }) => y + h));
   const [width, height] = [COLUMNS * COLUMN + 2 * PADDING, bottom * ROW + HEADER + PADDING];
-  const boxes = dashboard.panels.map((panel) => boxSvg(panel, answersOf.get(panel.id) ?? []));
+  const boxes = dashboard.panels.map((panel) => boxSvg(panel, answersOf.get(panel.id) ?? [], range));
   const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}">
     <rect width="100%" height="100%" fill="${COLORS.page}"/>
     ${text(PADDING + 4, 30, { size: 21, color: COLORS.strong, content: dashboard.title })}
@@ -35,24 +37,19 @@ export function drawDashboard({ dashboard, collected, caption }: Drawing): Uint8
   return new Resvg(svg, { font, background: COLORS.page }).render().asPng();
 }
 
-function boxSvg(panel: GrafanaPanel, answers: readonly Answer[]): string {
+function boxSvg(panel: GrafanaPanel, answers: readonly Answer[], range: Size['range']): string {
   const { x, y, w, h } = panel.gridPos;
   const [left, top] = [PADDING + x * COLUMN + GAP / 2, HEADER + y * ROW + GAP / 2];
   const [width, height] = [w * COLUMN - GAP, h * ROW - GAP];
   if (panel.type === 'row') {
     return text(left + 2, top + 17, { size: 14, color: COLORS.strong, content: `▾ ${panel.title}` });
   }
-  const size = { width, height: height - 30 };
+  const size = { width, height: height - 30, range };
   return `<g transform="translate(${left} ${top})">
     <rect width="${width}" height="${height}" rx="3" fill="${COLORS.panel}" stroke="${COLORS.border}"/>
     ${text(10, 21, { size: 13, color: COLORS.strong, content: panel.title })}
     <g transform="translate(0 30)">${inside(panel, answers, size)}</g>
   </g>`;
-}
-
-export interface Size {
-  readonly width: number;
-  readonly height: number;
 }
 
 function inside(panel: GrafanaPanel, answers: readonly Answer[], size: Size): string {
@@ -71,12 +68,20 @@ function statSvg(panel: GrafanaPanel, answers: readonly Answer[], { width, heigh
   const points = answers[0]?.series[0]?.points ?? [];
   const last = points.findLast(([, value]) => Number.isFinite(value))?.[1] ?? Number.NaN;
   const content = formatValue(last, panel.fieldConfig?.defaults.unit ?? 'short');
+  const color = statColor(panel, last);
   return text(width / 2, height / 2 + 10, {
     size: 34,
-    color: COLORS.series[0],
+    color,
     content,
     anchor: 'middle',
   });
+}
+
+/** As the thresholds of the panel have it. */
+function statColor({ fieldConfig }: GrafanaPanel, value: number): string {
+  const limit = fieldConfig?.defaults.thresholds?.steps[1]?.value ?? undefined;
+  if (limit === undefined) return COLORS.strong;
+  return value >= limit ? COLORS.series[0] : COLORS.limit;
 }
 
 interface Text {

@@ -6,6 +6,11 @@ const COLUMNS = 24;
 const SELECTOR = 'job=~"$job",instance=~"$instance"';
 const DATASOURCE = { type: 'prometheus', uid: '${datasource}' };
 
+interface Thresholds {
+  readonly mode: string;
+  readonly steps: readonly { readonly color: string; readonly value: number | null }[];
+}
+
 /** A panel in Grafana's own form, with the parts that are checked. */
 export interface GrafanaPanel {
   readonly id: number;
@@ -15,7 +20,7 @@ export interface GrafanaPanel {
   readonly gridPos: { readonly x: number; readonly y: number; readonly w: number; readonly h: number };
   readonly datasource?: { readonly type: string; readonly uid: string };
   readonly fieldConfig?: {
-    readonly defaults: { readonly unit?: string; readonly [field: string]: unknown };
+    readonly defaults: { readonly unit?: string; readonly thresholds?: Thresholds; readonly [field: string]: unknown };
     readonly overrides: readonly object[];
   };
   readonly targets?: readonly GrafanaTarget[];
@@ -137,11 +142,13 @@ function toPanel(panel: Panel, id: number, gridPos: GrafanaPanel['gridPos']): Gr
   };
 }
 
-function look({ kind = 'timeseries', stacked = false, limit }: Panel): object {
+function look({ kind = 'timeseries', stacked = false, limit }: Panel): {
+  readonly thresholds?: Thresholds;
+  readonly custom?: object;
+} {
   const steps = [{ color: 'green', value: null }, ...(limit === undefined ? [] : [{ color: 'red', value: limit }])];
   if (kind === 'heatmap') return {};
-  if (kind === 'stat')
-    return { decimals: 2, thresholds: { mode: 'absolute', steps: [{ color: 'text', value: null }] } };
+  if (kind === 'stat') return { thresholds: { mode: 'absolute', steps: statSteps(limit) } };
   return {
     thresholds: { mode: 'absolute', steps },
     custom: {
@@ -153,6 +160,15 @@ function look({ kind = 'timeseries', stacked = false, limit }: Panel): object {
       thresholdsStyle: { mode: limit === undefined ? 'off' : 'dashed' },
     },
   };
+}
+
+/** Of a share that should be high: red below the limit. */
+function statSteps(limit: number | undefined): Thresholds['steps'] {
+  if (limit === undefined) return [{ color: 'text', value: null }];
+  return [
+    { color: 'red', value: null },
+    { color: 'green', value: limit },
+  ];
 }
 
 function optionsOf(kind: NonNullable<Panel['kind']>, unit: string): object {

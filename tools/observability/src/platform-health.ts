@@ -1,7 +1,7 @@
 import type { Dashboard, Panel, Row } from './model.ts';
 import { of, quantile, quantiles, rate } from './queries.ts';
 
-const WRITES = 'verb=~"create|update|patch|delete"';
+const WRITES = 'verb=~"create|update|delete|.*[Pp]atch"';
 
 type Plain = Omit<Panel, 'width'> & { readonly width?: number };
 

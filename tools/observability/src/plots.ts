@@ -30,9 +30,11 @@ export const COLORS = {
 
 const FONT = 'DejaVu Sans';
 
-interface Size {
+export interface Size {
   readonly width: number;
   readonly height: number;
+  /** Epoch seconds of the left and the right edge. */
+  readonly range: { readonly start: number; readonly end: number };
 }
 
 /** Lines, or areas on top of each other, with exemplars as points and the limit as a dashed line. */
@@ -72,6 +74,9 @@ export function linesSvg(panel: GrafanaPanel, answers: readonly Answer[], size: 
     legend: legend(series.map(({ name }) => String(name))),
     xAxis: {
       type: 'time',
+      min: size.range.start * 1_000,
+      max: size.range.end * 1_000,
+      splitNumber: Math.max(2, Math.floor(size.width / 130)),
       ...axis(),
       axisLabel: { ...axis().axisLabel, formatter: '{HH}:{mm}:{ss}', hideOverlap: true },
     },
@@ -147,7 +152,7 @@ function legend(names: readonly string[]) {
     left: 8,
     itemWidth: 12,
     itemHeight: 4,
-    itemGap: 12,
+    itemGap: 20,
     icon: 'rect',
     textStyle: { color: COLORS.text, fontSize: 10.5, fontFamily: FONT },
   };

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest';
+import { bucketOf, heatmapCells } from './buckets.ts';
+import { interpolated } from './collect.ts';
+import { formatValue } from './format.ts';
+import { metricRows, metricsPage } from './reference.ts';
+import { selectorsOf } from './selectors.ts';
+
+describe('the table of metrics', () => {
+  const page = `# HELP sandlot_x_seconds Time of x.
+# TYPE sandlot_x_seconds histogram
+sandlot_x_seconds_bucket{le="1",phase="a"} 1
+sandlot_x_seconds_count{phase="a"} 1
+# HELP process_cpu_seconds_total CPU.
+# TYPE process_cpu_seconds_total counter
+process_cpu_seconds_total 1
+`;
+  it('has a row for each of our metrics, with its own labels and who exposes it', () => {
+    const rows = metricRows({ 'b-controller': page, 'a-controller': page });
+    expect(rows).toEqual([
+      {
+        name: 'sandlot_x_seconds',
+        type: 'histogram',
+        help: 'Time of x.',
+        labels: ['phase'],
+        by: ['a-controller', 'b-controller'],
+      },
+    ]);
+    expect(metricsPage(rows)).toContain('| `sandlot_x_seconds` | histogram | `phase` | Time of x. | a, b |');
+  });
+});
+
+describe('the selectors of a query', () => {
+  it.each([
+    ['sum by (pool) (sandlot_a{x="y"}) > 0', ['sandlot_a{x="y"}']],
+    ['rate(sandlot:slow:ratio_rate5m{a="sandlot_no"}[5m])', ['sandlot:slow:ratio_rate5m{a="sandlot_no"}']],
+    ['absent(sandlot_a{c="1"}) or agent_sandbox_b', ['sandlot_a{c="1"}', 'agent_sandbox_b']],
+  ])('of %s are %j', (expr, selectors) => {
+    expect(selectorsOf(expr)).toEqual(selectors);
+  });
+});
+
+describe('a query of a panel', () => {
+  it('is asked for everything, over ten scrapes', () => {
+    const expr = 'rate(x{job=~"$job",le="0.25"}[$__rate_interval])';
+    expect(interpolated(expr, { scrapeSeconds: 0.5 })).toBe('rate(x{job=~".+",le="0.25"}[5s])');
+  });
+});
+
+describe('cumulative buckets', () => {
+  const series = (le: string, value: number) => ({ name: le, labels: { le }, points: [[10, value] as const] });
+
+  it('become what falls between two bounds, whatever their order', () => {
+    const { bounds, cells } = heatmapCells([series('+Inf', 6), series('0.1', 1), series('0.5', 4)]);
+    expect(bounds).toEqual(['0.1', '0.5', 'Infinity']);
+    expect(cells).toEqual([
+      [0, 0, 1],
+      [0, 1, 3],
+      [0, 2, 2],
+    ]);
+    expect([0.1, 0.2, 9].map((value) => bucketOf(value, bounds))).toEqual([0, 1, 2]);
+  });
+});
+
+describe('values', () => {
+  it.each([
+    [0.0125, 's', '12.5 ms'],
+    [2.5, 's', '2.5 s'],
+    [600, 's', '10 min'],
+    [250, 'ms', '250 ms'],
+    [0.995, 'percentunit', '99.5 %'],
+    [2 ** 31, 'bytes', '2 GiB'],
+    [12_345, 'ops', '12.3k/s'],
+    [0, 's', '0'],
+    [Number.NaN, 's', '-'],
+  ])('%d in %s is %s', (value, unit, text) => {
+    expect(formatValue(value, unit)).toBe(text);
+  });
+});

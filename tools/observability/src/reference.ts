@@ -1,0 +1,70 @@
+/** A metric as a process exposes it. */
+export interface MetricRow {
+  readonly name: string;
+  readonly type: string;
+  readonly help: string;
+  /** Sorted; those of the process itself, such as `le`, apart. */
+  readonly labels: readonly string[];
+  /** Processes that expose it, sorted. */
+  readonly by: readonly string[];
+}
+
+/** Everybody knows these, and the client library documents them. */
+const COMMON = /^(?:process|nodejs)_/;
+
+/** Our metrics in the pages (Prometheus text format) of processes, by name. */
+export function metricRows(pages: Readonly<Record<string, string>>): readonly MetricRow[] {
+  const rows = new Map<string, { type: string; help: string; labels: Set<string>; by: Set<string> }>();
+  for (const [process, page] of Object.entries(pages)) {
+    for (const [, name = '', help = ''] of page.matchAll(/^# HELP (\S+) (.*)$/gm)) {
+      if (COMMON.test(name)) continue;
+      const type = new RegExp(`^# TYPE ${name} (\\w+)$`, 'm').exec(page)?.[1] ?? 'untyped';
+      const row = rows.get(name) ?? { type, help, labels: new Set(), by: new Set() };
+      row.by.add(process);
+      for (const label of labelsIn(page, name)) row.labels.add(label);
+      rows.set(name, row);
+    }
+  }
+  return [...rows]
+    .map(([name, { type, help, labels, by }]) => ({ name, type, help, labels: [...labels].sort(), by: [...by].sort() }))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+function labelsIn(page: string, name: string): readonly string[] {
+  const samples = page.matchAll(new RegExp(`^${name}(?:_bucket|_sum|_count)?\\{(.*)\\} \\S+$`, 'gm'));
+  const labels = new Set<string>();
+  for (const [, inner = ''] of samples) for (const [, label = ''] of inner.matchAll(/(\w+)="/g)) labels.add(label);
+  labels.delete('le');
+  return [...labels];
+}
+
+const HEAD = `# Metrics
+
+Each controller serves these on \`/metrics\` of its port \`metrics\` (\`controller.metricsPort\`, 9090): OpenMetrics with exemplars
+to scrapers that accept it, the older text format to others. Times are in seconds unless the name says \`_ms\`; names that begin
+with \`agent_sandbox\` are those of agent-sandbox, so that its dashboards keep working. Beside them there are the usual
+\`process_\` and \`nodejs_\` metrics.
+
+No series bears the name of a sandbox, a claim or a user. Templates and namespaces are labels of a bounded number: what comes
+after the first 50 templates (100 pairs with a namespace, 500 origins of claims, 1,000 states of the population) shares the value \`other\`. Pools are
+labels of gauges only.
+
+The dashboards are in \`charts/sandlot/files/dashboards\`, the alerts in \`charts/sandlot/files/rules\`, and a page for each alert in
+[runbooks](runbooks/README.md). This is the first of them, drawn from a real Prometheus:
+
+![Creation latency](images/creation-latency.png)
+
+This page is written by \`npm run docs:dashboards\` from what running controllers expose.
+
+| metric | type | labels | what it tells | controllers |
+| --- | --- | --- | --- | --- |
+`;
+
+/** The page for people. */
+export function metricsPage(rows: readonly MetricRow[]): string {
+  const lines = rows.map(({ name, type, labels, help, by }) => {
+    const controllers = by.map((process) => process.replace('-controller', '')).join(', ');
+    return `| \`${name}\` | ${type} | ${labels.map((label) => `\`${label}\``).join(' ')} | ${help} | ${controllers} |`;
+  });
+  return `${HEAD}${lines.join('\n')}\n`;
+}
