@@ -5,9 +5,9 @@ import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connect } from '@nats-io/transport-node';
-import { connectBus, openSession } from '@sandlot/bus';
+import { connectBus } from '@sandlot/bus';
 import type { Bus } from '@sandlot/bus';
+import { sessionOf } from '@sandlot/bus/testing';
 import { ensureBinaries } from '@sandlot/local-cluster';
 import { silentLogger } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -165,8 +165,8 @@ describe('users of the NATS server', () => {
     await writer.bus.ensureStreams();
     kinds['claim']?.publish(writer.bus, 'to-be-read');
     await writer.bus.flush();
-    const nats = await connect({ servers: url, user: 'events-reader', pass: passwordOf('events-reader') });
-    const { js, manager } = await openSession(nats, 1_000);
+    await using reader = await sessionOf(url, { user: 'events-reader', pass: passwordOf('events-reader') });
+    const { js, manager } = reader;
     const consumer = await js.consumers.get('SANDLOT_EVENTS');
     const message = await consumer.next({ expires: 2_000 });
     expect(message?.subject).toMatch(/^sandlot\.team-a\./);
@@ -174,7 +174,6 @@ describe('users of the NATS server', () => {
     await expect(js.publish('sandlot.team-a.claim.bound', '{}')).rejects.toThrow();
     await expect(manager.streams.purge('SANDLOT_EVENTS')).rejects.toThrow();
     await expect(manager.streams.deleteMessage('SANDLOT_DEAD_LETTERS', 1)).rejects.toThrow();
-    await nats.close();
   });
 
   it('need the right password', async () => {

@@ -32,7 +32,8 @@ describe('the chart', () => {
     const config = find(await render(), 'ConfigMap', 'sandlot-nats').data?.['nats.conf'] ?? '';
     const folder = await mkdtemp(join(tmpdir(), 'sandlot-nats-'));
     const bin = await ensureBinaries(['nats-server']);
-    const users = ['SANDBOX_CONTROLLER', 'WARMPOOL_CONTROLLER', 'CLAIM_CONTROLLER', 'ADMIN'];
+    const services = ['SANDBOX_CONTROLLER', 'WARMPOOL_CONTROLLER', 'CLAIM_CONTROLLER'];
+    const users = [...services, 'EVENTS_READER', 'EVENTS_REPLAYER', 'ADMIN'];
     const passwords = Object.fromEntries(users.map((user) => [`${user}_PASSWORD`, `p${user.toLowerCase()}`]));
     try {
       await writeFile(join(folder, 'nats.conf'), config);

@@ -1,8 +1,20 @@
+import { connect } from '@nats-io/transport-node';
 import type { Bus } from './bus.ts';
-import type { Ledger } from './ledger.ts';
+import { openSession } from './ledger.ts';
+import type { Ledger, Session } from './ledger.ts';
 import type { EventType } from './catalogue.ts';
 import type { CloudEvent, OutgoingEvent } from './cloudevent.ts';
 import { parseCloudEvent, toCloudEvent } from './cloudevent.ts';
+
+/** A session of one user, for tests of what that user may do. */
+export async function sessionOf(
+  servers: string,
+  { user, pass }: { readonly user: string; readonly pass: string },
+): Promise<Session & AsyncDisposable> {
+  const connection = await connect({ servers, user, pass });
+  const session = await openSession(connection, 1_000);
+  return { ...session, [Symbol.asyncDispose]: () => connection.close() };
+}
 
 /** A bus inside the process, for tests of who publishes what and who reacts to which hint. */
 export interface MemoryBus extends Bus {

@@ -50,6 +50,11 @@ export class Shelf implements Shown<Toy> {
     this.#tell({ key: uid, old, next: undefined, initial: false });
   }
 
+  /** Whoever looked so far is dead. */
+  abandon(): void {
+    this.#handlers.length = 0;
+  }
+
   onChange(handler: ChangeHandler<Toy>): void {
     this.#handlers.push(handler);
   }
@@ -59,7 +64,7 @@ export class Shelf implements Shown<Toy> {
   }
 }
 
-type Port = Pick<Bus, 'send' | 'connected' | 'ensureStreams' | 'ledger' | 'deadLetters'>;
+export type Port = Pick<Bus, 'send' | 'connected' | 'ensureStreams' | 'ledger' | 'deadLetters'>;
 
 /** The bus of a process that dies after `lastStep` calls of the server: the last one may still arrive, no answer does. */
 export function mortal(bus: Port, lastStep: number): Port {
