@@ -113,7 +113,7 @@ export const creationLatency: Dashboard = {
         {
           title: 'API writes per claim',
           description:
-            'Writes of all controllers to the API server, leases and Kubernetes Events apart, for each claim served. Warm claims cost about five, their refill included.',
+            'Writes of all controllers to the API server, leases and Kubernetes Events apart, for each claim served: what serves it, what refills its pool, and what ends sandboxes meanwhile.',
           unit: 'short',
           kind: 'stat',
           width: 4,

@@ -120,6 +120,8 @@ function controllerJob(component: string): object {
   const names = [`${metricsService(component)}.${release.namespace}.svc.cluster.local`];
   return {
     job_name: component,
+    // The namespace of a pool is the pool's, not that of the controller that tells of it.
+    honor_labels: true,
     dns_sd_configs: [{ names, type: 'A', port: METRICS_PORT, refresh_interval: '5s' }],
     relabel_configs: [{ target_label: 'namespace', replacement: release.namespace }],
   };
