@@ -17,7 +17,7 @@ export interface Outlook {
 }
 
 /** Members that are not Ready for longer than the pool's patience, replaced or held. */
-export function stuckMembers({ pool, members, nowMs }: PoolSnapshot): readonly Member[] {
+function stuckMembers({ pool, members, nowMs }: PoolSnapshot): readonly Member[] {
   return members.filter(({ sandbox }) => isStuck(sandbox, pool.spec.stuckMember, nowMs));
 }
 
