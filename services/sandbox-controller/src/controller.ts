@@ -36,6 +36,7 @@ export function addSandboxController(
   const informers = createInformers({ client, namespace, clock, random, log, metrics: kubeMetrics }, memory.recent);
   informers.sandboxes.onChange((change) => {
     memory.patience.observed(change);
+    memory.aftermath.observed(change);
     if (change.next === undefined && change.old !== undefined) memory.reports.forget(change.old);
   });
   const controller = 'sandlot.dev/sandbox-controller';

@@ -2,6 +2,7 @@ import type { Bus } from '@sandlot/bus';
 import { TokenBucket, channelSource } from '@sandlot/kube';
 import type { Source } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
+import { Aftermath } from './aftermath.ts';
 import { Patience } from './patience.ts';
 import { RecentWrites } from './recent-writes.ts';
 import { Refusals } from './refusals.ts';
@@ -13,6 +14,7 @@ import { WakeRequests } from './wake-requests.ts';
 export interface Memory {
   readonly recent: RecentWrites;
   readonly patience: Patience;
+  readonly aftermath: Aftermath;
   readonly wakes: WakeRequests;
   readonly reports: EarlyReports;
   readonly refusals: Refusals;
@@ -27,6 +29,7 @@ export function createMemory(clock: Clock): Memory {
   return {
     recent: new RecentWrites(clock),
     patience: new Patience(),
+    aftermath: new Aftermath(clock),
     wakes: new WakeRequests(clock),
     reports: new EarlyReports(clock),
     refusals: new Refusals(clock),

@@ -6,6 +6,7 @@ import type { Clock } from '@sandlot/std';
 import { publishableText } from './errors.ts';
 import { isMarkedExpired } from './expiry.ts';
 import { ownershipOf } from './ownership.ts';
+import type { Aftermath } from './aftermath.ts';
 import type { Patience } from './patience.ts';
 import { claimNames } from './pvcs.ts';
 import type { RecentWrites } from './recent-writes.ts';
@@ -35,6 +36,7 @@ export interface ObserveDeps {
   readonly refusals: Refusals;
   readonly told: Told;
   readonly patience: Patience;
+  readonly aftermath: Aftermath;
   readonly clock: Clock;
   readonly settings: Settings;
   readonly signal: AbortSignal;
@@ -59,6 +61,7 @@ export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot 
     settings,
     sandbox,
     quietMs,
+    aftermathUntilMs: deps.aftermath.untilMs(sandbox),
     ...found,
     failures: [...found.failures, ...standingRefusals(deps, sandbox, found)],
     service: recent.latest('Service', key, caches.services.get(key)),

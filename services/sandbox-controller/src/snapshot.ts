@@ -32,6 +32,8 @@ export interface Snapshot {
   readonly sandbox: Sandbox;
   /** How long after its creation the progress of a Pod need not be told, in milliseconds. */
   readonly quietMs: number;
+  /** Until when the generation that an adoption made may go untold, in wall time; undefined when there is none. */
+  readonly aftermathUntilMs: number | undefined;
   /** Pods whose controller is this Sandbox's UID, terminating ones included. More than one is never resolved by us. */
   readonly ownedPods: readonly Pod[];
   /** A Pod that has the name ours has or would have, but is not controlled by this Sandbox. */

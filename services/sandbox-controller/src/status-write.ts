@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import { findCondition, mergePatchOf, sandboxConditions } from '@sandlot/api-types';
-import type { SandboxStatus } from '@sandlot/api-types';
+import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
 import type { JsonObject, JsonValue, Pod } from '@sandlot/kube';
 import { expiryMs } from './expiry.ts';
 import { UNFIT_MS } from './patience.ts';
@@ -22,11 +22,28 @@ export function decideStatusWrite(snapshot: Snapshot, next: SandboxStatus): Stat
   const before = snapshot.sandbox.status ?? {};
   const changed = changedFields(before, next);
   if (changed.length === 0 || isNodeNameOnly(changed, next)) return { kind: 'none' };
+  const { aftermathUntilMs = 0, nowMs, sandbox } = snapshot;
+  if (aftermathUntilMs > nowMs && isAdoptionOnly(sandbox, next)) return { kind: 'hold', untilMs: aftermathUntilMs };
   const untilMs = quietUntilMs(snapshot);
   if (untilMs !== undefined && isProgressOnly(before, next)) return { kind: 'hold', untilMs };
   // What changed, null for what went, lists whole. The UID keeps it off a Sandbox made anew.
   const patch = { metadata: { uid: snapshot.sandbox.metadata.uid }, status: mergePatchOf(before, next) };
   return { kind: 'write', patch };
+}
+
+/** Nothing is new but that the adoption was seen, and no deadline counts from when it was. */
+function isAdoptionOnly({ spec, status = {} }: Sandbox, next: SandboxStatus): boolean {
+  if (spec.ttlSeconds !== undefined || status.startedAt !== undefined) return false;
+  return isDeepStrictEqual(withoutAdoption(status), withoutAdoption(next));
+}
+
+function withoutAdoption({ conditions = [], ...status }: SandboxStatus): object {
+  return {
+    ...status,
+    observedGeneration: undefined,
+    startedAt: undefined,
+    conditions: conditions.map((condition) => ({ ...condition, observedGeneration: undefined })),
+  };
 }
 
 function changedFields(before: SandboxStatus, next: SandboxStatus): string[] {

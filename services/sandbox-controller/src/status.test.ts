@@ -160,6 +160,40 @@ describe('writing the status', () => {
     expect(write(snapshotOf({ ownedPods: [young] }))).toEqual({ kind: 'hold', untilMs: NOW_MS + 5_000 });
   });
 
+  describe('after an adoption', () => {
+    const pool = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxWarmPool', name: 'p', uid: 'u' };
+    const member = notebook({ metadata: { ownerReferences: [{ ...pool, controller: true }] } });
+    const pod = podOf(member);
+    const { status } = published(snapshotOf({ sandbox: member, ownedPods: [pod] }));
+    const adopted = (spec = {}) =>
+      notebook({ metadata: { generation: 2, labels: { 'agents.x-k8s.io/launch-type': 'warm' } }, spec, status });
+    const aftermathUntilMs = NOW_MS + 3_000;
+
+    it('holds back that it was seen', () => {
+      const snapshot = snapshotOf({ sandbox: adopted(), ownedPods: [pod], aftermathUntilMs });
+      expect(write(snapshot)).toEqual({ kind: 'hold', untilMs: aftermathUntilMs });
+    });
+
+    it.each([
+      ['when many are not adopted at the moment', snapshotOf({ sandbox: adopted(), ownedPods: [pod] })],
+      [
+        'once it was held back long enough',
+        snapshotOf({ sandbox: adopted(), ownedPods: [pod], aftermathUntilMs: NOW_MS }),
+      ],
+      [
+        'when its time to live begins with it',
+        snapshotOf({ sandbox: adopted({ ttlSeconds: 60 }), ownedPods: [pod], aftermathUntilMs }),
+      ],
+      [
+        'when its idle time begins with it',
+        snapshotOf({ sandbox: adopted({ idle: { suspendAfterSeconds: 60 } }), ownedPods: [pod], aftermathUntilMs }),
+      ],
+      ['when its Pod is lost', snapshotOf({ sandbox: adopted(), ownedPods: [], aftermathUntilMs })],
+    ])('writes it %s', (_, snapshot) => {
+      expect(write(snapshot).kind).toBe('write');
+    });
+  });
+
   it('holds back for longer what starts in a burst', () => {
     const snapshot = snapshotOf({ nowMs: NOW_MS + 9_000, quietMs: 10_000, ownedPods: [pending] });
     expect(write(snapshot)).toEqual({ kind: 'hold', untilMs: NOW_MS + 10_000 });

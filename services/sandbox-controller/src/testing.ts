@@ -120,6 +120,7 @@ export function snapshotOf(parts: SnapshotParts = {}): Snapshot {
     nowMs: NOW_MS,
     sandbox: notebook(),
     quietMs: 2_000,
+    aftermathUntilMs: undefined,
     ownedPods: [],
     foreignPod: undefined,
     service: undefined,

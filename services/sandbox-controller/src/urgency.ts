@@ -30,7 +30,7 @@ export function priorityOf(sandbox: Sandbox): Priority {
 }
 
 /** An adopted Sandbox that is Ready, of which only labels and the generation are still to be told. */
-function isAftermath({ metadata, spec, status }: Sandbox): boolean {
+export function isAftermath({ metadata, spec, status }: Sandbox): boolean {
   const isAdopted = metadata.labels?.[labels.launchType] === launchTypes.warm;
   const isImageAsked = metadata.annotations?.[annotations.inplaceImage] !== undefined;
   const isUntold = status?.observedGeneration !== metadata.generation;

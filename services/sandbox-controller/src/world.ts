@@ -35,6 +35,7 @@ export class World {
       nowMs: this.nowMs,
       settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1' },
       quietMs: 2_000,
+      aftermathUntilMs: undefined,
       sandbox,
       ownedPods: owned,
       foreignPod: owned.length > 0 ? undefined : this.pods[0],

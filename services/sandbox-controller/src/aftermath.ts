@@ -1,0 +1,43 @@
+import type { Sandbox } from '@sandlot/api-types';
+import type { Clock } from '@sandlot/std';
+import { isAftermath } from './urgency.ts';
+
+/** For each adopted Sandbox whose generation is untold: however many there are, telling costs ten writes a second at most. */
+const PER_ADOPTION_MS = 100;
+
+/** Whatever else is adopted, the generation is told after this long. */
+const LONGEST_MS = 5_000;
+
+/**
+ * How long the new generation of a Sandbox that a claim has just been given may go untold. Adoption changes the metadata of
+ * its Pod's template and nothing else; its claim says Ready already. A single one is told at once; at many a second the
+ * writes would take the server from the claims that come, and most short-lived Sandboxes are gone before anybody asks.
+ * Kept in memory only: a new process tells at once what it finds untold.
+ */
+export class Aftermath {
+  readonly #clock: Clock;
+  /** When each was seen to be adopted and until when it was then granted to go untold, by UID. */
+  readonly #adopted = new Map<string, { readonly sinceMs: number; untilMs?: number }>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Wall time, milliseconds, until when the generation may go untold; undefined when nothing is. */
+  untilMs({ metadata: { uid = '' } }: Sandbox): number | undefined {
+    const adoption = this.#adopted.get(uid);
+    if (adoption === undefined) return undefined;
+    adoption.untilMs ??= adoption.sinceMs + Math.min(this.#adopted.size * PER_ADOPTION_MS, LONGEST_MS);
+    return adoption.untilMs;
+  }
+
+  /** To be called with every change of the cache of Sandboxes. */
+  observed({ old, next }: { readonly old: Sandbox | undefined; readonly next: Sandbox | undefined }): void {
+    const uid = (next ?? old)?.metadata.uid ?? '';
+    if (next === undefined || next.metadata.deletionTimestamp !== undefined || !isAftermath(next)) {
+      this.#adopted.delete(uid);
+    } else if (old !== undefined && !this.#adopted.has(uid)) {
+      this.#adopted.set(uid, { sinceMs: this.#clock.now() });
+    }
+  }
+}
