@@ -42,8 +42,8 @@ interface ControllerResult {
 const LEASE = 'sandlot-claim-controller';
 /** Claims come evenly: a few seconds of them are enough for the floor. */
 const FLOOR_SECONDS = 10;
-/** Annotations are written within a second; a pool's status and refill a little later. */
-const QUIET_MS = 3_000;
+/** Annotations are written within a second, a pool's status and refill a little later; what an adoption changes within five. */
+const QUIET_MS = 6_000;
 
 export async function runScenario(scenario: Scenario, say: (text: string) => void): Promise<Result> {
   const { shape, pool, idle = 0 } = scenario;

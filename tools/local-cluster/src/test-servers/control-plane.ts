@@ -37,8 +37,8 @@ export interface ControlPlaneOptions {
   /** Writes a Metadata-level audit log, one JSON line per finished request. */
   audit?: boolean | undefined;
   /**
-   * How much etcd and kube-apiserver let their heaps grow before they collect garbage, percent (Go's GOGC); default 100,
-   * which makes servers with little data and much work collect all the time.
+   * How much etcd and kube-apiserver let their heaps grow before they collect garbage, percent (Go's GOGC); default 100.
+   * More costs memory and saves time.
    */
   heapGrowthPercent?: number | undefined;
 }
