@@ -166,8 +166,8 @@ async function countReady(client: Stage['client']): Promise<number> {
   return items.filter(({ status }) => status?.phase === 'Running').length;
 }
 
-/** The pool holds as many Ready members as it should. */
-async function full({ client }: Stage, replicas: number): Promise<void> {
+/** Resolves when the pool holds as many Ready members as it should. */
+export async function full({ client }: Stage, replicas: number): Promise<void> {
   const isFull = async (): Promise<boolean> => {
     try {
       const { status } = await client.get(sandboxWarmPools, { namespace: NAMESPACE, name: POOL });

@@ -92,6 +92,13 @@ export class Stage implements AsyncDisposable {
     this.#running.set(instance, await startServiceProcess(main, env));
   }
 
+  /** Ends all replicas with SIGTERM: they finish, and give their leases back. */
+  async stopControllers(): Promise<void> {
+    const processes = [...this.#running.values()];
+    this.#running.clear();
+    await Promise.all(processes.map((process) => process.stop()));
+  }
+
   /** Ends a replica with SIGKILL. */
   async kill(instance: string): Promise<void> {
     const process = this.#running.get(instance);

@@ -1,0 +1,61 @@
+import { CONTROLLERS } from '../claims/stage.ts';
+import type { Round } from './rounds.ts';
+import { VARIANTS } from './rounds.ts';
+
+const HEAD = ['median of rounds', 'rounds', 'all Ready', 'p50', ...CONTROLLERS, 'all three', 'events', 'span bytes'];
+
+/** Medians by variant, and what each costs above `none`, as a Markdown table. CPU in milliseconds a claim. */
+export function renderOverhead(rounds: readonly Round[]): string {
+  const byVariant = VARIANTS.map((variant) => rounds.filter((round) => round.variant === variant));
+  const present = byVariant.filter((some) => some.length > 0);
+  const [bare] = byVariant;
+  const rows = present.flatMap((some) => {
+    const isCompared = bare !== undefined && bare.length > 0 && some !== bare;
+    return isCompared ? [rowOf(some), ratioRow(some, bare)] : [rowOf(some)];
+  });
+  return [HEAD, HEAD.map((_, index) => (index === 0 ? '---' : '---:')), ...rows]
+    .map((cells) => `| ${cells.join(' | ')} |`)
+    .join('\n');
+}
+
+/** Numbers of a round that are compared, in the order of the columns. */
+function figures(round: Round): number[] {
+  const cpu = CONTROLLERS.map((name) => round.cpuMs[name]);
+  return [round.allReadyMs, round.p50Ms, ...cpu, cpu.reduce((sum, each) => sum + each, 0)];
+}
+
+function medians(rounds: readonly Round[]): number[] {
+  const all = rounds.map(figures);
+  return (all[0] ?? []).map((_, column) => median(all.map((row) => row[column] ?? Number.NaN)));
+}
+
+function rowOf(rounds: readonly Round[]): string[] {
+  const [allReady = 0, p50 = 0, ...cpu] = medians(rounds);
+  const events = median(rounds.map(({ eventsPerClaim }) => eventsPerClaim));
+  const bytes = median(rounds.map(({ traceBytesPerClaim }) => traceBytesPerClaim));
+  return [
+    rounds[0]?.variant ?? '',
+    String(rounds.length),
+    `${Math.round(allReady)} ms`,
+    `${Math.round(p50)} ms`,
+    ...cpu.map((ms) => `${ms.toFixed(2)} ms`),
+    events.toFixed(1),
+    String(Math.round(bytes)),
+  ];
+}
+
+function ratioRow(rounds: readonly Round[], bare: readonly Round[]): string[] {
+  const without = medians(bare);
+  const ratios = medians(rounds).map((value, column) => percent(value / (without[column] ?? Number.NaN) - 1));
+  return [`above none`, '', ...ratios, '', ''];
+}
+
+function percent(share: number): string {
+  return `${share < 0 ? '−' : '+'}${Math.abs(100 * share).toFixed(1)}%`;
+}
+
+function median(values: readonly number[]): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  const [low = 0, high = 0] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.ceil((sorted.length - 1) / 2)]];
+  return (low + high) / 2;
+}

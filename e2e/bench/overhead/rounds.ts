@@ -1,0 +1,129 @@
+// The same burst of warm claims with and without events and traces, in turn, on one control plane.
+import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import { countNow } from '../claims/counts.ts';
+import { inParallel } from '../claims/floor.ts';
+import { claimObject, poolObject, templateObject } from '../claims/objects.ts';
+import { latenciesOf, Observer } from '../claims/observer.ts';
+import { full } from '../claims/run.ts';
+import { pause } from '../claims/shapes.ts';
+import { CONTROLLERS, NAMESPACE, Stage } from '../claims/stage.ts';
+import type { ControllerName } from '../claims/stage.ts';
+import { sumOf } from '../prometheus.ts';
+import { startReceiver } from './receiver.ts';
+import type { Receiver } from './receiver.ts';
+
+/** What the controllers of a round have; `both` at the sampling of the chart's values. */
+export const VARIANTS = ['none', 'events', 'traces', 'both'] as const;
+export type Variant = (typeof VARIANTS)[number];
+
+export interface Round {
+  readonly variant: Variant;
+  readonly allReadyMs: number;
+  readonly p50Ms: number;
+  /** CPU milliseconds a claim: the burst, its bookkeeping and the refill. */
+  readonly cpuMs: Readonly<Record<ControllerName, number>>;
+  readonly eventsPerClaim: number;
+  /** Of encoded spans. */
+  readonly traceBytesPerClaim: number;
+}
+
+export interface Plan {
+  readonly claims: number;
+  /** In this order, each on controllers of its own. */
+  readonly variants: readonly Variant[];
+  /** Folder for CPU profiles of the controllers. */
+  readonly profiles?: string | undefined;
+}
+
+/** News is gathered for half a second, spans for five: after this much all of it has left. */
+const QUIET_MS = 6_000;
+
+export async function runRounds({ claims, variants, profiles }: Plan, say: (text: string) => void): Promise<Round[]> {
+  await using receiver = await startReceiver();
+  await using stage = await Stage.raise(3 * claims);
+  await stage.client.create(sandboxTemplates, templateObject());
+  await stage.client.create(sandboxWarmPools, poolObject(claims));
+  const rounds: Round[] = [];
+  for (const variant of variants) {
+    stage.env = { ...environmentOf(variant, receiver), ...profiling(profiles, `${rounds.length}-${variant}`) };
+    await stage.startControllers();
+    await full(stage, claims);
+    // What was compiled meanwhile is compiled for the burst that counts, as in a process that has run for a while.
+    await burst(stage, `w${rounds.length}`, claims);
+    await clear(stage, `w${rounds.length}`, claims);
+    await pause(QUIET_MS);
+    const round = { variant, ...(await measured(stage, receiver, { prefix: `c${rounds.length}`, claims })) };
+    say(`${variant}: ${JSON.stringify(round)}`);
+    rounds.push(round);
+    await clear(stage, `c${rounds.length - 1}`, claims);
+    await stage.stopControllers();
+  }
+  return rounds;
+}
+
+function environmentOf(variant: Variant, { endpoint }: Receiver): Record<string, string> {
+  return {
+    ...(variant === 'none' || variant === 'traces' ? { NATS_URL: '' } : {}),
+    ...(variant === 'none' || variant === 'events' ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }),
+  };
+}
+
+function profiling(folder: string | undefined, name: string): Record<string, string> {
+  if (folder === undefined) return {};
+  return { NODE_OPTIONS: `--max-old-space-size=256 --cpu-prof --cpu-prof-dir=${folder}/${name}` };
+}
+
+interface Burst {
+  readonly prefix: string;
+  readonly claims: number;
+}
+
+async function measured(
+  stage: Stage,
+  { received }: Receiver,
+  { prefix, claims }: Burst,
+): Promise<Omit<Round, 'variant'>> {
+  const before = await countNow(stage);
+  const [bytesBefore, eventsBefore] = [received.bytes, await eventsOf(stage)];
+  const { allReadyMs, p50Ms } = await burst(stage, prefix, claims);
+  await full(stage, claims);
+  await pause(QUIET_MS);
+  const after = await countNow(stage);
+  const cpu = CONTROLLERS.map((name) => {
+    return [name, (after.controllers[name].cpuMs - before.controllers[name].cpuMs) / claims];
+  });
+  return {
+    allReadyMs,
+    p50Ms,
+    cpuMs: Object.fromEntries(cpu) as Record<ControllerName, number>,
+    eventsPerClaim: ((await eventsOf(stage)) - eventsBefore) / claims,
+    traceBytesPerClaim: (received.bytes - bytesBefore) / claims,
+  };
+}
+
+async function burst(stage: Stage, prefix: string, claims: number): Promise<{ allReadyMs: number; p50Ms: number }> {
+  await using observer = await Observer.watch(stage.client);
+  const names = Array.from({ length: claims }, (_, index) => `${prefix}-${index}`);
+  const sent = names.map(async (name) => {
+    observer.sending(name);
+    await stage.client.create(sandboxClaims, claimObject(name));
+  });
+  await Promise.all(sent);
+  await observer.readyAre(claims);
+  return latenciesOf(observer.times.values());
+}
+
+/** Deletes the claims, and resolves when nothing but a full pool is left. */
+async function clear(stage: Stage, prefix: string, claims: number): Promise<void> {
+  const { client } = stage;
+  await inParallel(claims, async (index) => {
+    await client.delete(sandboxClaims, { namespace: NAMESPACE, name: `${prefix}-${index}` });
+  });
+  await full(stage, claims);
+  while ((await client.listAll(sandboxes, { namespace: NAMESPACE })).items.length > claims) await pause(500);
+}
+
+async function eventsOf(stage: Stage): Promise<number> {
+  const pages = await Promise.all(CONTROLLERS.map((name) => stage.metricsOf(name)));
+  return sumOf(pages.join('\n'), 'sandlot_outbox_published_total', { outcome: 'acked' });
+}
