@@ -54,7 +54,7 @@ const handlers: Handlers = {
     return done;
   },
   deleteSandbox: async (deps, { signal }, { sandbox }) => {
-    await deleteSandbox(deps, sandbox, signal);
+    await deleteSandbox(deps, sandbox, { signal });
     return done;
   },
   deleteClaim,

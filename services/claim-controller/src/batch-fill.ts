@@ -100,7 +100,6 @@ class Filling {
       const sandbox = await this.#take(slot);
       if (sandbox === undefined) return;
       this.#deps.batches.assign(this.#pass.claim, sandbox, this.#deps.nowMs());
-      this.#pass.ledger.took(sandbox);
       if (this.#wave.succeeded()) this.#showBehind();
     } catch (error) {
       this.#fail(error);

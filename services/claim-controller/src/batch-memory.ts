@@ -1,6 +1,6 @@
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { fillsSlotOf, slotOf } from '@sandlot/blueprint';
-import { dropBulk } from '@sandlot/kube';
+import { dropBulk, keyOf } from '@sandlot/kube';
 import type { Commitment } from './adopt.ts';
 
 /** What this process knows of one slot before the watch shows it. */
@@ -20,9 +20,18 @@ interface BatchRecord {
   synced?: string | undefined;
 }
 
+/** A detached claim that is gone and whose Sandboxes have not been looked through yet. */
+export interface Ending {
+  /** As it was when it was deleted, or as far as it is known. */
+  readonly claim: SandboxClaim;
+  /** Nothing can have changed after `claim`: what it does not show was never shown by anybody. */
+  readonly isFinal: boolean;
+}
+
 /** Lost with the process, and never needed: the labels of the Sandboxes are the record. */
 export class BatchMemory {
   readonly #byUid = new Map<string, BatchRecord>();
+  readonly #endings = new Map<string, readonly Ending[]>();
   /** Of Sandboxes that the watch does not show as committed yet. */
   readonly #placeOf = new Map<string, { readonly claimUid: string; readonly slot: number }>();
 
@@ -80,6 +89,28 @@ export class BatchMemory {
     this.#placeOf.delete(uid);
     const slots = this.#byUid.get(place.claimUid)?.slots;
     if (slots?.get(place.slot)?.sandbox?.metadata.uid === uid) slots.delete(place.slot);
+  }
+
+  /**
+   * The claim is gone; `last` is what was deleted, if the watch told. Remembered by who has worked on it: its next pass
+   * does away with what was never shown.
+   */
+  ended(old: SandboxClaim, last: SandboxClaim | undefined): void {
+    if (!this.#byUid.has(old.metadata.uid ?? '')) return;
+    const ending = { claim: last ?? old, isFinal: last !== undefined };
+    this.#endings.set(keyOf(old), [...this.endings(keyOf(old)), ending]);
+  }
+
+  /** Claims of this key that are gone and not done with. */
+  endings(claimKey: string): readonly Ending[] {
+    return this.#endings.get(claimKey) ?? [];
+  }
+
+  close({ claim }: Ending): void {
+    const later = this.endings(keyOf(claim)).filter((ending) => ending.claim !== claim);
+    if (later.length === 0) this.#endings.delete(keyOf(claim));
+    else this.#endings.set(keyOf(claim), later);
+    this.forget(claim);
   }
 
   forget(claim: SandboxClaim): void {

@@ -12,12 +12,12 @@ import { keyOf, RetryableError } from '@sandlot/kube';
 import { liveSandboxes } from './batch-observe.ts';
 import { batchStatus, saysMore } from './batch-status.ts';
 import type { BatchView } from './batch-status.ts';
-import { deliveryFailure, isDelivered } from './delivery.ts';
+import { isDelivered } from './delivery.ts';
 import { announceDelivery, annotateBatch } from './deliver.ts';
-import { failDelivery } from './fail-delivery.ts';
+import { drop } from './fail-delivery.ts';
 import type { ApplyDeps, Pass } from './pass.ts';
 import type { Report } from './plan.ts';
-import { deleteSandbox, readClaim, tryPatch } from './publish.ts';
+import { readClaim, tryPatch } from './publish.ts';
 import { isComplete, shownSlots, surplus } from './slots.ts';
 
 /** Status writes that lose against other changes of the claim. */
@@ -31,7 +31,7 @@ export interface BatchNews {
   readonly report?: Report | undefined;
 }
 
-/** `gone`: so is the claim, and what was not shown has been deleted. Else how long to gather before looking again. */
+/** `gone`: so is the claim; what was never shown goes when its end is known. Else how long to gather before looking again. */
 export type BatchPublished = 'gone' | { readonly againInMs: number | undefined };
 
 /**
@@ -41,7 +41,7 @@ export type BatchPublished = 'gone' | { readonly againInMs: number | undefined }
 export async function publishSlots(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<BatchPublished> {
   let claim: SandboxClaim | undefined = deps.memory.latest(deps.claims.get(keyOf(pass.claim)) ?? pass.claim);
   for (let retry = 0; retry <= MAX_RETRIES; retry += 1) {
-    if (claim === undefined || claim.metadata.uid !== pass.claim.metadata.uid) return dropUnshown(deps, pass);
+    if (claim === undefined || claim.metadata.uid !== pass.claim.metadata.uid) return 'gone';
     const written = await writeOnce(deps, { ...pass, claim }, news);
     if (typeof written === 'object') return written;
     claim = await readClaim(deps, claim, pass.signal);
@@ -52,8 +52,6 @@ export async function publishSlots(deps: ApplyDeps, pass: Pass, news: BatchNews)
 async function writeOnce(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<BatchPublished | undefined> {
   const { claim, signal } = pass;
   const live = liveSandboxes(deps, claim);
-  pass.ledger.showed(claim);
-  for (const sandbox of live) pass.ledger.took(sandbox);
   const nowMs = deps.nowMs();
   const record = deps.batches.of(claim, nowMs);
   const view: BatchView = { ...news, live: showable(claim, live), nowMs, startMs: record.startMs };
@@ -63,32 +61,14 @@ async function writeOnce(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<
     const dueMs = (record.publishedMs ?? -Infinity) + GATHER_MS - nowMs;
     if (!saysMore(claim.status, status) && dueMs > 0) return { againInMs: dueMs };
     const answer = await tryPatch(deps, { claim, status, guard: 'version', signal });
-    // Should the claim be gone when it is read again, nobody can tell whether this was shown: what may be in use stays.
-    if (answer === 'unknown') pass.ledger.showed({ status });
     if (typeof answer === 'string') return undefined;
     record.publishedMs = nowMs;
-    pass.ledger.showed(answer);
     announce(deps, { before: claim, after: answer, live });
     current = answer;
   }
   annotateBatch(deps, claim, current);
   await Promise.all(surplus(current, live).map((sandbox) => drop(deps, pass, sandbox)));
   return { againInMs: undefined };
-}
-
-async function dropUnshown(deps: ApplyDeps, pass: Pass): Promise<'gone'> {
-  await Promise.all(pass.ledger.unshown().map((sandbox) => drop(deps, pass, sandbox)));
-  return 'gone';
-}
-
-async function drop(deps: ApplyDeps, pass: Pass, sandbox: Sandbox): Promise<void> {
-  const { claim, signal } = pass;
-  if (claim.spec.reserveFailedSandbox === true && !isDelivered(claim, sandbox)) {
-    await failDelivery(deps, pass, { sandbox, message: deliveryFailure(claim, sandbox) });
-    return;
-  }
-  await deleteSandbox(deps, sandbox, signal);
-  deps.batches.sandboxGone(sandbox);
 }
 
 /** What was shown stays so; what was not is shown when all that the claim asks for has been done to it. */

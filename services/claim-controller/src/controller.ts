@@ -110,11 +110,11 @@ interface Followers {
 
 /** First sight of a claim is when its latency begins; what is remembered of it ends with it. */
 function followClaims({ claims, sandboxes }: Cache, { memory, batches, writeBehind, traces }: Followers): void {
-  claims.onChange(({ old, next }) => {
+  claims.onChange(({ old, next, last }) => {
     if (old !== undefined && old.metadata.uid !== next?.metadata.uid) {
       traces.gone(old);
       memory.forget(old);
-      batches.forget(old);
+      batches.ended(old, last);
       writeBehind.forget(old);
     }
     if (next === undefined) return;

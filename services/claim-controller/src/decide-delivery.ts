@@ -1,12 +1,11 @@
 import { claimMessages, claimReasons } from '@sandlot/api-types';
-import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
 import { boundClaimingEndsAtMs } from './deadlines.ts';
-import { deliveryFailure, isExhausted, leftToDeliverMs, retryInMs } from './delivery.ts';
+import { deliveryFailure, isExhausted, leftToDeliverMs, retryInMs, wasServed } from './delivery.ts';
 import { wait } from './plan.ts';
 import type { Plan, Report, Step } from './plan.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
-import { publishedName } from './status.ts';
 
 const TIMED_OUT: Report = { reason: claimReasons.claimTimeout, message: claimMessages.claimTimeout(0, 1), final: true };
 
@@ -14,11 +13,6 @@ const TIMED_OUT: Report = { reason: claimReasons.claimTimeout, message: claimMes
 function leftToClaimMs({ claim, nowMs }: ClaimSnapshot): number | undefined {
   const endsAtMs = boundClaimingEndsAtMs(claim);
   return endsAtMs === undefined ? undefined : endsAtMs - nowMs;
-}
-
-/** Whether this Sandbox was shown Ready to the claim before: what becomes of it then is no failed delivery. */
-function wasServed(claim: SandboxClaim, sandbox: Sandbox): boolean {
-  return claim.status?.completionTime !== undefined && publishedName(claim) === sandbox.metadata.name;
 }
 
 /**

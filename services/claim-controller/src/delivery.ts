@@ -33,6 +33,11 @@ export function isDelivered(claim: SandboxClaim, sandbox: Sandbox): boolean {
   return ready?.status === 'True' && (isCurrent || claim.spec.inplaceUpdate === undefined);
 }
 
+/** Whether this Sandbox was shown Ready to a bound claim before: what becomes of it then is no failed delivery. */
+export function wasServed({ status }: SandboxClaim, { metadata }: Sandbox): boolean {
+  return status?.completionTime !== undefined && (status.sandbox?.name ?? '') === metadata.name;
+}
+
 /** Milliseconds a committed Sandbox still has; undefined when it has all the time, or has done it. */
 export function leftToDeliverMs(claim: SandboxClaim, sandbox: Sandbox, elapsedMs: number): number | undefined {
   const limitMs = readyWithinMs(claim);

@@ -30,49 +30,42 @@ export class Run {
   }
 }
 
+/** A happening that says what it is when a property fails. */
+export function happening(what: string, happen: Happening): Happening {
+  return Object.assign((run: Run) => happen(run), { [fc.toStringMethod]: () => what });
+}
+
+const said = (what: object): string => JSON.stringify(what);
+
 const answer = fc.constantFrom<FaultAnswer>({ status: 500 }, { status: 503 }, { status: 409 }, 'reset', {
   status: 429,
 });
 const target = fc.constantFrom<RequestMatch>(COMMIT, PUBLISH, { verb: 'create' }, { verb: 'get' }, { verb: 'delete' });
 const watched = fc.constantFrom<RequestMatch>({ resource: 'sandboxes' }, { resource: 'sandboxclaims' });
 
-const addMember = fc.constant<Happening>(({ world }) => void world.addMember());
-const toggle = fc.constantFrom(0, 1).map(
-  (index): Happening =>
-    (run) =>
-      run.toggleController(index),
+const addMember = fc.constant(happening('a new member', ({ world }) => void world.addMember()));
+const toggle = fc
+  .constantFrom(0, 1)
+  .map((index) => happening(`controller ${index} starts or is killed`, (run) => run.toggleController(index)));
+const failAfterCommit = fc
+  .record({ match: target, answer })
+  .map((fault) => happening(`lost answer ${said(fault)}`, ({ world }) => world.api.faults.errorAfterCommit(fault)));
+const fail = fc
+  .record({ match: target, answer })
+  .map((fault) => happening(`failure ${said(fault)}`, ({ world }) => world.api.faults.failNext(fault)));
+const stall = watched.map((match) =>
+  happening(`silent watches ${said(match)}`, ({ world }) => void world.api.faults.stallWatches(match)),
 );
-const failAfterCommit = fc.record({ match: target, answer }).map(
-  (fault): Happening =>
-    ({ world }) =>
-      world.api.faults.errorAfterCommit(fault),
+const drop = watched.map((match) =>
+  happening(`reset watches ${said(match)}`, ({ world }) => world.api.faults.dropWatches(match)),
 );
-const fail = fc.record({ match: target, answer }).map(
-  (fault): Happening =>
-    ({ world }) =>
-      world.api.faults.failNext(fault),
-);
-const stall = watched.map(
-  (match): Happening =>
-    ({ world }) =>
-      void world.api.faults.stallWatches(match),
-);
-const drop = watched.map(
-  (match): Happening =>
-    ({ world }) =>
-      world.api.faults.dropWatches(match),
-);
-const replay = fc.record({ events: fc.integer({ min: 1, max: 5 }), match: watched }).map(
-  ({ events, match }): Happening =>
-    ({ world }) =>
-      world.api.faults.rewindWatches(events, match),
-);
-const heal = fc.constant<Happening>(({ world }) => world.api.faults.clear());
-const pass = fc.constantFrom(0, 10, 100).map(
-  (ms): Happening =>
-    ({ world }) =>
-      world.elapse(ms),
-);
+const replay = fc
+  .record({ events: fc.integer({ min: 1, max: 5 }), match: watched })
+  .map(({ events, match }) =>
+    happening(`${events} events again ${said(match)}`, ({ world }) => world.api.faults.rewindWatches(events, match)),
+  );
+const heal = fc.constant(happening('faults end', ({ world }) => world.api.faults.clear()));
+const pass = fc.constantFrom(0, 10, 100).map((ms) => happening(`${ms} ms`, ({ world }) => world.elapse(ms)));
 
 /** Crashes, two leaders, lost answers, errors, silent and repeating watches, new members, and time, by how often. */
 export const troubles = [

@@ -4,7 +4,6 @@ import type { AdoptDeps } from './adopt.ts';
 import type { BatchMemory } from './batch-memory.ts';
 import type { Cache } from './cache.ts';
 import type { ClaimEvents } from './events.ts';
-import type { Ledger } from './ledger.ts';
 import type { PublishDeps } from './publish.ts';
 import type { ClaimTraces } from './trace.ts';
 import type { Waiters } from './waiters.ts';
@@ -26,5 +25,4 @@ export interface ApplyDeps extends AdoptDeps, PublishDeps {
 export interface Pass {
   readonly claim: SandboxClaim;
   readonly signal: AbortSignal;
-  readonly ledger: Ledger;
 }

@@ -105,20 +105,31 @@ export async function readClaim(
 
 async function giveUp(deps: PublishDeps, { claim, sandbox, signal }: PublishInput): Promise<Published> {
   deps.memory.release(claim);
-  await deleteSandbox(deps, sandbox, signal);
+  await deleteSandbox(deps, sandbox, { signal });
   return 'lost';
 }
 
-/** Deletes exactly this incarnation; gone already, or replaced, is as good. */
+interface Deletion {
+  /** The only version to be deleted; whichever there is, when absent. */
+  readonly resourceVersion?: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Deletes exactly this incarnation; gone already, or replaced, is as good. False when a version was named and it is
+ * another one.
+ */
 export async function deleteSandbox(
   { client }: Pick<PublishDeps, 'client'>,
   sandbox: Sandbox,
-  signal: AbortSignal,
-): Promise<void> {
+  { resourceVersion, signal }: Deletion,
+): Promise<boolean> {
   const { namespace, name = '', uid } = sandbox.metadata;
   try {
-    await client.delete(sandboxes, { namespace, name }, { uid, signal });
+    await client.delete(sandboxes, { namespace, name }, { uid, resourceVersion, signal });
   } catch (error) {
-    if (!isNotFound(error) && !isConflict(error)) throw error;
+    if (isConflict(error)) return resourceVersion === undefined;
+    if (!isNotFound(error)) throw error;
   }
+  return true;
 }

@@ -4,10 +4,10 @@ import type { ReconcileContext, ReconcileResult } from '@sandlot/kube';
 import { settle } from './adopt.ts';
 import { apply } from './apply.ts';
 import { secretProblem } from './secrets.ts';
+import { endBatches } from './batch-end.ts';
 import { observeBatch } from './batch-observe.ts';
 import { decideBatch } from './decide-batch.ts';
 import { decide } from './decide.ts';
-import { Ledger } from './ledger.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
 import type { ApplyDeps, Pass } from './pass.ts';
@@ -27,15 +27,17 @@ export type ReconcileDeps = ObserveDeps & ApplyDeps;
 export async function reconcileClaim(
   deps: ReconcileDeps,
   key: string,
-  { signal }: ReconcileContext,
+  context: ReconcileContext,
 ): Promise<ReconcileResult> {
+  const { signal } = context;
+  await endBatches(deps, key, context);
   const watched = deps.cache.claims.store.get(key);
   if (watched === undefined) {
     deps.waiters.remove(key);
     return done;
   }
   const claim = deps.memory.latest(watched);
-  const pass: Pass = { claim, signal, ledger: new Ledger() };
+  const pass: Pass = { claim, signal };
   const { plan, request } = await (isDetached(claim) ? planBatch(deps, pass) : planBound(deps, pass));
   const isRefused = deps.memory.of(claim).refused === request;
   const secrets = plan.some(({ kind }) => ASKING.has(kind)) ? await secretProblem(deps, pass) : undefined;

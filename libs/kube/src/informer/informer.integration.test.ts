@@ -71,7 +71,9 @@ describe('an informer of a real API server', () => {
     await put(namespace, 'a', '1');
     const informer = follow(namespace, { indexers: { byValue: (o) => [o.data?.['value'] ?? ''] } });
     const changes: string[] = [];
-    informer.onChange(({ old, next, initial }) => {
+    let last: ConfigMap | undefined;
+    informer.onChange(({ old, next, initial, ...change }) => {
+      ({ last } = change);
       changes.push(`${old?.data?.['value']}->${next?.data?.['value']}${initial ? ' initial' : ''}`);
     });
     await informer.synced();
@@ -80,6 +82,7 @@ describe('an informer of a real API server', () => {
     await put(namespace, 'a', '2');
     await client.delete(configMaps, { namespace, name: 'b' });
     await eventually(() => changes).toEqual(['undefined->1 initial', 'undefined->1', '1->2', '1->undefined']);
+    expect(last?.data).toEqual({ value: '1' });
     expect(informer.store.get(`${namespace}/a`)?.metadata.managedFields).toBeUndefined();
     expect([...informer.store.byIndex('byValue', '2')].map(keyOf)).toEqual([`${namespace}/a`]);
     expect(informer.store.countIndex('byValue', '1')).toBe(0);

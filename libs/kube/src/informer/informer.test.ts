@@ -159,6 +159,26 @@ describe('informer', () => {
     expect(contents(informer)).toEqual({ b: 7 });
   });
 
+  it('tells a removal with the state that was deleted when the watch has it, and without when a list lacks the object', async () => {
+    const { collection, changes, settle } = follow(withObjects('a', 'b'));
+    await settle();
+    changes.length = 0;
+    collection.remove('a');
+    await settle();
+    collection.failNext.push('Network');
+    collection.break('Network');
+    await settle();
+    collection.remove('b');
+    collection.put('c', 7);
+    collection.compact();
+    await settle(5_000);
+    const removals = changes.filter(({ next }) => next === undefined);
+    expect(removals.map(({ key, last }) => [key, last?.value])).toEqual([
+      ['ns/a', 0],
+      ['ns/b', undefined],
+    ]);
+  });
+
   it('goes on from a bookmark when the history before it is forgotten', async () => {
     const { collection, settle } = follow(withObjects('a'));
     await settle();

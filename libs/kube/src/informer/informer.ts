@@ -40,8 +40,11 @@ export interface InformerOptions<T extends KubeObject> extends Selection {
 export interface Informer<T> {
   readonly store: Store<T>;
   readonly consistentFirstList: boolean;
-  /** Registers a handler. Objects already in the store are handed to it at once, as initial. */
-  onChange(handler: ChangeHandler<T>): void;
+  /**
+   * Registers a handler until the result is disposed of. Objects already in the store are handed to it before this returns,
+   * as initial.
+   */
+  onChange(handler: ChangeHandler<T>): Disposable;
   /** True once the first list is in the store and has been handed to all handlers. */
   hasSynced(): boolean;
   /** Resolves as soon as `hasSynced()`; rejects with the signal's reason if that aborts first. */
@@ -65,7 +68,8 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
   readonly store: ObjectStore<T>;
   readonly consistentFirstList: boolean;
   readonly #reflector: Reflector<T>;
-  readonly #handlers: ChangeHandler<T>[] = [];
+  /** Replaced, never changed: a handler that comes while a change is being told hears of it from the store. */
+  #handlers: readonly ChangeHandler<T>[] = [];
   readonly #resource: string;
   readonly #clock: Clock;
   readonly #metrics: KubeMetrics;
@@ -91,7 +95,7 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
       sink: {
         replace: (objects) => this.#replaced(this.store.replace(objects)),
         set: (object) => this.#changed(this.store.set(object), false),
-        delete: (key) => this.#changed(this.store.delete(key), false),
+        delete: (last) => this.#changed(this.store.delete(keyOf(last), last), false),
       },
       clock,
       random,
@@ -104,11 +108,17 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
     }));
   }
 
-  onChange(handler: ChangeHandler<T>): void {
-    this.#handlers.push(handler);
+  onChange(handler: ChangeHandler<T>): Disposable {
+    const own: ChangeHandler<T> = (change) => handler(change);
+    this.#handlers = [...this.#handlers, own];
     for (const next of this.store.values()) {
-      this.#tell(handler, { key: keyOf(next), old: undefined, next, initial: true });
+      this.#tell(own, { key: keyOf(next), old: undefined, next, initial: true });
     }
+    return {
+      [Symbol.dispose]: () => {
+        this.#handlers = this.#handlers.filter((other) => other !== own);
+      },
+    };
   }
 
   hasSynced(): boolean {

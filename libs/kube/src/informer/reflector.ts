@@ -23,7 +23,8 @@ export interface Sink<T> {
   /** A whole snapshot: what is not in it is gone. */
   replace(objects: Iterable<T>): void;
   set(object: T): void;
-  delete(key: string): void;
+  /** The object as it was when it was deleted. */
+  delete(last: T): void;
 }
 
 export interface ReflectorOptions<T extends KubeObject> {
@@ -198,7 +199,7 @@ export class Reflector<T extends KubeObject> {
     const { sink, transform, metrics, clock } = this.#options;
     this.#lastEventMs = clock.monotonic();
     metrics.watchEventReceived(this.#label, event.type);
-    if (event.type === 'DELETED') sink.delete(keyOf(event.object));
+    if (event.type === 'DELETED') sink.delete(transform(event.object));
     else if (event.type !== 'BOOKMARK') sink.set(transform(event.object));
     const { resourceVersion } = event.object.metadata;
     if (resourceVersion !== undefined) round.take({ kind: 'event', resourceVersion });

@@ -22,6 +22,11 @@ export interface StoreChange<T> {
   readonly key: string;
   readonly old: T | undefined;
   readonly next: T | undefined;
+  /**
+   * Of a removal that the watch told of: the object as it was when it was deleted, which may be newer than `old`. Absent
+   * when a list lacked the object: nobody knows what became of it after `old`.
+   */
+  readonly last?: T | undefined;
 }
 
 /** The writable side of a {@link Store}. Every method leaves objects and indexes consistent and says what changed. */
@@ -67,12 +72,14 @@ export class ObjectStore<T extends KubeObject> implements Store<T> {
     return difference(key, old, object);
   }
 
-  delete(key: string): readonly StoreChange<T>[] {
+  /** `last` is what the API server says was deleted. */
+  delete(key: string, last?: T): readonly StoreChange<T>[] {
     const old = this.#objects.get(key);
     if (old === undefined) return [];
     this.#objects.delete(key);
     for (const index of this.#indexes.values()) index.move(key, old, undefined);
-    return difference(key, old, undefined);
+    const isSame = last !== undefined && last.metadata.uid === old.metadata.uid;
+    return [{ key, old, next: undefined, ...(isSame ? { last } : {}) }];
   }
 
   /** Makes the store show exactly these objects; what is missing among them has been deleted. */
