@@ -46,7 +46,7 @@ export interface KubeMetrics {
   queueRetried(queue: string): void;
   watchQueue(queue: string, sample: () => QueueSample): void;
   reconciled(run: ReconcileMetric, seconds: number): void;
-  /** Keys a controller works on at the same time, at most. */
+  /** Keys a controller works on at the same time, at most; none while it stands by. */
   workersStarted(controller: string, workers: number): void;
   leaderChanged(lease: string, leading: boolean): void;
   expectationExpired(kind: 'create' | 'delete'): void;
@@ -145,7 +145,7 @@ function createGauges(registers: Registries) {
   });
   const workers = new Gauge({
     name: 'sandlot_controller_workers',
-    help: 'Keys a controller works on at the same time, at most',
+    help: 'Keys a controller works on at the same time, at most; 0 on a standby',
     labelNames: ['controller'],
     registers,
   });

@@ -27,7 +27,7 @@ export const toyTelling: Telling<Toy> = {
 /** An informer that shows what it is told to. */
 export class Shelf implements Shown<Toy> {
   readonly #toys = new Map<string, Toy>();
-  readonly #handlers: ChangeHandler<Toy>[] = [];
+  readonly #handlers = new Set<ChangeHandler<Toy>>();
   readonly store = { values: () => this.#toys.values() };
 
   get(uid: string): Toy {
@@ -52,11 +52,12 @@ export class Shelf implements Shown<Toy> {
 
   /** Whoever looked so far is dead. */
   abandon(): void {
-    this.#handlers.length = 0;
+    this.#handlers.clear();
   }
 
-  onChange(handler: ChangeHandler<Toy>): void {
-    this.#handlers.push(handler);
+  onChange(handler: ChangeHandler<Toy>): Disposable {
+    this.#handlers.add(handler);
+    return { [Symbol.dispose]: () => void this.#handlers.delete(handler) };
   }
 
   #tell(change: Change<Toy>): void {

@@ -5,6 +5,7 @@ import type { Change, KubeObject, Source } from '@sandlot/kube';
 import { BY_POOL, BY_TEMPLATE, refKey } from './cache.ts';
 import type { Cache } from './cache.ts';
 import { changesSpec } from './stock-keeper.ts';
+import { isWaiting } from './waiting.ts';
 
 /** New claims go before the echoes of what was done for older ones. */
 export const PRIORITY = { claim: 10, sandbox: 5, reference: 0 } as const;
@@ -25,7 +26,11 @@ export function claimSources(cache: Cache): Source[] {
     return [...keysOf(cache.claims.store.byIndex(BY_TEMPLATE, keyOf(template))), ...viaPools];
   };
   return [
-    watchSource(cache.claims, (claim: SandboxClaim) => [keyOf(claim)], { priority: PRIORITY.claim }),
+    // A new leader serves those who wait before it looks at the thousands that were served.
+    watchSource(cache.claims, (claim: SandboxClaim) => [keyOf(claim)], {
+      priority: PRIORITY.claim,
+      isAwaited: isWaiting,
+    }),
     watchSource(cache.sandboxes, (sandbox) => claimsOfSandbox(cache, sandbox), { priority: PRIORITY.sandbox }),
     watchSource(cache.pools, claimsOfPool, { priority: PRIORITY.reference }),
     watchSource(cache.templates, claimsOfTemplate, { priority: PRIORITY.reference }),

@@ -69,7 +69,7 @@ function isFailed({ status }: SandboxClaim): boolean {
 }
 
 /** Ready and Failed claims wait no more, nor do those that are over or on their way out. */
-function isWaiting(claim: SandboxClaim): boolean {
+export function isWaiting(claim: SandboxClaim): boolean {
   if (claim.metadata.deletionTimestamp !== undefined || !WAITING.has(claim.status?.phase)) return false;
   return readyOf(claim)?.status !== 'True';
 }

@@ -4,7 +4,7 @@ import type { KubeMetrics } from '../metrics.ts';
 import type { WorkQueue } from '../queue/workqueue.ts';
 import { RetryableError, TerminalError } from './result.ts';
 import type { ReconcileResult } from './result.ts';
-import type { Source } from './source.ts';
+import type { KeySink, Source } from './source.ts';
 
 export interface ReconcileContext {
   /**
@@ -51,6 +51,9 @@ export interface ControllerDeps {
 
 const DEADLINE_MS = 60_000;
 
+/** Behind everything: nobody waits for what is left of a term that has ended. */
+const LEFTOVER_PRIORITY = -200;
+
 /** Beyond its deadline by this much, a run that ignores its signal is stuck for good. */
 const STUCK_MS = 60_000;
 
@@ -62,39 +65,65 @@ class DeadlineExceeded extends Error {
 /** How a reconcile ended. */
 type Outcome = 'done' | 'requeue' | 'retry' | 'conflict' | 'terminal' | 'aborted' | 'error';
 
-/** Takes keys from a queue, a few at a time, and does with each what its result asks for. */
+/**
+ * Takes keys from a queue, a few at a time, and does with each what its result asks for. It has a queue only while it runs:
+ * what a standby would gather is what the caches show when it takes the lead.
+ */
 export class Controller {
   readonly queue: WorkQueue;
   readonly #options: ControllerOptions;
   readonly #deps: ControllerDeps;
   readonly #deadlineMs: number;
   readonly #runs = new Set<AbortController>();
+  /** Keys that the term before may have left something about in this process: their objects may be gone by the next one. */
+  #former: Iterable<string> = [];
 
   constructor(options: ControllerOptions, deps: ControllerDeps) {
     this.queue = deps.queue;
     this.#options = options;
     this.#deps = deps;
     this.#deadlineMs = options.deadlineMs ?? DEADLINE_MS;
-    deps.metrics.workersStarted(options.name, options.concurrency);
-    for (const source of options.sources) source.connect(this.queue);
+    deps.metrics.workersStarted(options.name, 0);
   }
 
   /**
-   * Works until the queue is shut down and drained, or until the signal aborts, which aborts every run in progress.
-   * Resolves when the last run has ended; never rejects.
+   * One term: queues what there is, then what changes, and works until the queue is shut down and drained, or until the
+   * signal aborts, which aborts every run in progress. Resolves when the last run has ended; never rejects.
    */
   async run(signal: AbortSignal): Promise<void> {
+    const { name, concurrency } = this.#options;
+    const connections = this.#connect(this.queue);
+    for (const key of this.#former) this.queue.add(key, { priority: LEFTOVER_PRIORITY });
+    this.#former = [];
     const onAbort = (): void => {
+      disconnect(connections);
       for (const run of this.#runs) run.abort(signal.reason);
     };
-    signal.addEventListener('abort', onAbort, { once: true });
-    await Promise.all(Array.from({ length: this.#options.concurrency }, () => this.#work(signal)));
+    if (signal.aborted) onAbort();
+    else signal.addEventListener('abort', onAbort, { once: true });
+    this.#deps.metrics.workersStarted(name, concurrency);
+    await Promise.all(Array.from({ length: concurrency }, () => this.#work(signal)));
+    this.#deps.metrics.workersStarted(name, 0);
     signal.removeEventListener('abort', onAbort);
+    disconnect(connections);
+    if (signal.aborted) this.#former = this.#leave();
   }
 
   /** False when a run has ignored its aborted signal for long: its worker and its key are stuck. */
   isMoving(): boolean {
     return this.queue.stats().longestRunningMs <= this.#deadlineMs + STUCK_MS;
+  }
+
+  #connect(sink: KeySink): readonly Disposable[] {
+    return this.#options.sources.map((source) => source.connect(sink));
+  }
+
+  /** Empties the queue. Gives its keys and those of all there is: keys are all it remembers. */
+  #leave(): Iterable<string> {
+    const keys = new Set(this.queue.clear());
+    const add = (key: string): void => void keys.add(key);
+    disconnect(this.#connect({ add, addAfter: add }));
+    return keys;
   }
 
   async #work(signal: AbortSignal): Promise<void> {
@@ -151,7 +180,7 @@ export class Controller {
       return 'terminal';
     }
     if (signal.aborted && !(signal.reason instanceof DeadlineExceeded)) {
-      // A later term of this process goes on from here; after a shutdown the queue ignores it.
+      // Whoever leads next finds the object in its store; if it is gone, a later term of ours still has the key.
       this.queue.add(key);
       return 'aborted';
     }
@@ -168,6 +197,10 @@ export class Controller {
     if (afterMs === undefined) this.queue.addRateLimited(key);
     else this.queue.addAfter(key, afterMs);
   }
+}
+
+function disconnect(connections: readonly Disposable[]): void {
+  for (const connection of connections) connection[Symbol.dispose]();
 }
 
 function retryAfterOf(error: unknown): number | undefined {

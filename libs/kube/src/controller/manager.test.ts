@@ -1,81 +1,12 @@
 import { silentLogger } from '@sandlot/std';
-import { FakeClock } from '@sandlot/std/testing';
+import type { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
-import type { KubeClient } from '../client/types.ts';
-import { Collection, things } from '../informer/collection.fixture.ts';
-import type { Thing } from '../informer/collection.fixture.ts';
+import { things } from '../informer/collection.fixture.ts';
 import { createInformer } from '../informer/informer.ts';
-import type { Informer } from '../informer/informer.ts';
-import { Candidate, LeaseServer } from '../lease/election.fixture.ts';
-import { keyOf } from '../object.ts';
-import { leases } from '../resources.ts';
 import type { ControllerOptions } from './controller.ts';
+import { Cluster } from './manager.fixture.ts';
 import { createManager } from './manager.ts';
-import type { Manager, ManagerOptions } from './manager.ts';
 import { done, requeueAfter } from './result.ts';
-import { channelSource, watchSource } from './source.ts';
-import type { ChannelSource } from './source.ts';
-
-interface Process {
-  readonly manager: Manager;
-  readonly informer: Informer<Thing>;
-  readonly hints: ChannelSource;
-  /** Keys in the order in which they were reconciled. */
-  readonly keys: string[];
-  readonly network: Candidate;
-  running: Promise<void>;
-  stop(): void;
-}
-
-interface Options extends Partial<ManagerOptions> {
-  readonly identity?: string;
-  readonly consistentFirstList?: boolean;
-  readonly reconcile?: ControllerOptions['reconcile'];
-}
-
-/** A cluster with a few things and a lease, and processes that run a controller for them. */
-class Cluster {
-  readonly clock = new FakeClock();
-  readonly things = new Collection();
-  readonly lease = new LeaseServer(this.clock);
-
-  start({ identity, consistentFirstList, reconcile = async () => done, ...options }: Options = {}): Process {
-    const { clock } = this;
-    const network = new Candidate(this.lease);
-    const client = this.#client(network);
-    const common = { clock, random: () => 0.5, client };
-    const informer = createInformer({ ...common, resource: things, consistentFirstList });
-    const hints = channelSource();
-    const lease = identity === undefined ? undefined : { name: 'lease', namespace: 'ns', identity };
-    const manager = createManager({ ...common, log: silentLogger, lease, ...options });
-    const keys: string[] = [];
-    manager.add({
-      name: 'things',
-      concurrency: 1,
-      sources: [watchSource(informer, (o) => [keyOf(o)]), hints],
-      reconcile: (key, context) => {
-        keys.push(key);
-        return reconcile(key, context);
-      },
-    });
-    const stopped = new AbortController();
-    const running = manager.run(stopped.signal);
-    return { manager, informer, hints, keys, network, running, stop: () => stopped.abort() };
-  }
-
-  #client(network: Candidate): KubeClient {
-    const [forThings, forLeases] = [this.things.client(), network.client()];
-    const surface: Pick<KubeClient, 'list' | 'watch' | 'get' | 'create' | 'mergePatch'> = {
-      list: (resource, options) => forThings.list(resource, options),
-      watch: (resource, options) =>
-        (resource.plural === leases.plural ? forLeases : forThings).watch(resource, options),
-      get: (...call) => forLeases.get(...call),
-      create: (...call) => forLeases.create(...call),
-      mergePatch: (...call) => forLeases.mergePatch(...call),
-    };
-    return surface as KubeClient;
-  }
-}
 
 /** Until the signal aborts, and then a little longer. */
 const untilAborted =
@@ -94,12 +25,11 @@ describe('a manager', () => {
     cluster.things.put('a', 1);
     cluster.things.failNext.push('ServerError');
     const process = cluster.start();
-    process.hints.push('ns/hint');
     await cluster.clock.advance(300);
     expect([process.keys, process.manager.ready(), process.manager.isLeader()]).toEqual([[], false, false]);
     await cluster.clock.advance(1_000);
     expect([process.manager.ready(), process.manager.isLeader()]).toEqual([true, true]);
-    expect(process.keys).toEqual(['ns/hint', 'ns/a']);
+    expect(process.keys).toEqual(['ns/a']);
   });
 
   it('lets what happens now overtake what was there at the start', async () => {
@@ -192,9 +122,9 @@ describe('a shutdown', () => {
   it('aborts what does not end in time and waits for that', async () => {
     const cluster = new Cluster();
     const log: string[] = [];
+    cluster.things.put('a', 1);
+    cluster.things.put('b', 1);
     const process = cluster.start({ identity: 'pod-1', drainMs: 2_000, reconcile: untilAborted(cluster.clock, log) });
-    process.hints.push('ns/a');
-    process.hints.push('ns/b');
     await cluster.clock.advance(100);
     process.stop();
     await cluster.clock.advance(1_999);
@@ -262,12 +192,12 @@ describe('a standby', () => {
       },
     });
     await cluster.clock.advance(60_000);
+    cluster.things.put('a', 1);
     cluster.things.calls.length = 0;
-    standby.hints.push('ns/hint');
     leader.stop();
     await cluster.clock.advance(1);
     expect(callsSeen).toEqual([['stream']]);
-    expect(standby.keys).toEqual(['ns/hint']);
+    expect(standby.keys).toEqual(['ns/a']);
   });
 });
 
@@ -275,8 +205,8 @@ describe('a lost lease', () => {
   it('aborts the reconciles of the term, waits for them, and leads again when the lease is back', async () => {
     const cluster = new Cluster();
     const log: string[] = [];
+    cluster.things.put('a', 1);
     const process = cluster.start({ identity: 'pod-1', reconcile: untilAborted(cluster.clock, log) });
-    process.hints.push('ns/a');
     await cluster.clock.advance(100);
     process.network.weather = () => ({ delayMs: 0, fault: 'refused' });
     await cluster.clock.advance(9_999);

@@ -8,8 +8,13 @@ interface Owned {
 
 /** An informer of which only the changes matter here. */
 function informerOf(): { informer: Informer<Owned>; emit: ChangeHandler<Owned> } {
-  const handlers: ChangeHandler<Owned>[] = [];
-  const surface = { onChange: (handler: ChangeHandler<Owned>) => void handlers.push(handler) };
+  const handlers = new Set<ChangeHandler<Owned>>();
+  const surface: Pick<Informer<Owned>, 'onChange'> = {
+    onChange: (handler) => {
+      handlers.add(handler);
+      return { [Symbol.dispose]: () => void handlers.delete(handler) };
+    },
+  };
   return { informer: surface as Informer<Owned>, emit: (change) => handlers.forEach((handler) => handler(change)) };
 }
 
@@ -45,11 +50,14 @@ describe('a watch source', () => {
       ],
     ],
     ['what was there before waits behind', change(undefined, { owner: 'a' }, true), [['a', -100]]],
+    ['of that, what somebody waits for goes first', change(undefined, { owner: 'w' }, true), [['w', -50]]],
   ])('%s', (...[, event, adds]) => {
     const { informer, emit } = informerOf();
     const queue = recordingQueue();
-    const source = watchSource(informer, (o) => [o.owner], { priority: 3 });
-    source.connect(queue);
+    const source = watchSource(informer, (o) => [o.owner], { priority: 3, isAwaited: ({ owner }) => owner === 'w' });
+    const connection = source.connect(queue);
+    emit(event);
+    connection[Symbol.dispose]();
     emit(event);
     expect(queue.adds).toEqual(adds);
     expect(source.informers).toEqual([informer]);
@@ -83,11 +91,20 @@ describe('a channel source', () => {
     ]);
   });
 
-  it('keeps what is pushed before it is connected', () => {
-    const source = channelSource();
-    const queue = recordingQueue();
-    source.push('a', { priority: 1 });
-    source.connect(queue);
-    expect(queue.delayed).toEqual([['a', 0, 1]]);
+  it('gives what is there when it is connected, and drops what is pushed while nobody takes it', () => {
+    const source = channelSource(() => ['team-a', 'team-b']);
+    const [first, second] = [recordingQueue(), recordingQueue()];
+    source.push('early');
+    source.connect(first)[Symbol.dispose]();
+    source.push('between');
+    source.connect(second);
+    source.push('late');
+    expect([first.adds, first.delayed]).toEqual([PRESENT, []]);
+    expect([second.adds, second.delayed]).toEqual([PRESENT, [['late', 0, undefined]]]);
   });
 });
+
+const PRESENT = [
+  ['team-a', -100],
+  ['team-b', -100],
+];

@@ -1,34 +1,48 @@
 import type { Change, Informer } from '../informer/informer.ts';
 import type { AddOptions, WorkQueue } from '../queue/workqueue.ts';
 
-/** Where keys come from. A manager runs the informers and connects each source to the queue of its controller. */
+/** Where keys come from. A manager runs the informers and connects each source to its controller's queue for each term. */
 export interface Source {
   readonly informers: readonly Informer<unknown>[];
-  connect(queue: Pick<WorkQueue, 'add' | 'addAfter'>): void;
+  /**
+   * Gives the queue, before it returns, the keys of all that is there, and then those of all that changes, until it is
+   * disposed of. Both come from one turn of the event loop, so that nothing falls between them.
+   */
+  connect(queue: KeySink): Disposable;
 }
+
+/** What a source needs of a queue. */
+export type KeySink = Pick<WorkQueue, 'add' | 'addAfter'>;
 
 export interface WatchSourceOptions<T> extends AddOptions {
   /** How long the key of a change can wait before it is looked at, milliseconds. Absent: not at all. */
   readonly delayMs?: ((change: Change<T>) => number) | undefined;
+  /** Whether somebody waits for what becomes of an object: of those that are there at the start it is looked at first. */
+  readonly isAwaited?: ((object: T) => boolean) | undefined;
 }
 
 /** Objects that were there when we started wait behind what happens now, so that live work overtakes a restart backlog. */
 const INITIAL_PRIORITY = -100;
+const AWAITED_PRIORITY = -50;
 
 /**
- * Adds keys for every change an informer sees. `toKeys` maps an object to the keys it concerns; of a change both the old
- * and the new object are mapped, so that a former owner hears of its loss.
+ * Adds keys for every object of an informer when it is connected, and then for every change. `toKeys` maps an object to
+ * the keys it concerns; of a change both the old and the new object are mapped, so that a former owner hears of its loss.
  */
 export function watchSource<T>(
   informer: Informer<T>,
   toKeys: (object: T, change: Change<T>) => Iterable<string>,
   options: WatchSourceOptions<T> = {},
 ): Source {
+  const priorityOf = ({ initial, next }: Change<T>): number | undefined => {
+    if (!initial) return options.priority;
+    return next !== undefined && options.isAwaited?.(next) === true ? AWAITED_PRIORITY : INITIAL_PRIORITY;
+  };
   return {
     informers: [informer],
-    connect(queue) {
+    connect: (queue) =>
       informer.onChange((change) => {
-        const priority = change.initial ? INITIAL_PRIORITY : options.priority;
+        const priority = priorityOf(change);
         const delayMs = options.delayMs?.(change) ?? 0;
         for (const object of [change.old, change.next]) {
           if (object === undefined) continue;
@@ -37,30 +51,30 @@ export function watchSource<T>(
             else queue.add(key, { priority });
           }
         }
-      });
-    },
+      }),
   };
 }
 
 export type ChannelSource = Source & {
-  /** Adds a key now, or after `delayMs`. What is pushed before the source is connected is kept. */
+  /** Adds a key now, or after `delayMs`. What is pushed while nobody reconciles is dropped: see {@link channelSource}. */
   push(key: string, options?: AddOptions & { delayMs?: number | undefined }): void;
 };
 
-/** A source that the program itself feeds: hints from a message bus, timers, other controllers' results. */
-export function channelSource(): ChannelSource {
-  type Push = Parameters<ChannelSource['push']>;
-  const queues: Pick<WorkQueue, 'add' | 'addAfter'>[] = [];
-  const early: Push[] = [];
+/**
+ * A source that the program itself feeds: hints from a message bus, timers, other controllers' results. A standby keeps
+ * none of it, for it would never end. So keys are either those of objects that a watch source shows, too, or `present`
+ * gives all that there are when it is connected.
+ */
+export function channelSource(present: () => Iterable<string> = () => []): ChannelSource {
+  const queues = new Set<KeySink>();
   return {
     informers: [],
     connect(queue) {
-      queues.push(queue);
-      for (const [key, options] of early.splice(0)) this.push(key, options);
+      queues.add(queue);
+      for (const key of present()) queue.add(key, { priority: INITIAL_PRIORITY });
+      return { [Symbol.dispose]: () => void queues.delete(queue) };
     },
-    push(...push) {
-      const [key, { delayMs = 0, ...options } = {}] = push;
-      if (queues.length === 0) early.push(push);
+    push(key, { delayMs = 0, ...options } = {}) {
       for (const queue of queues) queue.addAfter(key, delayMs, options);
     },
   };

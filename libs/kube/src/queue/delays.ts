@@ -13,7 +13,7 @@ export class Delays {
   readonly #due: (key: string, priority: number) => void;
   readonly #entries = new Map<string, Delayed>();
   /** May hold entries that were replaced; `#entries` knows the valid ones. */
-  readonly #heap = new Heap<Delayed>((a, b) => a.dueMs < b.dueMs);
+  #heap = new Heap(isEarlier);
   #armed: { readonly dueMs: number; readonly timer: Timer } | undefined;
 
   constructor(clock: Clock, due: (key: string, priority: number) => void) {
@@ -31,10 +31,14 @@ export class Delays {
     this.#arm();
   }
 
-  clear(): void {
+  /** Forgets all of them; gives their keys. */
+  clear(): readonly string[] {
+    const keys = [...this.#entries.keys()];
     this.#entries.clear();
+    this.#heap = new Heap(isEarlier);
     this.#armed?.timer.cancel();
     this.#armed = undefined;
+    return keys;
   }
 
   #arm(): void {
@@ -64,6 +68,10 @@ export class Delays {
     }
     return next;
   }
+}
+
+function isEarlier(a: Delayed, b: Delayed): boolean {
+  return a.dueMs < b.dueMs;
 }
 
 /** The same entry when the other one adds nothing to it. */

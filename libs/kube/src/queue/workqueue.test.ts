@@ -76,6 +76,23 @@ describe('work queue', () => {
     expect(await takeAll(queue)).toEqual(['b', 'a']);
   });
 
+  it('forgets, when it is cleared, what is wanted now or later, and every backoff; runs go on', async () => {
+    const { clock, queue } = setup();
+    for (const key of ['running', 'failed', 'waiting']) queue.add(key);
+    await queue.get(never);
+    await queue.get(never);
+    queue.addRateLimited('failed');
+    queue.done('failed');
+    queue.addAfter('later', 1_000);
+    queue.add('running');
+    expect([...queue.clear()].sort()).toEqual(['failed', 'later', 'running', 'waiting']);
+    expect([queue.retries('failed'), clock.nextTimerMs()]).toEqual([0, undefined]);
+    queue.done('running');
+    expect(queue.stats()).toMatchObject({ depth: 0, running: 0 });
+    queue.add('running');
+    expect(await takeAll(queue)).toEqual(['running']);
+  });
+
   it('wakes one waiting taker per key', async () => {
     const { queue } = setup();
     const taken = Promise.all([queue.get(never), queue.get(never)]);

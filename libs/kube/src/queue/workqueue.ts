@@ -42,6 +42,8 @@ export interface WorkQueue {
   done(key: string): void;
   readonly depth: number;
   stats(): QueueStats;
+  /** Forgets which keys are wanted, now or later, and how often any was retried; gives those keys. Runs go on. */
+  clear(): readonly string[];
   /** From now on adds are ignored and delays forgotten. Resolves when nothing is waiting or in progress any more. */
   shutdown(): Promise<void>;
 }
@@ -176,6 +178,15 @@ class PriorityWorkQueue implements WorkQueue {
       running: this.#runs.size,
       longestRunningMs: nowMs - oldestMs,
     };
+  }
+
+  clear(): readonly string[] {
+    const forgotten = [...this.#wanted.keys(), ...this.#delays.clear()];
+    while (this.#order.pop() !== undefined);
+    this.#wanted.clear();
+    this.#retries.clear();
+    this.#settle();
+    return forgotten;
   }
 
   shutdown(): Promise<void> {

@@ -36,6 +36,11 @@ export class AuthoredSandboxes {
     return this.#byNamespace.get(namespace)?.values() ?? [];
   }
 
+  /** All that have one. */
+  namespaces(): Iterable<string> {
+    return this.#byNamespace.keys();
+  }
+
   #of({ metadata: { namespace = '' } }: Sandbox): Map<string, Sandbox> {
     const known = this.#byNamespace.get(namespace) ?? new Map<string, Sandbox>();
     this.#byNamespace.set(namespace, known);

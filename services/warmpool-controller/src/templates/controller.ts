@@ -95,9 +95,9 @@ function authoredSandboxes(
   sandboxes: Informer<Sandbox>,
   { protectAuthoredSandboxes }: NetworkSettings,
 ): { readonly authored: AuthoredSandboxes | undefined; readonly source: Source } {
-  const source = channelSource();
-  if (!protectAuthoredSandboxes) return { authored: undefined, source };
-  const authored = new AuthoredSandboxes(sandboxes, (namespace) => source.push(namespace));
+  if (!protectAuthoredSandboxes) return { authored: undefined, source: channelSource() };
+  const authored: AuthoredSandboxes = new AuthoredSandboxes(sandboxes, (namespace) => source.push(namespace));
+  const source = channelSource(() => authored.namespaces());
   // The manager waits for the caches of sources only.
   return { authored, source: { ...source, informers: [sandboxes] } };
 }
