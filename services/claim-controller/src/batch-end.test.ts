@@ -80,6 +80,23 @@ describe('what another leader showed of a batch', () => {
 });
 
 describe('what this process showed of a batch', () => {
+  it('and was deleted by its owner is not made again, however far the watch of claims is behind', async () => {
+    await using world = await ClaimWorld.start({ members: 0 });
+    world.startController();
+    await world.watching();
+    world.claim('batch', { replicas: 2 });
+    world.api.faults.errorAfterCommit({ match: PUBLISH, answer: 'reset' });
+    await world.eventually(() => expect(world.api.faults.openWatches(CLAIMS)).toBe(1));
+    const behind = world.api.faults.stallWatches(CLAIMS);
+    await world.eventually(() => expect(world.statusOf('batch').claimedReplicas).toBe(2));
+    await world.elapse(500);
+    world.api.remove(sandboxes, { namespace: 'default', name: 'batch-1' });
+    await world.elapse(3_000);
+    behind.end();
+    await world.elapse(1_000);
+    expect(namesOf(world)).toEqual(['batch-0']);
+  });
+
   it('stays when neither the answer nor the watch told of it before the claim was deleted', async () => {
     await using world = await ClaimWorld.start({ members: 0 });
     world.startController();

@@ -2,6 +2,7 @@ import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { fillsSlotOf, slotOf } from '@sandlot/blueprint';
 import { dropBulk, keyOf } from '@sandlot/kube';
 import type { Commitment } from './adopt.ts';
+import { shownSlots } from './slots.ts';
 
 /** What this process knows of one slot before the watch shows it. */
 export interface SlotRecord extends Commitment {
@@ -14,6 +15,8 @@ interface BatchRecord {
   /** When claiming began, epoch milliseconds. */
   readonly startMs: number;
   readonly slots: Map<number, SlotRecord>;
+  /** The newest form of the claim that was ever seen: entries of Sandboxes only grow in number. */
+  seen?: SandboxClaim | undefined;
   /** Last write of its status, epoch milliseconds. */
   publishedMs?: number | undefined;
   /** What the pod metadata of its Sandboxes was last brought in line with. */
@@ -41,6 +44,17 @@ export class BatchMemory {
     const record = this.#byUid.get(uid) ?? { startMs: Number.isNaN(began) ? nowMs : began, slots: new Map() };
     this.#byUid.set(uid, record);
     return record;
+  }
+
+  /**
+   * The claim, or what was seen of it before if that shows more: a watch that is behind, or that repeats itself, must not
+   * have a slot filled again whose Sandbox was shown and deleted by its owner.
+   */
+  newest(claim: SandboxClaim, nowMs: number): SandboxClaim {
+    const record = this.of(claim, nowMs);
+    if (record.seen !== undefined && shownSlots(record.seen).size > shownSlots(claim).size) return record.seen;
+    record.seen = claim;
+    return claim;
   }
 
   /** The slot's record, begun now if there is none. */

@@ -24,7 +24,8 @@ export interface BatchDeps {
 }
 
 /** A detached claim owns nothing, and its name is no Sandbox's. */
-export function observeBatch(deps: ObserveDeps & BatchDeps, claim: SandboxClaim): BatchSnapshot {
+export function observeBatch(deps: ObserveDeps & BatchDeps, watched: SandboxClaim): BatchSnapshot {
+  const claim = deps.batches.newest(watched, deps.nowMs());
   const seen = observe(deps, claim);
   const { startMs } = deps.batches.of(claim, seen.nowMs);
   return { ...seen, owned: [], namesake: undefined, promised: undefined, live: liveSandboxes(deps, claim), startMs };

@@ -42,7 +42,7 @@ export async function publishSlots(deps: ApplyDeps, pass: Pass, news: BatchNews)
   let claim: SandboxClaim | undefined = deps.memory.latest(deps.claims.get(keyOf(pass.claim)) ?? pass.claim);
   for (let retry = 0; retry <= MAX_RETRIES; retry += 1) {
     if (claim === undefined || claim.metadata.uid !== pass.claim.metadata.uid) return 'gone';
-    const written = await writeOnce(deps, { ...pass, claim }, news);
+    const written = await writeOnce(deps, { ...pass, claim: deps.batches.newest(claim, deps.nowMs()) }, news);
     if (typeof written === 'object') return written;
     claim = await readClaim(deps, claim, pass.signal);
   }
@@ -63,6 +63,7 @@ async function writeOnce(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<
     const answer = await tryPatch(deps, { claim, status, guard: 'version', signal });
     if (typeof answer === 'string') return undefined;
     record.publishedMs = nowMs;
+    deps.batches.newest(answer, nowMs);
     announce(deps, { before: claim, after: answer, live });
     current = answer;
   }
