@@ -100,6 +100,31 @@ Call with (dict "root" $ "secret" NAME "key" KEY).
 {{- if .Values.redis.enabled }}{{ ternary "rediss" "redis" (ne .Values.redis.tls.existingSecret "") }}://{{ include "sandlot.redis.fullname" . }}.{{ .Release.Namespace }}.svc:6379{{ else }}{{ .Values.redis.external.url }}{{ end -}}
 {{- end -}}
 
+{{/* Name of a controller's Deployment; call with (dict "root" $ "name" NAME). */}}
+{{- define "sandlot.controller.deployment" -}}
+{{- if and .root.Values.controller.agentSandboxNames (eq .name "sandbox-controller") -}}
+agent-sandbox-controller
+{{- else -}}
+{{ include "sandlot.fullname" .root }}-{{ .name }}
+{{- end -}}
+{{- end -}}
+
+{{/* Name of the container in a controller's pod. */}}
+{{- define "sandlot.controller.container" -}}
+{{ ternary "agent-sandbox-controller" "controller" .Values.controller.agentSandboxNames }}
+{{- end -}}
+
+{{/* Where the controllers keep their leases: the last --leader-election-namespace, else the release's namespace. */}}
+{{- define "sandlot.leaseNamespace" -}}
+{{- $namespace := .Release.Namespace -}}
+{{- range .Values.controller.args -}}
+{{- if regexMatch "^--?leader-election-namespace=." . -}}
+{{- $namespace = regexReplaceAll "^[^=]*=" . "" -}}
+{{- end -}}
+{{- end -}}
+{{ $namespace }}
+{{- end -}}
+
 {{/* The controllers: name -> values. */}}
 {{- define "sandlot.controllers" -}}
 sandbox-controller: sandboxController

@@ -18,9 +18,45 @@ describe('arguments of the agent-sandbox-controller', () => {
     },
   );
 
+  it('that move the leases move the right to keep them', async () => {
+    const objects = await render({ controller: { args: ['--leader-election-namespace=leases'] } });
+    const placed = objects.filter(({ metadata }) => metadata.name.endsWith('-leader'));
+    expect(placed).toHaveLength(6);
+    expect(new Set(placed.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['leases']));
+  });
+
   it.each(['leader-elect', '', '--'])('that are none are refused: %j', async (argument) => {
     const { code, stderr } = await template({ controller: { args: [argument] } });
     expect(code).not.toBe(0);
     expect(stderr).toMatch(/args/);
+  });
+});
+
+describe('the names of agent-sandbox', () => {
+  const controllersOf = async (values: Record<string, unknown>) =>
+    podTemplates(await render(values)).filter(([name]) => /-controller$/.test(name));
+
+  it('are those that its scripts wait for and read logs by', async () => {
+    const controllers = await controllersOf({ controller: { agentSandboxNames: true } });
+    expect(controllers.map(([name]) => name).sort()).toEqual([
+      'agent-sandbox-controller',
+      'sandlot-claim-controller',
+      'sandlot-warmpool-controller',
+    ]);
+    for (const [, { metadata, spec }] of controllers) {
+      expect(metadata.labels).toMatchObject({ app: 'agent-sandbox-controller' });
+      expect(metadata.annotations).toMatchObject({
+        'kubectl.kubernetes.io/default-container': 'agent-sandbox-controller',
+      });
+      expect(spec.containers.map(({ name }) => name)).toEqual(['agent-sandbox-controller']);
+    }
+  });
+
+  it('are not taken unasked', async () => {
+    for (const [name, { metadata, spec }] of await controllersOf({})) {
+      expect(name).not.toBe('agent-sandbox-controller');
+      expect(metadata.labels).not.toHaveProperty('app');
+      expect(spec.containers.map((container) => container.name)).toEqual(['controller']);
+    }
   });
 });

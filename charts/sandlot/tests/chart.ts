@@ -31,7 +31,10 @@ export interface ContainerSpec {
 }
 
 export interface PodTemplate {
-  readonly metadata: { readonly annotations?: Readonly<Record<string, string>> };
+  readonly metadata: {
+    readonly labels?: Readonly<Record<string, string>>;
+    readonly annotations?: Readonly<Record<string, string>>;
+  };
   readonly spec: {
     readonly automountServiceAccountToken?: boolean;
     readonly securityContext?: Readonly<Record<string, unknown>>;

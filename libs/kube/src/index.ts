@@ -98,3 +98,5 @@ export type { AddOptions, QueueStats, WorkQueue, WorkQueueOptions } from './queu
 export { createEventRecorder } from './recorder.ts';
 export type { EventInput, EventRecorder, EventRecorderOptions } from './recorder.ts';
 export { TokenBucket } from './token-bucket.ts';
+export { limitsWithin } from './transport/limiter.ts';
+export type { RateLimits } from './transport/limiter.ts';

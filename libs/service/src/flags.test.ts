@@ -35,6 +35,24 @@ describe('arguments of the agent-sandbox-controller', () => {
     expect(readFlags(schema, ['--sandbox-concurrent-workers=100', 'stray'])).toEqual({ env: {}, warnings: [] });
   });
 
+  const common: readonly (readonly [readonly string[], Record<string, string>])[] = [
+    [['--kube-api-qps=-1.0', '--kube-api-burst=10'], { KUBE_API_QPS: '-1', KUBE_API_BURST: '10' }],
+    [['--kube-api-qps=0.5'], { KUBE_API_QPS: '1' }],
+    [['--leader-election-namespace=kube-system'], { LEASE_NAMESPACE: 'kube-system' }],
+    [['--enable-tracing'], { TRACING: 'true' }],
+    [['--enable-tracing=false'], { TRACING: 'false' }],
+    [['--extensions', '--sandbox-template-concurrent-workers=4', '--sandbox-warm-pool-max-batch-size=50'], {}],
+  ];
+  it.each(common)('%j set %j in every controller', (args, env) => {
+    expect(readFlags(controllerSettings, args)).toEqual({ env, warnings: [] });
+  });
+
+  it('that ask for no extensions are told what does that here', () => {
+    const { env, warnings } = readFlags(controllerSettings, ['--extensions=false']);
+    expect(env).toEqual({});
+    expect(warnings).toEqual([expect.stringMatching(/extensions=false has no effect.*claimController\.replicas/)]);
+  });
+
   it('that nobody knows are told, and end nothing', () => {
     const { env, warnings } = readFlags(schema, ['--enable-pprof', '--webhook-port=9443', '--leader-elect=true']);
     expect(env).toEqual({ LEADER_ELECT: 'true' });

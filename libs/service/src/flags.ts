@@ -2,10 +2,13 @@ import type { Environment } from '@sandlot/config';
 import { z } from 'zod';
 
 /** How the value of a flag is written as the value of a variable. */
-type Form = 'text' | 'flag' | 'port' | 'duration';
+type Form = 'text' | 'flag' | 'number' | 'port' | 'duration';
 
 /** In the `meta` of a setting: the argument of the agent-sandbox-controller that sets it (API contract, compatibility install). */
-const flagOf = z.object({ flag: z.string(), form: z.enum(['text', 'flag', 'port', 'duration']).default('text') });
+const flagOf = z.object({
+  flag: z.string(),
+  form: z.enum(['text', 'flag', 'number', 'port', 'duration']).default('text'),
+});
 
 /** Arguments that some controller of ours honours: given to another one, they are no mistake. */
 const HONOURED: ReadonlySet<string> = new Set([
@@ -15,6 +18,8 @@ const HONOURED: ReadonlySet<string> = new Set([
   'sandbox-write-behind-window',
   'disable-claim-events',
   'cluster-domain',
+  'sandbox-template-concurrent-workers',
+  'sandbox-warm-pool-max-batch-size',
   'leader-elect',
   'metrics-bind-address',
   'health-probe-bind-address',
@@ -38,15 +43,25 @@ export function readFlags(schema: z.ZodObject, args: readonly string[]): FlagRea
   for (const { name, value } of flagsIn(args)) {
     const setting = settings.get(name);
     if (setting !== undefined) env[setting.variable] = WRITTEN[setting.form](value ?? 'true');
-    else if (!HONOURED.has(name))
-      warnings.push(`warning: argument --${name} is not known to this controller and has no effect`);
+    else warnings.push(...warningsAbout(name, value ?? 'true'));
   }
   return { env, warnings };
+}
+
+function warningsAbout(name: string, value: string): string[] {
+  if (HONOURED.has(name)) return [];
+  if (name !== 'extensions') return [`warning: argument --${name} is not known to this controller and has no effect`];
+  if (WRITTEN.flag(value) !== 'false') return [];
+  const instead = 'claimController.replicas and warmpoolController.replicas are 0';
+  return [
+    `warning: argument --extensions=false has no effect; claims, pools and templates are not served when ${instead}`,
+  ];
 }
 
 const WRITTEN: Readonly<Record<Form, (value: string) => string>> = {
   text: (value) => value,
   flag: (value) => (/^(1|t|true)$/i.test(value) ? 'true' : /^(0|f|false)$/i.test(value) ? 'false' : value),
+  number: (value) => (Number.isFinite(Number(value)) ? String(Math.ceil(Number(value))) : value),
   port: (value) => value.slice(value.lastIndexOf(':') + 1),
   duration: (value) => (value === '0' ? '0s' : value),
 };

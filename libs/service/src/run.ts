@@ -1,8 +1,8 @@
 import { hostname } from 'node:os';
 import { connectBus, nullBus } from '@sandlot/bus';
 import type { Bus } from '@sandlot/bus';
-import { createKubeClient, createKubeMetrics, createManager, loadCredentials } from '@sandlot/kube';
-import type { KubeClient, KubeMetrics, Manager, ManagerOptions } from '@sandlot/kube';
+import { createKubeClient, createKubeMetrics, createManager, limitsWithin, loadCredentials } from '@sandlot/kube';
+import type { KubeClient, KubeMetrics, Manager, ManagerOptions, RateLimits } from '@sandlot/kube';
 import { systemClock, systemRandom } from '@sandlot/std';
 import type { Clock, Logger, Random } from '@sandlot/std';
 import { createBusMetrics, createLogger, createMetrics, serveProbes, startTracing } from '@sandlot/telemetry';
@@ -47,7 +47,8 @@ export async function runController({ name, settings, build }: ControllerProcess
   open.defer(() => tracing.shutdown());
   const kubeMetrics = createKubeMetrics(metrics.registry);
   const credentials = await loadCredentials({ kubeconfig: settings.KUBECONFIG, mount: settings.SERVICE_ACCOUNT_DIR });
-  const client = createKubeClient({ credentials, metrics: kubeMetrics, userAgent: `sandlot-${name}` });
+  const limits = limitsOf(settings);
+  const client = createKubeClient({ credentials, metrics: kubeMetrics, userAgent: `sandlot-${name}`, limits });
   open.defer(() => client.close());
   const bus = await openBus(name, settings, { log, metrics });
   open.defer(() => bus.close());
@@ -87,6 +88,18 @@ function metricsOf({ BUILD_VERSION, BUILD_COMMIT, BUILD_DATE }: ControllerSettin
   return createMetrics({ build: { version: BUILD_VERSION, commit: BUILD_COMMIT, date: BUILD_DATE } });
 }
 
+function limitsOf({ KUBE_API_QPS: perSecond, KUBE_API_BURST: burst }: ControllerSettings): RateLimits | undefined {
+  return perSecond <= 0 ? undefined : limitsWithin({ perSecond, burst: burst <= 0 ? perSecond * 2 : burst });
+}
+
+/** Where OpenTelemetry sends to when nobody says. */
+const OTLP_DEFAULT = 'http://localhost:4318';
+
+function endpointOf({ TRACING, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: ControllerSettings): string | undefined {
+  if (TRACING === false) return undefined;
+  return TRACING === true ? (endpoint ?? OTLP_DEFAULT) : endpoint;
+}
+
 interface Reporting {
   readonly log: Logger;
   readonly metrics: Metrics;
@@ -96,7 +109,7 @@ function tracingOf(service: string, settings: ControllerSettings, { log, metrics
   return startTracing({
     service,
     version: settings.BUILD_VERSION,
-    endpoint: settings.OTEL_EXPORTER_OTLP_ENDPOINT,
+    endpoint: endpointOf(settings),
     sampleRatio: settings.TRACE_SAMPLE_RATIO,
     slow: { warmMs: settings.TRACE_SLOW_WARM, coldMs: settings.TRACE_SLOW_COLD },
     resource: settings.POD_NAME === undefined ? {} : { 'k8s.pod.name': settings.POD_NAME },
@@ -118,7 +131,7 @@ function leaseOf(name: string, { instance, settings, bus }: LeaseInput): Manager
   bus.announce(nameOf(instance));
   return {
     name: `sandlot-${name}`,
-    namespace: settings.POD_NAMESPACE,
+    namespace: settings.LEASE_NAMESPACE ?? settings.POD_NAMESPACE,
     identity: instance,
     isGone: (identity) => bus.isAbsent(nameOf(identity)),
   };

@@ -15,7 +15,13 @@ export const controllerSettings = z.object({
   /** Reconciles that run side by side. */
   CONCURRENCY: integer({ min: 1, max: 1_000 }).default(32),
   LEADER_ELECT: flag().default(true).meta({ flag: 'leader-elect', form: 'flag' }),
-  /** Where the lease lives: the pod's own namespace. */
+  /** Where the lease is kept; the pod's own namespace, when absent. */
+  LEASE_NAMESPACE: text().optional().meta({ flag: 'leader-election-namespace' }),
+  /** Requests to the API server a second, all priorities together. 0 or less: the limits of the client. */
+  KUBE_API_QPS: integer().default(0).meta({ flag: 'kube-api-qps', form: 'number' }),
+  /** How many of them may come at once. 0 or less: two seconds' worth. */
+  KUBE_API_BURST: integer().default(0).meta({ flag: 'kube-api-burst', form: 'number' }),
+  /** The pod's own namespace. */
   POD_NAMESPACE: text().default('default'),
   /** Identity in the lease: the pod's name, so that a restarted container takes its own lease back at once. */
   POD_NAME: text().optional(),
@@ -37,6 +43,8 @@ export const controllerSettings = z.object({
   /** How often Redis is compared with the deadlines of the objects. */
   DEADLINE_AUDIT_INTERVAL: durationMs().default(60_000),
   OTEL_EXPORTER_OTLP_ENDPOINT: url(['http', 'https']).optional(),
+  /** Absent: traced where there is an endpoint. True: also without, to OpenTelemetry's own default. */
+  TRACING: flag().optional().meta({ flag: 'enable-tracing', form: 'flag' }),
   TRACE_SAMPLE_RATIO: ratio().default(0.05),
   /** From when on a claim that a warm sandbox serves is slow, and its trace kept whatever the ratio says. */
   TRACE_SLOW_WARM: durationMs().default(1_000),

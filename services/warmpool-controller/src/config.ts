@@ -9,6 +9,12 @@ import { networkVariables } from './templates/settings.ts';
 export const warmPoolSettings = controllerSettings.extend({
   /** Pools reconciled side by side. */
   CONCURRENCY: integer({ min: 1, max: 1_000 }).default(32).meta({ flag: 'sandbox-warm-pool-concurrent-workers' }),
+  /** Templates reconciled side by side; as many as pools, when absent. */
+  TEMPLATE_CONCURRENCY: integer({ min: 1, max: 1_000 })
+    .optional()
+    .meta({ flag: 'sandbox-template-concurrent-workers' }),
+  /** Members of one pool that may be starting at once, where its `refill.maxInFlight` does not say. */
+  MAX_IN_FLIGHT: integer({ min: 1 }).optional().meta({ flag: 'sandbox-warm-pool-max-batch-size' }),
   SANDBOX_NAMESERVERS: list().default([...POD_DEFAULTS.dnsNameservers]),
   SECURITY_DEFAULTS: z.enum(['Compat', 'Hardened']).default('Compat'),
   SANDBOX_RUNTIME_CLASS: z.string().default(''),

@@ -29,6 +29,8 @@ import { StatusWrites } from './status-writes.ts';
 export interface WarmPoolControllerOptions {
   readonly podDefaults: PodDefaults;
   readonly concurrency: number;
+  /** Members of one pool that may be starting at once where the pool does not say. */
+  readonly maxInFlight?: number | undefined;
   /** Absent: all namespaces. */
   readonly namespace: string | undefined;
 }
@@ -36,7 +38,7 @@ export interface WarmPoolControllerOptions {
 /** Wires the warmpool-controller into a manager. */
 export function addWarmPoolController(
   parts: ControllerParts,
-  { podDefaults, concurrency, namespace }: WarmPoolControllerOptions,
+  { podDefaults, concurrency, maxInFlight, namespace }: WarmPoolControllerOptions,
 ): { readonly cache: Cache; close(): Promise<void> } {
   const { client, manager, bus, clock, random, log, instance, kubeMetrics } = parts;
   const monotonic = (): number => clock.monotonic();
@@ -63,6 +65,7 @@ export function addWarmPoolController(
     metrics,
     podDefaults,
     timetable,
+    maxInFlight,
     isCurrent: createCurrencyTest(podDefaults),
     statusWrites: new StatusWrites(monotonic),
   };

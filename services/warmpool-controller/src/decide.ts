@@ -47,6 +47,7 @@ function refillOf(snapshot: PoolSnapshot, { missing }: Sizing): Refilling {
   const ready = members.filter(({ sandbox }) => isReady(sandbox)).length;
   return refilling({
     refill: pool.spec.refill,
+    maxInFlight: snapshot.maxInFlight,
     missing: possible ? missing : 0,
     ready,
     starting: members.length - ready + unseenCreates,

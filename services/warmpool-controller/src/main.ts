@@ -19,14 +19,15 @@ await main(warmPoolSettings, (settings) =>
           resources: settings.SANDBOX_RESOURCES,
         },
       };
-      const pools = addWarmPoolController(parts, common);
+      const pools = addWarmPoolController(parts, { ...common, maxInFlight: settings.MAX_IN_FLIGHT });
       const network = {
         releaseNamespace: settings.POD_NAMESPACE,
         extraBlockedCIDRs: settings.NETWORK_EXTRA_BLOCKED_CIDRS,
         extraEgress: settings.NETWORK_EXTRA_EGRESS,
         protectAuthoredSandboxes: settings.NETWORK_PROTECT_AUTHORED_SANDBOXES,
       };
-      const templates = addTemplateController(parts, { ...common, cache: pools.cache, network });
+      const concurrency = settings.TEMPLATE_CONCURRENCY ?? settings.CONCURRENCY;
+      const templates = addTemplateController(parts, { ...common, concurrency, cache: pools.cache, network });
       return {
         close: async () => {
           await Promise.all([pools.close(), templates.close()]);

@@ -23,6 +23,7 @@ export interface ObserveDeps {
   readonly statusWrites: StatusWrites;
   readonly memory: PoolMemory;
   readonly timetable: Timetable;
+  readonly maxInFlight?: number | undefined;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -45,6 +46,7 @@ export function observe(deps: ObserveDeps, pool: SandboxWarmPool): PoolSnapshot 
     unseenCreates: pending.creates,
     unseenDeletes: pending.deleteIds,
     inUse: cache.sandboxes.store.countIndex(BY_FORMER_POOL, poolHashKey(pool)),
+    maxInFlight: deps.maxInFlight,
     windows: timetable.windows(pool.spec.schedules, nowMs),
     memory: { ...recollection, trouble },
     lastStatus: statusWrites.last(keyOf(pool)) ?? pool.status,

@@ -44,6 +44,8 @@ describe('a refill', () => {
     ['is held for its delay although the pool is empty', after([0], { refill: DELAY, nowMs: 100, ready: 0 }), 0],
     ['waits after a failure', after([], { notBeforeMs: 10, nowMs: 9 }), 0],
     ['is limited by what is starting', after([], { refill: { maxInFlight: 4 }, starting: 1 }), 3],
+    ['is limited by the installation', after([], { maxInFlight: 3, starting: 1 }), 2],
+    ['is limited by the pool first', after([], { refill: { maxInFlight: 4 }, maxInFlight: 2, starting: 1 }), 3],
     ['is limited by its bucket', after([], { refill: { maxPerSecond: 2 } }), 2],
     [
       'is limited by what is left in its bucket',

@@ -88,6 +88,8 @@ export function tokensAt(tokens: Tokens | undefined, refill: Refill, nowMs: numb
 
 export interface RefillInput {
   readonly refill: Refill;
+  /** Where the pool does not say. */
+  readonly maxInFlight?: number | undefined;
   /** Places to fill. */
   readonly missing: number;
   readonly ready: number;
@@ -127,7 +129,7 @@ export function refilling(input: RefillInput): Refilling {
 
 function batchOf(input: RefillInput): Refilling {
   const { refill, missing, starting, nowMs } = input;
-  const room = Math.max(0, (refill?.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT) - starting);
+  const room = Math.max(0, (refill?.maxInFlight ?? input.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT) - starting);
   const wanted = Math.min(missing, room);
   const tokens = tokensAt(input.tokens, refill, nowMs);
   const count = Math.max(0, Math.min(wanted, Math.floor(tokens?.left ?? wanted)));

@@ -25,6 +25,8 @@ export interface PoolSnapshot {
   readonly unseenCreates: number;
   /** UIDs of members we deleted and the watch still shows as they were. */
   readonly unseenDeletes: ReadonlySet<string>;
+  /** Members that may be starting at once where the pool does not say; the built-in limit, when absent. */
+  readonly maxInFlight?: number | undefined;
   /** Live Sandboxes that claims took from this pool. */
   readonly inUse: number;
   /** The schedules of the pool as they are now. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_LIMITS, bucketsFor } from './limiter.ts';
+import { DEFAULT_LIMITS, bucketsFor, limitsWithin } from './limiter.ts';
 
 const buckets = () => bucketsFor({ ...DEFAULT_LIMITS, background: { perSecond: 10, burst: 2 } });
 
@@ -8,6 +8,17 @@ describe('rate limits', () => {
     const { background } = buckets();
     const waits = [0, 0, 50, 50, 100].map((maxWaitMs) => background.take(0, maxWaitMs));
     expect(waits).toEqual([0, 0, Infinity, Infinity, 100]);
+  });
+
+  it('of an installation bound all requests together and leave each priority its share', () => {
+    const limits = limitsWithin({ perSecond: 180, burst: 36 });
+    expect(limits.claim).toEqual({ perSecond: 100, burst: 20 });
+    expect(limits.normal).toEqual({ perSecond: 30, burst: 6 });
+    expect(limits.background).toEqual({ perSecond: 50, burst: 10 });
+  });
+
+  it('of an installation leave each priority at least one request at a time', () => {
+    expect(Object.values(limitsWithin({ perSecond: 1, burst: 1 })).map(({ burst }) => burst)).toEqual([1, 1, 1]);
   });
 
   it('never let a claim wait behind refills', () => {

@@ -11,6 +11,20 @@ export const DEFAULT_LIMITS: RateLimits = {
   background: { perSecond: 500, burst: 1_000 },
 };
 
+/**
+ * The limits of an installation that bounds all requests together: each priority has its usual share, so that one still
+ * never waits behind another and the sum is what was asked for.
+ */
+export function limitsWithin({ perSecond, burst }: Rate): RateLimits {
+  const all = Object.values(DEFAULT_LIMITS).reduce((sum, limit) => sum + limit.perSecond, 0);
+  const share = (limit: Rate): Rate => ({
+    perSecond: (perSecond * limit.perSecond) / all,
+    burst: Math.max(1, Math.floor((burst * limit.perSecond) / all)),
+  });
+  const { claim, normal, background } = DEFAULT_LIMITS;
+  return { claim: share(claim), normal: share(normal), background: share(background) };
+}
+
 /** A bucket for each priority: one never waits behind another. */
 export function bucketsFor(limits: RateLimits): Readonly<Record<Priority, TokenBucket>> {
   return {
