@@ -1,5 +1,6 @@
 import type { NatsConnection } from '@nats-io/nats-core';
 import { systemClock, systemRandom } from '@sandlot/std';
+import { AcknowledgedSender, NotAcknowledgedError } from './acknowledged.ts';
 import type { Bus } from './bus.ts';
 import { noMetrics, UnsendableError } from './bus.ts';
 import type { DeadLetterState } from './bus.ts';
@@ -12,7 +13,7 @@ import { natsLedger, openSession } from './ledger.ts';
 import type { Ledger, Session } from './ledger.ts';
 import { Link } from './link.ts';
 import type { BusOptions } from './options.ts';
-import { encode, isUnanswered, isUnsendable } from './outbound.ts';
+import { encode, isUnsendable } from './outbound.ts';
 import { Presence } from './presence.ts';
 import { Publisher } from './publisher.ts';
 import { DEAD_LETTER_STREAM, declareStreams, reconcileStreams } from './streams.ts';
@@ -40,6 +41,7 @@ class NatsBus implements Bus {
   readonly #presence: Presence;
   readonly #buckets = new Set<string>();
   #session: Session | undefined;
+  #sender: AcknowledgedSender | undefined;
   #reconciling: Promise<void> | undefined;
   #closed = false;
 
@@ -47,7 +49,7 @@ class NatsBus implements Bus {
     this.#options = options;
     this.#clock = options.clock ?? systemClock;
     this.#log = options.log;
-    this.#metrics = options.metrics ?? noMetrics;
+    this.#metrics = { ...noMetrics, ...options.metrics };
     this.#ackTimeoutMs = options.ackTimeoutMs ?? 5_000;
     const random = options.random ?? systemRandom;
     this.#hints = new Hints(this.#log, this.#metrics);
@@ -83,13 +85,14 @@ class NatsBus implements Bus {
   }
 
   async send(event: OutgoingEvent, trace: TraceHeaders = {}): Promise<void> {
-    const { js } = this.#opened();
-    const { subject, body, head } = encode(event, trace);
+    const sender = this.#openedSender();
+    const message = encode(event, trace);
+    message.head.set('Nats-Msg-Id', event.id);
     try {
-      await js.publish(subject, body, { msgID: event.id, headers: head });
+      await sender.send(message);
     } catch (error) {
       if (isUnsendable(error)) throw new UnsendableError(`event ${event.id} cannot be sent`, { cause: error });
-      if (isUnanswered(error)) void this.ensureStreams();
+      if (error instanceof NotAcknowledgedError && error.code === 'NoStream') void this.ensureStreams();
       throw error;
     }
   }
@@ -97,7 +100,11 @@ class NatsBus implements Bus {
   ledger(name: string): Ledger {
     this.#buckets.add(name);
     if (this.connected()) void this.ensureStreams();
-    return natsLedger(name, () => this.#opened());
+    return natsLedger(
+      name,
+      () => this.#opened(),
+      () => this.#openedSender(),
+    );
   }
 
   async deadLetters(): Promise<DeadLetterState | undefined> {
@@ -147,6 +154,7 @@ class NatsBus implements Bus {
     this.#closed = true;
     if (this.connected()) await this.#drainedWithin(CLOSE_LIMIT_MS);
     this.#publisher.close();
+    this.#sender?.close();
     await this.#link.close();
   }
 
@@ -162,10 +170,21 @@ class NatsBus implements Bus {
     return this.#session;
   }
 
+  /** Throws while the server is away. */
+  #openedSender(): AcknowledgedSender {
+    this.#opened();
+    if (this.#sender === undefined) throw new Error('NATS is not reachable');
+    return this.#sender;
+  }
+
   async #onUp(connection: NatsConnection, fresh: boolean): Promise<void> {
     this.#metrics.connected(true);
-    if (fresh) this.#session = await openSession(connection, this.#ackTimeoutMs);
-    if (fresh) this.#hints.use(connection);
+    if (fresh) {
+      this.#sender?.close();
+      this.#sender = new AcknowledgedSender(connection, this.#clock, this.#ackTimeoutMs);
+      this.#session = await openSession(connection, this.#ackTimeoutMs);
+      this.#hints.use(connection);
+    }
     this.#presence.up(connection, fresh);
     await this.ensureStreams();
     if (this.#link.connection === connection && !this.#closed) this.#publisher.use(connection);

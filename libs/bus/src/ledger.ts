@@ -1,6 +1,7 @@
 import { JetStreamApiError, jetstream, jetstreamManager } from '@nats-io/jetstream';
 import type { JetStreamClient, JetStreamManager, JsMsg } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
+import type { AcknowledgedSender } from './acknowledged.ts';
 import { EVENT_STREAM, bucketStream, bucketSubject } from './streams.ts';
 
 const STREAM_NOT_FOUND = 10_059;
@@ -38,8 +39,8 @@ export async function openSession(connection: NatsConnection, timeoutMs: number)
   return { connection, js: jetstream(connection, { timeout: timeoutMs }), manager };
 }
 
-/** The ledger in the bucket of that name; `session` throws while the server is away. */
-export function natsLedger(bucket: string, session: () => Session): Ledger {
+/** The ledger in the bucket of that name; `session` and `sender` throw while the server is away. */
+export function natsLedger(bucket: string, session: () => Session, sender: () => AcknowledgedSender): Ledger {
   const stream = bucketStream(bucket);
   return {
     identity: async () => {
@@ -49,7 +50,7 @@ export function natsLedger(bucket: string, session: () => Session): Ledger {
     },
     read: async () => readAll(session(), stream, bucketSubject(bucket, '').length),
     write: async (key, text) => {
-      await session().js.publish(bucketSubject(bucket, key), text);
+      await sender().send({ subject: bucketSubject(bucket, key), body: text });
     },
     remove: async (key) => {
       await session().manager.streams.purge(stream, { filter: bucketSubject(bucket, key) });

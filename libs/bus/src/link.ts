@@ -130,7 +130,9 @@ export class Link {
   }
 
   #connectOptions(): NodeConnectionOptions {
-    const { url, user, password, tls, service } = this.#options;
+    const { url, user, password, service } = this.#options;
+    // The scheme alone does not keep the client from a server, or from whoever poses as one, that speaks no TLS.
+    const tls = this.#options.tls ?? (url.startsWith('tls:') ? {} : undefined);
     return {
       servers: url,
       name: service,
@@ -141,6 +143,8 @@ export class Link {
       // A rotated password comes back: giving up after two refusals would need a restart.
       ignoreAuthErrorAbort: true,
       pingInterval: 20_000,
+      // Or each request would make two stack traces, in case it fails.
+      noAsyncTraces: true,
       maxPingOut: 2,
       ...(user === undefined ? {} : { user }),
       ...(password === undefined ? {} : { pass: password }),

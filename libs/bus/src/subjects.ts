@@ -2,6 +2,8 @@ import type { EventType } from './catalogue.ts';
 import { isEventType } from './catalogue.ts';
 
 const ROOT = 'sandlot';
+/** What nothing has to be done about, as is most. */
+const PLAIN = /^[\w-]+$/;
 
 /**
  * One token of a NATS subject. Everything but letters, digits, `-` and `_` is percent-encoded, so that no name can add
@@ -9,6 +11,7 @@ const ROOT = 'sandlot';
  */
 export function escapeToken(name: string): string {
   if (name === '') return '%';
+  if (PLAIN.test(name)) return name;
   return encodeURIComponent(name.toWellFormed()).replaceAll(/[.!~*'()]/g, percentEncode);
 }
 

@@ -33,7 +33,7 @@ export interface OutboxOptions<T extends KubeObject> extends Telling<T> {
   readonly delayMs?: number | undefined;
   /** How often the server is asked whether stream and ledger are still the same. Default 15,000 ms. */
   readonly checkMs?: number | undefined;
-  /** Objects published side by side; default 64. */
+  /** Objects published side by side; default 256. */
   readonly concurrency?: number | undefined;
   /** Events kept while they cannot be sent; default 20,000, about 10 MiB. */
   readonly maxParcels?: number | undefined;
@@ -45,6 +45,17 @@ export interface Outbox<T extends KubeObject> extends AsyncDisposable {
   tell(object: T, fact: AnyFact): void;
 }
 
+/** News of one object as it is when its turn comes; what is added to it meanwhile has a later version. */
+interface Taken extends Pick<Work, 'version' | 'facts' | 'about' | 'gone'> {
+  readonly work: Work;
+  readonly parcels: readonly (readonly [string, Parcel])[];
+}
+
+function taken(work: Work): Taken {
+  const { version, facts, about, gone } = work;
+  return { work, version, facts, about, gone, parcels: [...work.parcels] };
+}
+
 /** Without a server there is nothing to publish to and nothing is kept. */
 export function createOutbox<T extends KubeObject>(options: OutboxOptions<T>): Outbox<T> {
   const ledger = options.bus.ledger(options.name);
@@ -53,6 +64,8 @@ export function createOutbox<T extends KubeObject>(options: OutboxOptions<T>): O
 }
 
 const LAST_WORDS_MS = 2_000;
+/** For so long what somebody waits for is gathered: in a burst several leave in one piece. */
+const EARLY_MS = 10;
 const FAILURE_BASE_MS = 200;
 const FAILURE_MAX_MS = 10_000;
 
@@ -76,6 +89,8 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   #checkedMs = -Infinity;
   /** The stream has lost what was recorded; its identity is noted once it has everything again. */
   #stampDue = false;
+  /** Ends when what somebody waits for is sent. */
+  #gathering: Promise<undefined> | undefined;
 
   constructor(options: OutboxOptions<T>, ledger: Ledger) {
     const { clock, maxParcels = 20_000, metrics, name } = options;
@@ -246,28 +261,44 @@ class Relay<T extends KubeObject> implements Outbox<T> {
       if (work.sinceMs > dueMs) break;
       due.push(work);
     }
-    const queue = due.values();
-    const worker = async (): Promise<void> => {
-      for (const work of queue) {
-        if (signal.aborted) return;
-        await this.#settle(work);
-      }
-    };
-    // All are awaited before a failure counts, so that no two passes settle the same work.
-    const workers = Array.from({ length: Math.min(this.#o.concurrency ?? 64, due.length) }, worker);
-    const failed = (await Promise.allSettled(workers)).find((result) => result.status === 'rejected');
-    if (failed !== undefined) throw failed.reason;
+    const size = this.#o.concurrency ?? 256;
+    for (let from = 0; from < due.length && !signal.aborted; from += size) {
+      await this.#settle(due.slice(from, from + size).map(taken));
+    }
   }
 
-  /** Publishes one object's news, then records it. */
-  async #settle(work: Work): Promise<void> {
-    const { version, facts, about, gone } = work;
-    const parcels = [...work.parcels];
-    const isKnown = this.#backlog.recorded?.has(work.uid) === true;
-    // Of whatever has a beginning in the stream the end will be told, although all of us may die in between.
-    if (!isKnown && this.#o.endOf !== undefined) await this.#record(work.uid, { facts: [], about });
+  /**
+   * Publishes the news of objects, then records it. Each step is taken by all together: their messages leave, and are
+   * acknowledged, in few pieces. Throws after the last step when anything failed, which the next pass does again.
+   */
+  async #settle(all: readonly Taken[]): Promise<void> {
+    const failures: unknown[] = [];
+    const each = async (taken: readonly Taken[], step: (one: Taken) => Promise<void>): Promise<Taken[]> => {
+      const results = await Promise.allSettled(taken.map(step));
+      return taken.filter((_, index) => {
+        const result = results[index];
+        if (result?.status === 'rejected') failures.push(result.reason);
+        return result?.status === 'fulfilled';
+      });
+    };
+    const begun = await each(all, (one) => this.#begin(one));
+    const published = await each(begun, (one) => this.#publish(one));
+    await each(published, (one) => this.#close(one));
+    if (failures.length > 0) throw failures[0];
+  }
+
+  /** Of whatever has a beginning in the stream the end will be told, although all of us may die in between. */
+  async #begin({ work, about }: Taken): Promise<void> {
+    if (this.#o.endOf === undefined || this.#backlog.recorded?.has(work.uid) === true) return;
+    await this.#record(work.uid, { facts: [], about });
+  }
+
+  async #publish({ work, parcels }: Taken): Promise<void> {
     await Promise.all(parcels.map(([, parcel]) => this.#deliver(parcel)));
     for (const [name] of parcels) this.#backlog.sent(work, name);
+  }
+
+  async #close({ work, version, parcels, facts, about, gone }: Taken): Promise<void> {
     if (gone) await this.#forget(work.uid, parcels.at(-1)?.[1]);
     else await this.#record(work.uid, { facts, about });
     this.#backlog.close(work, version);
@@ -293,9 +324,11 @@ class Relay<T extends KubeObject> implements Outbox<T> {
 
   /** Only once it is known what was published before: a hint of an old binding helps nobody. */
   #sendEarly(parcels: readonly Parcel[]): void {
-    if (this.#backlog.recorded === undefined || !this.#o.bus.connected()) return;
+    if (parcels.length === 0 || this.#backlog.recorded === undefined || !this.#o.bus.connected()) return;
+    this.#gathering ??= this.#o.clock.sleep(EARLY_MS).then(() => (this.#gathering = undefined));
     for (const parcel of parcels) {
-      parcel.early = this.#send(parcel).then(
+      const sent = this.#gathering.then(() => this.#send(parcel));
+      parcel.early = sent.then(
         () => true,
         () => false,
       );
