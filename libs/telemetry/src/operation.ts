@@ -2,6 +2,7 @@ import { ROOT_CONTEXT, SpanStatusCode, TraceFlags, context, trace } from '@opent
 import type { Attributes, Context, Link, SpanContext, TraceState } from '@opentelemetry/api';
 import { TraceState as NewTraceState } from '@opentelemetry/core';
 import { carrier } from './carrier.ts';
+import { unsampledIn } from './held-span.ts';
 import { spanIdOf, traceIdOf, withIds } from './identity.ts';
 import { tracer } from './spans.ts';
 import type { SpanName } from './spans.ts';
@@ -88,7 +89,11 @@ export interface SpanRecord {
 
 /** Makes a span of something that is over, with the times it really had. Nothing while tracing is off. */
 export function recordSpan(record: SpanRecord): void {
-  if (tracingState() !== undefined) finish(record, {});
+  const state = tracingState();
+  if (state === undefined) return;
+  const unsampled = unsampledIn(record.parent);
+  if (unsampled === undefined) finish(record, {});
+  else state.hold(unsampled.traceId, () => finish(record, {}));
 }
 
 function finish(record: SpanRecord, { traceId }: { readonly traceId?: string }): void {
@@ -105,11 +110,15 @@ export type Ending = Omit<SpanRecord, 'name' | 'parent' | 'spanId'> & {
 };
 
 /** Makes the span of the whole operation and decides about its trace. Call it last: what is open then may lie outside. */
-export function endOperation({ name, span, parent }: Operation, ending: Ending): void {
+export function endOperation(operation: Operation, ending: Ending): void {
+  const { name, span, parent } = operation;
   const state = tracingState();
   if (state === undefined) return;
-  finish({ ...ending, name, parent, spanId: span.spanId }, { traceId: span.traceId });
-  state.decide(span.traceId, ending.isSlow || ending.error !== undefined);
+  const { traceId, spanId } = span;
+  const make = (): void => finish({ ...ending, name, parent, spanId }, { traceId });
+  if (isSampled(operation)) make();
+  else state.hold(traceId, make);
+  state.decide(traceId, ending.isSlow || ending.error !== undefined);
 }
 
 /** Whether so long is slow, milliseconds. Never while tracing is off. */

@@ -1,6 +1,8 @@
 import { INVALID_SPAN_CONTEXT, SpanStatusCode, context, trace } from '@opentelemetry/api';
 import type { Attributes, Context, Link, Span, Tracer } from '@opentelemetry/api';
+import { HeldSpan, unsampledIn } from './held-span.ts';
 import { tracingState } from './tracing-state.ts';
+import type { TracingState } from './tracing-state.ts';
 
 /** Every span name of the platform. Low cardinality: names of objects are attributes. */
 export const spanNames = {
@@ -88,11 +90,7 @@ export async function withSpan<T>(input: SpanInput, work: (span: Span) => Promis
   if (state === undefined) return work(NO_SPAN);
   const parent = input.parent ?? context.active();
   const isRoot = trace.getSpanContext(parent) === undefined;
-  const options = {
-    ...(input.attributes === undefined ? {} : { attributes: input.attributes }),
-    ...(input.links === undefined ? {} : { links: [...input.links] }),
-  };
-  const span = tracer().startSpan(input.name, options, parent);
+  const span = startSpan({ ...input, parent }, state);
   const beganMs = performance.now();
   let failed = true;
   try {
@@ -108,6 +106,18 @@ export async function withSpan<T>(input: SpanInput, work: (span: Span) => Promis
     span.end();
     if (isRoot) state.decide(span.spanContext().traceId, failed || performance.now() - beganMs >= state.slow.coldMs);
   }
+}
+
+function startSpan(input: SpanInput & { readonly parent: Context }, state: TracingState): Span {
+  const { name, attributes, links, parent } = input;
+  const start = (...args: Parameters<Tracer['startSpan']>): Span => tracer().startSpan(...args);
+  const unsampled = unsampledIn(parent);
+  if (unsampled !== undefined) return new HeldSpan({ name, attributes, links, parent, state, start }, unsampled);
+  const options = {
+    ...(attributes === undefined ? {} : { attributes }),
+    ...(links === undefined ? {} : { links: [...links] }),
+  };
+  return start(name, options, parent);
 }
 
 /** As {@link withSpan}, inside an operation; outside of one `work` runs without a span. */

@@ -21,9 +21,12 @@ const MAX_SPANS_OF_TRACE = 256;
 /** Decisions remembered for the spans that end after their operation. */
 const MAX_DECISIONS = 4_096;
 
+/** Exports a span that was held. */
+type Export = () => void;
+
 interface Held {
   readonly sinceMs: number;
-  readonly spans: ReadableSpan[];
+  readonly spans: Export[];
 }
 
 /**
@@ -51,21 +54,27 @@ export class TailBuffer implements SpanProcessor {
       this.#options.next.onEnd(span);
       return;
     }
+    this.hold(traceId, () => this.#options.next.onEnd(asSampled(span)));
+  }
+
+  /** A span of a trace that was not sampled is over: exported, dropped, or held until that is known. */
+  hold(traceId: string, exportSpan: Export): void {
     const decision = this.#decisions.get(traceId);
-    if (decision === undefined) this.#hold(traceId, span);
-    else if (decision) this.#options.next.onEnd(asSampled(span));
+    if (decision === undefined) this.#keep(traceId, exportSpan);
+    else if (decision) exportSpan();
   }
 
   /** The operation of this trace has ended: what is held of it, and what ends from now on, is exported or dropped. */
   decide(traceId: string, keep: boolean): void {
     const held = this.#take(traceId);
-    if (keep) for (const span of held) this.#options.next.onEnd(asSampled(span));
     // Once kept, a trace stays kept: a later operation in it must not tear it.
     const decision = keep || this.#decisions.get(traceId) === true;
     this.#decisions.delete(traceId);
     this.#decisions.set(traceId, decision);
     const [oldest] = this.#decisions.keys();
     if (this.#decisions.size > MAX_DECISIONS && oldest !== undefined) this.#decisions.delete(oldest);
+    // What is made only now ends in a trace that is decided about.
+    if (keep) for (const exportSpan of held) exportSpan();
   }
 
   forceFlush(): Promise<void> {
@@ -76,7 +85,7 @@ export class TailBuffer implements SpanProcessor {
     return this.#options.next.shutdown();
   }
 
-  #hold(traceId: string, span: ReadableSpan): void {
+  #keep(traceId: string, exportSpan: Export): void {
     const nowMs = this.#options.clock.monotonic();
     const held = this.#held.get(traceId) ?? { sinceMs: nowMs, spans: [] };
     this.#held.set(traceId, held);
@@ -84,7 +93,7 @@ export class TailBuffer implements SpanProcessor {
       this.#options.onUndecided(1);
       return;
     }
-    held.spans.push(span);
+    held.spans.push(exportSpan);
     this.#spans += 1;
     this.#makeRoom(nowMs);
   }
@@ -96,7 +105,7 @@ export class TailBuffer implements SpanProcessor {
     }
   }
 
-  #take(traceId: string): ReadableSpan[] {
+  #take(traceId: string): Export[] {
     const spans = this.#held.get(traceId)?.spans ?? [];
     this.#held.delete(traceId);
     this.#spans -= spans.length;

@@ -11,6 +11,8 @@ export interface TracingState {
   readonly slow: SlowLimits;
   /** Whether a trace without a sampled or unsampled parent is recorded from its beginning. */
   isInRatio(traceId: string): boolean;
+  /** Calls `exportSpan` if a trace that was not sampled is kept, once that is known. */
+  hold(traceId: string, exportSpan: () => void): void;
   /** Ends the wait for a decision about a trace that is not. */
   decide(traceId: string, keep: boolean): void;
 }

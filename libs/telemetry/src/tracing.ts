@@ -91,7 +91,12 @@ function createProvider(options: TracingOptions & { readonly clock: Clock }, exp
     onUndecided: (spans) => onLost(spans, 'undecided'),
   });
   const slow = options.slow ?? { warmMs: 1_000, coldMs: 15_000 };
-  setTracingState({ slow, isInRatio, decide: (traceId, keep) => tail.decide(traceId, keep) });
+  setTracingState({
+    slow,
+    isInRatio,
+    hold: (traceId, exportSpan) => tail.hold(traceId, exportSpan),
+    decide: (traceId, keep) => tail.decide(traceId, keep),
+  });
   return new TracerProvider({
     resource: resourceFromAttributes({
       [ATTR_SERVICE_NAME]: options.service,

@@ -1,0 +1,124 @@
+import { TraceFlags, context, trace } from '@opentelemetry/api';
+import type { AnyValue, Attributes, Context, Exception, Link, Span, SpanContext, SpanStatus } from '@opentelemetry/api';
+import { idGenerator, withIds } from './identity.ts';
+import type { TracingState } from './tracing-state.ts';
+
+/** What makes spans of the SDK. */
+type Start = (
+  name: string,
+  options: { startTime: number; attributes: Attributes; links: Link[] },
+  from: Context,
+) => Span;
+
+export interface HeldSpanInput {
+  readonly name: string;
+  readonly parent: Context;
+  readonly attributes?: Attributes | undefined;
+  readonly links?: readonly Link[] | undefined;
+  readonly state: TracingState;
+  readonly start: Start;
+}
+
+/**
+ * A span of a trace that was not sampled: notes, which become a span of the SDK, with the same id and times, if its trace is
+ * kept in the end. Most are not, and notes cost a fraction.
+ */
+export class HeldSpan implements Span {
+  readonly #input: HeldSpanInput;
+  readonly #context: SpanContext;
+  readonly #startMs = nowMs();
+  readonly #attributes: Attributes;
+  readonly #links: Link[];
+  #name: string;
+  #status: SpanStatus | undefined;
+  #exceptions: (readonly [Exception, number])[] = [];
+  #isOver = false;
+
+  constructor(input: HeldSpanInput, { traceId, traceState }: SpanContext) {
+    this.#input = input;
+    this.#name = input.name;
+    this.#attributes = { ...input.attributes };
+    this.#links = [...(input.links ?? [])];
+    const spanId = idGenerator.generateSpanId();
+    this.#context = {
+      traceId,
+      spanId,
+      traceFlags: TraceFlags.NONE,
+      ...(traceState === undefined ? {} : { traceState }),
+    };
+  }
+
+  spanContext(): SpanContext {
+    return this.#context;
+  }
+
+  setAttribute(key: string, value: AnyValue): this {
+    this.#attributes[key] = value;
+    return this;
+  }
+
+  setAttributes(attributes: Attributes): this {
+    Object.assign(this.#attributes, attributes);
+    return this;
+  }
+
+  /** No span of ours has any. */
+  addEvent(): this {
+    return this;
+  }
+
+  addLink(link: Link): this {
+    this.#links.push(link);
+    return this;
+  }
+
+  addLinks(links: Link[]): this {
+    this.#links.push(...links);
+    return this;
+  }
+
+  setStatus(status: SpanStatus): this {
+    this.#status = status;
+    return this;
+  }
+
+  updateName(name: string): this {
+    this.#name = name;
+    return this;
+  }
+
+  isRecording(): boolean {
+    return !this.#isOver;
+  }
+
+  recordException(exception: Exception): void {
+    this.#exceptions.push([exception, nowMs()]);
+  }
+
+  end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const endMs = nowMs();
+    this.#input.state.hold(this.#context.traceId, () => this.#make(endMs));
+  }
+
+  #make(endMs: number): void {
+    const { parent, start } = this.#input;
+    const options = { startTime: this.#startMs, attributes: this.#attributes, links: this.#links };
+    const span = withIds({ spanId: this.#context.spanId }, () => start(this.#name, options, parent));
+    for (const [exception, ms] of this.#exceptions) span.recordException(exception, ms);
+    if (this.#status !== undefined) span.setStatus(this.#status);
+    span.end(endMs);
+  }
+}
+
+/** The context of the span that `from` is in, when its trace is not sampled. */
+export function unsampledIn(from: Context = context.active()): SpanContext | undefined {
+  const span = trace.getSpanContext(from);
+  return span === undefined || (span.traceFlags & TraceFlags.SAMPLED) !== 0 ? undefined : span;
+}
+
+/** Epoch milliseconds with a fraction. */
+function nowMs(): number {
+  return performance.timeOrigin + performance.now();
+}
