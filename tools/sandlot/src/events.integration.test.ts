@@ -72,8 +72,10 @@ describe('sandlot events', () => {
     expect(lines.map((line) => (JSON.parse(line) as CloudEvent).data.name)).toEqual(names);
   });
 
-  it('shows people a line for each', async () => {
-    const [line = ''] = await run('--subject', 'claim.submitted', '-n', 'team-a');
+  it('shows people a table, and says when it is empty', async () => {
+    const [head, line = ''] = await run('--subject', 'claim.submitted', '-n', 'team-a');
+    expect(head?.split(/ {2,}/)).toEqual(['TIME (UTC)', 'TYPE', 'OBJECT', 'DETAILS']);
+    expect(await run('--subject', 'pool.stuck')).toEqual(['No events.']);
     expect(line).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}claim\.submitted +team-a\/a$/);
   });
 

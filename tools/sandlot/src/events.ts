@@ -5,7 +5,7 @@ import type { Session } from '@sandlot/bus';
 import { eventsHelp, parseEventsArguments } from './arguments.ts';
 import type { EventsOptions } from './arguments.ts';
 import { CliError } from './errors.ts';
-import { eventLine, letterLine } from './format.ts';
+import { EventTable, letterLine } from './format.ts';
 import type { Style } from './format.ts';
 import { readEvents } from './read.ts';
 import { filterOf, selection } from './selection.ts';
@@ -75,7 +75,9 @@ async function showEvents(session: Session, options: EventsOptions, { terminal, 
   const { nowMs, signal, out } = terminal;
   const wanted = selection(subject, namespace);
   const reading = { sinceMs, nowMs, follow, wanted, filter: filterOf(subject), signal };
-  for await (const event of readEvents(session, reading)) out.write(`${eventLine(event, style)}\n`);
+  const table = new EventTable(style);
+  for await (const event of readEvents(session, reading)) out.write(`${table.add(event)}\n`);
+  if (!style.json && !follow && table.isEmpty) out.write('No events.\n');
 }
 
 async function showLetters(

@@ -15,8 +15,11 @@ const TONES: Readonly<Record<string, keyof typeof COLOURS>> = {
   'pool.stuck': 'red',
 };
 
-const WHAT_WIDTH = 24;
-const WHO_WIDTH = 36;
+const TIME_WIDTH = 19;
+const TYPE_WIDTH = 22;
+/** Of objects: as wide as the longest so far, and no less. */
+const OBJECT_WIDTH = 30;
+const OBJECT_MAX_WIDTH = 64;
 const IDENTITY = new Set(['namespace', 'name', 'uid']);
 
 export interface Style {
@@ -26,18 +29,45 @@ export interface Style {
   readonly width: number | undefined;
 }
 
-/** One line for one event, without its end. */
-export function eventLine(event: CloudEvent, style: Style): string {
-  if (style.json) return JSON.stringify(event);
-  const { namespace, name } = event.data;
-  const who = `${namespace}/${name}`;
-  const time = event.time.slice(0, 19).replace('T', ' ');
-  const rest = detailsOf(event.data);
-  const plain = `${time}  ${event.type.padEnd(WHAT_WIDTH)}${who.padEnd(WHO_WIDTH - 1)} ${rest}`.trimEnd();
-  const cut = style.width === undefined ? plain : plain.slice(0, style.width);
-  if (!style.colour) return cut;
-  const what = cut.slice(time.length, time.length + 2 + WHAT_WIDTH);
-  return `${paint('grey', time)}${paint(TONES[event.type] ?? 'cyan', what)}${cut.slice(time.length + 2 + WHAT_WIDTH)}`;
+/** Writes events as lines: JSON, or a table that is known line by line, as when following. */
+export class EventTable {
+  readonly #style: Style;
+  #objectWidth = OBJECT_WIDTH;
+  #begun = false;
+
+  constructor(style: Style) {
+    this.#style = style;
+  }
+
+  get isEmpty(): boolean {
+    return !this.#begun;
+  }
+
+  /** One event, after the heading of the table when it is the first; without the last end of line. */
+  add(event: CloudEvent): string {
+    if (this.#style.json) return JSON.stringify(event);
+    const row = this.row(event);
+    if (this.#begun) return row;
+    this.#begun = true;
+    return `${this.#line(['TIME (UTC)', 'TYPE', 'OBJECT', 'DETAILS'], 'grey')}\n${row}`;
+  }
+
+  row(event: CloudEvent): string {
+    const { namespace, name } = event.data;
+    const object = `${namespace}/${name}`;
+    this.#objectWidth = Math.max(this.#objectWidth, Math.min(object.length, OBJECT_MAX_WIDTH));
+    const time = event.time.slice(0, TIME_WIDTH).replace('T', ' ');
+    return this.#line([time, event.type, object, detailsOf(event.data)], TONES[event.type] ?? 'cyan');
+  }
+
+  #line([time, type, object, details]: readonly [string, string, string, string], tone: keyof typeof COLOURS): string {
+    const { width = Infinity, colour } = this.#style;
+    const columns = [time.padEnd(TIME_WIDTH), type.padEnd(TYPE_WIDTH), object.padEnd(this.#objectWidth), details];
+    const plain = columns.join('  ').trimEnd().slice(0, width);
+    if (!colour) return plain;
+    const end = TIME_WIDTH + 2 + TYPE_WIDTH;
+    return `${paint('grey', plain.slice(0, TIME_WIDTH))}${paint(tone, plain.slice(TIME_WIDTH, end))}${plain.slice(end)}`;
+  }
 }
 
 /** One line for a dead letter. */
@@ -46,18 +76,20 @@ export function letterLine(letter: DeadLetter & { readonly replayed?: boolean },
   const done =
     letter.replayed === undefined ? '' : letter.replayed ? '  replayed' : '  not replayed: it has left the stream';
   const head = `#${letter.sequence} ${letter.at.slice(0, 19)}Z  ${letter.consumer} gave up after ${letter.deliveries} tries${done}`;
-  const event = letter.event === undefined ? 'an event that is gone, or was none' : eventLine(letter.event, style);
+  const event =
+    letter.event === undefined ? 'an event that is gone, or was none' : new EventTable(style).row(letter.event);
   return `${head}\n  ${event}`;
 }
 
 function detailsOf(data: object): string {
   return Object.entries(data)
-    .filter(([key, value]) => !IDENTITY.has(key) && value !== undefined)
+    .filter(([key, value]) => !IDENTITY.has(key) && value !== undefined && value !== 'unknown')
     .map(([key, value]) => `${key}=${textOf(value)}`)
     .join(' ');
 }
 
 function textOf(value: unknown): string {
+  if (typeof value === 'number') return String(Math.round(value * 10) / 10);
   if (typeof value === 'string') return /[\s"]/.test(value) ? JSON.stringify(value) : value;
   if (typeof value === 'object' && value !== null && 'name' in value) return String(value.name);
   return JSON.stringify(value);
