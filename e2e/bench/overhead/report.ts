@@ -2,7 +2,18 @@ import { CONTROLLERS } from '../claims/stage.ts';
 import type { Round } from './rounds.ts';
 import { VARIANTS } from './rounds.ts';
 
-const HEAD = ['median of rounds', 'rounds', 'all Ready', 'p50', ...CONTROLLERS, 'all three', 'events', 'span bytes'];
+const HEAD = [
+  'median of rounds',
+  'rounds',
+  'all Ready',
+  'p50',
+  ...CONTROLLERS,
+  'all three',
+  'reconciles',
+  'writes',
+  'events',
+  'span bytes',
+];
 
 /** Medians by variant, and what each costs above `none`, as a Markdown table. CPU in milliseconds a claim. */
 export function renderOverhead(rounds: readonly Round[]): string {
@@ -31,6 +42,8 @@ function medians(rounds: readonly Round[]): number[] {
 
 function rowOf(rounds: readonly Round[]): string[] {
   const [allReady = 0, p50 = 0, ...cpu] = medians(rounds);
+  const reconciles = median(rounds.map(({ reconcilesPerClaim }) => reconcilesPerClaim));
+  const writes = median(rounds.map(({ writesPerClaim }) => writesPerClaim));
   const events = median(rounds.map(({ eventsPerClaim }) => eventsPerClaim));
   const bytes = median(rounds.map(({ traceBytesPerClaim }) => traceBytesPerClaim));
   return [
@@ -39,6 +52,8 @@ function rowOf(rounds: readonly Round[]): string[] {
     `${Math.round(allReady)} ms`,
     `${Math.round(p50)} ms`,
     ...cpu.map((ms) => `${ms.toFixed(2)} ms`),
+    reconciles.toFixed(1),
+    writes.toFixed(1),
     events.toFixed(1),
     String(Math.round(bytes)),
   ];
@@ -47,7 +62,7 @@ function rowOf(rounds: readonly Round[]): string[] {
 function ratioRow(rounds: readonly Round[], bare: readonly Round[]): string[] {
   const without = medians(bare);
   const ratios = medians(rounds).map((value, column) => percent(value / (without[column] ?? Number.NaN) - 1));
-  return [`above none`, '', ...ratios, '', ''];
+  return ['above none', '', ...ratios, '', '', '', ''];
 }
 
 function percent(share: number): string {

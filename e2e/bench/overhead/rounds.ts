@@ -12,8 +12,11 @@ import { sumOf } from '../prometheus.ts';
 import { startReceiver } from './receiver.ts';
 import type { Receiver } from './receiver.ts';
 
-/** What the controllers of a round have; `both` at the sampling of the chart's values. */
-export const VARIANTS = ['none', 'events', 'traces', 'both'] as const;
+/**
+ * What the controllers of a round have; traces at the sampling of the chart's values. In `installed` the warmpool-controller
+ * hears events too, and refills while claims are still being served: more than telling them costs.
+ */
+export const VARIANTS = ['none', 'events', 'traces', 'both', 'installed'] as const;
 export type Variant = (typeof VARIANTS)[number];
 
 export interface Round {
@@ -22,6 +25,9 @@ export interface Round {
   readonly p50Ms: number;
   /** CPU milliseconds a claim: the burst, its bookkeeping and the refill. */
   readonly cpuMs: Readonly<Record<ControllerName, number>>;
+  /** Of all three: whether they did the same. */
+  readonly reconcilesPerClaim: number;
+  readonly writesPerClaim: number;
   readonly eventsPerClaim: number;
   /** Of encoded spans. */
   readonly traceBytesPerClaim: number;
@@ -36,7 +42,9 @@ export interface Plan {
 }
 
 /** News is gathered for half a second, spans for five: after this much all of it has left. */
-const QUIET_MS = 6_000;
+const QUIET_MS = 5_500;
+/** Measured for each start of the controllers. */
+const BURSTS = 2;
 
 export async function runRounds({ claims, variants, profiles }: Plan, say: (text: string) => void): Promise<Round[]> {
   await using receiver = await startReceiver();
@@ -44,28 +52,37 @@ export async function runRounds({ claims, variants, profiles }: Plan, say: (text
   await stage.client.create(sandboxTemplates, templateObject());
   await stage.client.create(sandboxWarmPools, poolObject(claims));
   const rounds: Round[] = [];
-  for (const variant of variants) {
-    stage.env = { ...environmentOf(variant, receiver), ...profiling(profiles, `${rounds.length}-${variant}`) };
-    await stage.startControllers();
+  for (const [index, variant] of variants.entries()) {
+    for (const name of CONTROLLERS) {
+      const environment = environmentOf(name, variant, receiver);
+      stage.env = { ...environment, ...profiling(profiles, `${index}-${variant}`) };
+      await stage.startReplica(name, 0);
+    }
     await full(stage, claims);
-    // What was compiled meanwhile is compiled for the burst that counts, as in a process that has run for a while.
-    await burst(stage, `w${rounds.length}`, claims);
-    await clear(stage, `w${rounds.length}`, claims);
-    await pause(QUIET_MS);
-    const round = { variant, ...(await measured(stage, receiver, { prefix: `c${rounds.length}`, claims })) };
-    say(`${variant}: ${JSON.stringify(round)}`);
-    rounds.push(round);
-    await clear(stage, `c${rounds.length - 1}`, claims);
+    // What is compiled meanwhile is not compiled in the bursts that count, as in a process that has run for a while.
+    await cleared(stage, `w${index}`, claims);
+    for (let time = 0; time < BURSTS; time += 1) {
+      const prefix = `c${index}-${time}`;
+      const round = { variant, ...(await measured(stage, receiver, { prefix, claims })) };
+      say(JSON.stringify(round));
+      rounds.push(round);
+      await clear(stage, prefix, claims);
+    }
     await stage.stopControllers();
   }
   return rounds;
 }
 
-function environmentOf(variant: Variant, { endpoint }: Receiver): Record<string, string> {
-  return {
-    ...(variant === 'none' || variant === 'traces' ? { NATS_URL: '' } : {}),
-    ...(variant === 'none' || variant === 'events' ? {} : { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }),
-  };
+async function cleared(stage: Stage, prefix: string, claims: number): Promise<void> {
+  await burst(stage, prefix, claims);
+  await clear(stage, prefix, claims);
+}
+
+function environmentOf(name: ControllerName, variant: Variant, { endpoint }: Receiver): Record<string, string> {
+  const isTelling = variant === 'events' || variant === 'both';
+  const hasNats = variant === 'installed' || (isTelling && name !== 'warmpool-controller');
+  const hasTraces = variant === 'traces' || variant === 'both' || variant === 'installed';
+  return { ...(hasNats ? {} : { NATS_URL: '' }), ...(hasTraces ? { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } : {}) };
 }
 
 function profiling(folder: string | undefined, name: string): Record<string, string> {
@@ -83,19 +100,23 @@ async function measured(
   { received }: Receiver,
   { prefix, claims }: Burst,
 ): Promise<Omit<Round, 'variant'>> {
+  await pause(QUIET_MS);
   const before = await countNow(stage);
   const [bytesBefore, eventsBefore] = [received.bytes, await eventsOf(stage)];
   const { allReadyMs, p50Ms } = await burst(stage, prefix, claims);
   await full(stage, claims);
   await pause(QUIET_MS);
   const after = await countNow(stage);
-  const cpu = CONTROLLERS.map((name) => {
-    return [name, (after.controllers[name].cpuMs - before.controllers[name].cpuMs) / claims];
-  });
+  const grown = (what: 'cpuMs' | 'reconciles' | 'writes') =>
+    CONTROLLERS.map((name) => (after.controllers[name][what] - before.controllers[name][what]) / claims);
+  const sum = (values: readonly number[]): number => values.reduce((total, value) => total + value, 0);
+  const cpu = grown('cpuMs').map((ms, index) => [CONTROLLERS[index], ms]);
   return {
     allReadyMs,
     p50Ms,
     cpuMs: Object.fromEntries(cpu) as Record<ControllerName, number>,
+    reconcilesPerClaim: sum(grown('reconciles')),
+    writesPerClaim: sum(grown('writes')),
     eventsPerClaim: ((await eventsOf(stage)) - eventsBefore) / claims,
     traceBytesPerClaim: (received.bytes - bytesBefore) / claims,
   };
