@@ -1,27 +1,13 @@
 import type { Sandbox } from '@sandlot/api-types';
 import { connectBus } from '@sandlot/bus';
-import { secrets, services } from '@sandlot/kube';
 import { silentLogger } from '@sandlot/std';
-import { inject } from 'vitest';
+import { natsAccess } from './nats.ts';
 import { eventually } from './team.ts';
 import type { Team } from './team.ts';
 
-const NATS_PORT = 4222;
-
 /** Asks for these Sandboxes as a gateway would: a message for each on the release's NATS. */
 export async function requestWakes(team: Team, asleep: readonly Sandbox[]): Promise<void> {
-  const namespace = inject('releaseNamespace');
-  const [service, secret] = await Promise.all([
-    team.client.get(services, { namespace, name: 'sandlot-nats' }),
-    team.client.get(secrets, { namespace, name: 'sandlot-nats-auth' }),
-  ]);
-  const bus = await connectBus({
-    url: `nats://${service.spec?.clusterIP ?? ''}:${NATS_PORT}`,
-    user: 'admin',
-    password: Buffer.from(secret.data?.['admin'] ?? '', 'base64').toString(),
-    service: 'e2e',
-    log: silentLogger,
-  });
+  const bus = await connectBus({ ...(await natsAccess(team)), service: 'e2e', log: silentLogger });
   try {
     await eventually('NATS is reached', async () => (bus.connected() ? true : undefined));
     for (const { metadata } of asleep) bus.publish(wakeOf(team.namespace, metadata));

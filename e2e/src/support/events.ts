@@ -1,0 +1,77 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { join } from 'node:path';
+import { connectBus } from '@sandlot/bus';
+import type { Bus, CloudEvent, Consumed } from '@sandlot/bus';
+import { sessionOf } from '@sandlot/bus/testing';
+import { silentLogger } from '@sandlot/std';
+import { checkoutRoot } from '@sandlot/up';
+import { inject } from 'vitest';
+import { natsAccess } from './nats.ts';
+import type { NatsAccess } from './nats.ts';
+import { eventually } from './team.ts';
+import type { Team } from './team.ts';
+
+const STREAM = 'SANDLOT_EVENTS';
+
+/** Takes the events of a team through a durable consumer, as a service of its own would. Its namespace begins the names of consumers that end with it. */
+export class Listener implements AsyncDisposable {
+  /** In the order of their arrival, each as often as it was handled. */
+  readonly events: CloudEvent[] = [];
+  readonly outcomes: Consumed[] = [];
+  readonly bus: Bus;
+  readonly #access: NatsAccess;
+  readonly #durable: string;
+  readonly #consumption: AsyncDisposable | undefined;
+
+  private constructor(bus: Bus, access: NatsAccess, namespace: string) {
+    this.bus = bus;
+    this.#access = access;
+    this.#durable = namespace;
+    this.#consumption = bus.consume({
+      durable: namespace,
+      filter: `sandlot.${namespace}.>`,
+      backoffMs: [5_000, 5_000],
+      handle: async (event) => void this.events.push(event),
+      onOutcome: (outcome) => void this.outcomes.push(outcome),
+    });
+  }
+
+  static async open(team: Team): Promise<Listener> {
+    const access = await natsAccess(team);
+    const bus = await connectBus({ ...access, service: 'e2e', log: silentLogger });
+    await eventually('NATS is reached', async () => (bus.connected() ? true : undefined));
+    return new Listener(bus, access, team.namespace);
+  }
+
+  /** Types of what was told of an object of that name, as often as they were told, in alphabetical order. */
+  toldOf(kind: string, name: string): string[] {
+    const own = this.events.filter(({ type, data }) => type.startsWith(`${kind}.`) && data.name === name);
+    return own.map(({ type }) => type.slice(kind.length + 1)).toSorted();
+  }
+
+  /** Deletes the stream as if it had never been. */
+  async deleteStream(): Promise<void> {
+    await using session = await sessionOf(this.#access.url, { ...this.#access, pass: this.#access.password });
+    await session.manager.streams.delete(STREAM);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#consumption?.[Symbol.asyncDispose]();
+    await using session = await sessionOf(this.#access.url, { ...this.#access, pass: this.#access.password });
+    for await (const { name } of session.manager.consumers.list(STREAM)) {
+      if (name.startsWith(this.#durable)) await session.manager.consumers.delete(STREAM, name);
+    }
+    await this.bus.close();
+  }
+}
+
+/** `sandlot events` as its user runs it; gives its lines. Throws when it fails. */
+export async function sandlotEvents(...args: readonly string[]): Promise<string[]> {
+  const all = ['events', ...args, '--kubeconfig', inject('kubeconfigPath')];
+  const child = spawn(join(checkoutRoot, 'node_modules/.bin/sandlot'), all, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
+  const [out, complaint, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  if (code !== 0) throw new Error(`sandlot ${all.join(' ')} failed with ${code}:\n${complaint}`);
+  return out.split('\n').filter((line) => line !== '');
+}

@@ -1,0 +1,25 @@
+import { secrets, services } from '@sandlot/kube';
+import { inject } from 'vitest';
+import type { Team } from './team.ts';
+
+const NATS_PORT = 4222;
+
+/** Where the release's NATS is, and its administrator. */
+export interface NatsAccess {
+  readonly url: string;
+  readonly user: string;
+  readonly password: string;
+}
+
+export async function natsAccess(team: Team): Promise<NatsAccess> {
+  const namespace = inject('releaseNamespace');
+  const [service, secret] = await Promise.all([
+    team.client.get(services, { namespace, name: 'sandlot-nats' }),
+    team.client.get(secrets, { namespace, name: 'sandlot-nats-auth' }),
+  ]);
+  return {
+    url: `nats://${service.spec?.clusterIP ?? ''}:${NATS_PORT}`,
+    user: 'admin',
+    password: Buffer.from(secret.data?.['admin'] ?? '', 'base64').toString(),
+  };
+}
