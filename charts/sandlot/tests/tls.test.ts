@@ -1,0 +1,243 @@
+import type { ChildProcess } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { connectBus, eventId } from '@sandlot/bus';
+import type { Bus } from '@sandlot/bus';
+import { connectDeadlineStore } from '@sandlot/jobs/store';
+import { ensureBinaries, ensurePackages, issueCertificates } from '@sandlot/local-cluster';
+import { silentLogger } from '@sandlot/std';
+import type { Logger } from '@sandlot/std';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { find, podTemplates, release, render } from './chart.ts';
+import type { ContainerSpec, Rendered } from './chart.ts';
+
+const PATIENCE = { timeout: 20_000, interval: 25 };
+const VALUES = {
+  nats: { tls: { secret: 'nats-tls' }, auth: { existingSecret: 'nats-users' } },
+  redis: { tls: { existingSecret: 'redis-tls' }, auth: { existingSecret: 'redis-users' } },
+};
+const CONTROLLER = 'claim-controller';
+
+let folder: string;
+let objects: readonly Rendered[];
+const ports = { nats: 0, redis: 0 };
+const servers: ChildProcess[] = [];
+
+/** The chart's configurations with TLS and Secrets of the user's own, on real servers of this machine. */
+beforeAll(async () => {
+  await ensurePackages(['redis-server']);
+  const bin = await ensureBinaries(['pki', 'nats-server']);
+  folder = await mkdtemp(join(tmpdir(), 'sandlot-tls-'));
+  await issueCertificates(bin('pki'), {
+    dir: folder,
+    certificates: ['nats', 'redis'].map((name) => ({
+      name,
+      commonName: name,
+      dnsNames: [`sandlot-${name}.${release.namespace}.svc`, 'localhost'],
+      ips: ['127.0.0.1'],
+    })),
+  });
+  await issueCertificates(bin('pki'), { dir: join(folder, 'other'), certificates: [] });
+  objects = await render(VALUES);
+  Object.assign(ports, { nats: await freePort(), redis: await freePort() });
+  await startNats(bin('nats-server'));
+  await startRedis();
+});
+
+afterAll(async () => {
+  for (const server of servers) server.kill('SIGKILL');
+  await Promise.all(servers.map(async (server) => server.exitCode ?? once(server, 'exit')));
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function startNats(program: string): Promise<void> {
+  const file = await localFile('nats', 'nats.conf', [
+    ['port: 4222', `host: 127.0.0.1\nport: ${ports.nats}`],
+    ['http_port: 8222', 'http_port: -1'],
+    ['store_dir: /data', `store_dir: ${folder}/jetstream`],
+  ]);
+  const env = { ...environment('sandlot-nats'), POD_NAME: 'sandlot-nats-0' };
+  servers.push(spawn(program, ['-c', file], { env: { ...process.env, ...env }, stdio: 'ignore' }));
+}
+
+async function startRedis(): Promise<void> {
+  const file = await localFile('redis', 'redis.conf', [
+    ['bind * -::*', 'bind 127.0.0.1'],
+    ['tls-port 6379', `tls-port ${ports.redis}`],
+    ['dir /data', `dir ${folder}`],
+  ]);
+  const [shell = '', ...args] = (containerOf('sandlot-redis').command ?? []).map((part) =>
+    part.replace('/etc/redis/redis.conf', file),
+  );
+  const env = { ...process.env, ...environment('sandlot-redis') };
+  servers.push(spawn(shell, args, { env, stdio: 'ignore' }));
+  await vi.waitFor(async () => expect(await ping()).toBe(0), PATIENCE);
+}
+
+/** The rendered configuration, where each of the changes has to be possible, with the certificates where they are here. */
+async function localFile(
+  name: 'nats' | 'redis',
+  key: string,
+  changes: readonly (readonly [string, string])[],
+): Promise<string> {
+  let text = find(objects, 'ConfigMap', `sandlot-${name}`).data?.[key] ?? '';
+  for (const [from, to] of changes) {
+    expect(text).toContain(from);
+    text = text.replace(from, to);
+  }
+  await writeFile(join(folder, key), mounted(text, name));
+  return join(folder, key);
+}
+
+/** Files of the Secret, where a pod has them and where they are here. */
+function mounted(text: string, name: string): string {
+  return text
+    .replaceAll(`/etc/${name}-tls/tls.crt`, join(folder, `${name}.crt`))
+    .replaceAll(`/etc/${name}-tls/tls.key`, join(folder, `${name}.key`))
+    .replaceAll(new RegExp(`/etc/(${name}-tls|sandlot/${name})/ca.crt`, 'g'), join(folder, 'ca.crt'));
+}
+
+function containerOf(workload: string): ContainerSpec {
+  const [container] = podTemplates(objects).find(([name]) => name === workload)?.[1].spec.containers ?? [];
+  if (container === undefined) throw new Error(`${workload} has no container`);
+  return container;
+}
+
+/** What the kubelet makes of a container's environment, with Secrets in which the password of a user is made of its name. */
+function environment(workload: string): Record<string, string> {
+  const entries = (containerOf(workload).env ?? []).map(({ name, value, valueFrom }): [string, string] => {
+    const { secretKeyRef } = (valueFrom ?? {}) as { secretKeyRef?: { name: string; key: string } };
+    return [name, value ?? (secretKeyRef === undefined ? '' : passwordOf(secretKeyRef))];
+  });
+  return Object.fromEntries(entries);
+}
+
+function passwordOf({ name, key }: { readonly name: string; readonly key: string }): string {
+  return `p${name}${key}`.replaceAll('-', '');
+}
+
+/** The settings of the controller, towards this machine. */
+function settings(): Record<string, string> {
+  const env = environment(`sandlot-${CONTROLLER}`);
+  const local = (url = '', port = 0): string => url.replace(/\/\/[^/]*$/, `//localhost:${port}`);
+  return {
+    ...env,
+    NATS_URL: local(env['NATS_URL'], ports.nats),
+    REDIS_URL: local(env['REDIS_URL'], ports.redis),
+    NATS_CA_FILE: mounted(env['NATS_CA_FILE'] ?? '', 'nats'),
+    REDIS_CA_FILE: mounted(env['REDIS_CA_FILE'] ?? '', 'redis'),
+  };
+}
+
+async function freePort(): Promise<number> {
+  const probe = createServer().listen(0, '127.0.0.1');
+  await once(probe, 'listening');
+  const { port } = probe.address() as AddressInfo;
+  probe.close();
+  await once(probe, 'close');
+  return port;
+}
+
+/** The readiness probe of Redis as it is rendered; its exit code. */
+async function ping(): Promise<number> {
+  const { exec } = containerOf('sandlot-redis').readinessProbe as { exec: { command: [string, string, string] } };
+  const [shell, flag, script] = exec.command;
+  const local = mounted(script, 'redis').replace('redis-cli ', `redis-cli -p ${ports.redis} `);
+  const env = { ...process.env, ...environment('sandlot-redis') };
+  return promisify(execFile)(shell, [flag, local], { env }).then(
+    () => 0,
+    () => 1,
+  );
+}
+
+function recorder(): { readonly log: Logger; readonly complaints: readonly string[] } {
+  const complaints: string[] = [];
+  const complain = (fields: { readonly reason?: unknown }): void => void complaints.push(String(fields.reason));
+  const log: Logger = { ...silentLogger, warn: complain, error: complain, child: () => log };
+  return { log, complaints };
+}
+
+type Opened = AsyncDisposable & { readonly bus: Bus; readonly complaints: readonly string[] };
+
+async function openBus(url: string, caFile: string | undefined): Promise<Opened> {
+  const { log, complaints } = recorder();
+  const { NATS_USER: user, NATS_PASSWORD: password } = settings();
+  const tls = caFile === undefined ? undefined : { caFile };
+  const bus = await connectBus({ url, user, password, tls, service: 'test', log });
+  return { bus, complaints, [Symbol.asyncDispose]: () => bus.close() };
+}
+
+describe('NATS with the certificate and the passwords of Secrets of the user', () => {
+  it('takes events of a controller with the settings that the chart gives it', async () => {
+    const { NATS_URL = '', NATS_CA_FILE } = settings();
+    expect(NATS_URL).toMatch(/^tls:/);
+    await using opened = await openBus(NATS_URL, NATS_CA_FILE);
+    const { bus } = opened;
+    await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
+    await bus.ensureStreams();
+    const [type, uid] = ['claim.submitted', 'u-1'] as const;
+    const data = { namespace: 'team-a', name: 'job', uid };
+    await bus.send({ type, id: eventId({ uid, type, marker: 1 }), timeMs: 0, data });
+  });
+
+  it('is refused when another authority signed its certificate', async () => {
+    const { NATS_URL = '' } = settings();
+    await using wrong = await openBus(NATS_URL, join(folder, 'other', 'ca.crt'));
+    await using unknown = await openBus(NATS_URL, undefined);
+    for (const { bus, complaints } of [wrong, unknown]) {
+      await vi.waitFor(() => expect(complaints.join()).toMatch(/certificate/), PATIENCE);
+      expect(bus.connected()).toBe(false);
+    }
+  });
+
+  it('gets no password of a client that was told to speak TLS when it speaks none', async () => {
+    const heard: Buffer[] = [];
+    const plain = createServer((socket) => {
+      socket.on('data', (chunk: Buffer) => void heard.push(chunk)).on('error', () => undefined);
+      socket.write('INFO {"server_id":"x","version":"2.15.0","proto":1,"headers":true,"max_payload":1048576}\r\n');
+    }).listen(0, '127.0.0.1');
+    await once(plain, 'listening');
+    const { port } = plain.address() as AddressInfo;
+    await using opened = await openBus(`tls://127.0.0.1:${port}`, undefined);
+    await vi.waitFor(() => expect(opened.complaints.join()).toMatch(/tls/), PATIENCE);
+    expect(Buffer.concat(heard).toString()).toBe('');
+    plain.close();
+  });
+});
+
+describe('Redis with the certificate and the passwords of Secrets of the user', () => {
+  const connect = (ca: string, log = silentLogger) => {
+    const { REDIS_URL: url = '', REDIS_USER, REDIS_PASSWORD, REDIS_PREFIX: prefix = '' } = settings();
+    const access = { url, username: REDIS_USER, password: REDIS_PASSWORD, prefix, tls: { ca } };
+    return connectDeadlineStore({ ...access, name: CONTROLLER, log });
+  };
+
+  it('keeps the deadlines of a controller with the settings that the chart gives it', async () => {
+    const { REDIS_URL, REDIS_CA_FILE = '' } = settings();
+    expect(REDIS_URL).toMatch(/^rediss:/);
+    const store = connect(await readFile(REDIS_CA_FILE, 'utf8'));
+    await vi.waitFor(() => expect(store.connected()).toBe(true), PATIENCE);
+    const deadline = { key: 'team-a/x', uid: 'u', generation: 1, purpose: 'ttl' } as const;
+    expect(await store.add([{ ...deadline, dueAtMs: Date.now() + 3_600_000 }])).toBe(true);
+    expect([...((await store.jobs()) ?? new Map<string, number>()).keys()]).toEqual(['u-1-ttl']);
+    await store.close();
+  });
+
+  it('is refused when another authority signed its certificate', async () => {
+    const { log, complaints } = recorder();
+    const store = connect(await readFile(join(folder, 'other', 'ca.crt'), 'utf8'), log);
+    await vi.waitFor(() => expect(complaints.join()).toMatch(/certificate/), PATIENCE);
+    expect(store.connected()).toBe(false);
+    await store.close();
+  });
+
+  it('answers its own probe', async () => {
+    expect(await ping()).toBe(0);
+  });
+});
