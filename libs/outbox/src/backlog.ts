@@ -94,8 +94,10 @@ export class Backlog<T extends KubeObject> {
   seen(object: T): readonly Parcel[] {
     const uid = uidOf(object);
     const work = this.#works.get(uid);
-    const again = this.recorded?.get(uid)?.again;
-    const { news, facts } = diff({ facts: this.#known(uid), again }, this.#o.telling.factsOf(object));
+    const entry = this.recorded?.get(uid);
+    const stated = this.#o.telling.factsOf(object);
+    if (work === undefined && isRecorded(entry, stated)) return [];
+    const { news, facts } = diff({ facts: this.#known(uid), again: entry?.again }, stated);
     const fresh = work === undefined ? news : news.filter((fact) => !work.parcels.has(nameOf(fact)));
     if (fresh.length === 0) {
       if (work !== undefined) work.facts = merged(facts, work.told);
@@ -231,6 +233,12 @@ export class Backlog<T extends KubeObject> {
 }
 
 const NONE: readonly string[] = [];
+
+/** Most changes of an object change none of its facts. */
+function isRecorded(entry: Entry | undefined, stated: readonly AnyFact[]): boolean {
+  if (entry === undefined || entry.again === true) return false;
+  return stated.every((fact) => entry.facts.includes(nameOf(fact)));
+}
 
 function uidOf({ metadata: { uid = '' } }: KubeObject): string {
   return uid;
