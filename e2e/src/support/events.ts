@@ -14,7 +14,10 @@ import type { Team } from './team.ts';
 
 const STREAM = 'SANDLOT_EVENTS';
 
-/** Takes the events of a team through a durable consumer, as a service of its own would. Its namespace begins the names of consumers that end with it. */
+/**
+ * Takes the events of a team through a durable consumer, as a service of its own would. Consumers whose names begin with the
+ * team's namespace end with it.
+ */
 export class Listener implements AsyncDisposable {
   /** In the order of their arrival, each as often as it was handled. */
   readonly events: CloudEvent[] = [];
