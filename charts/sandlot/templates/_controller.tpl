@@ -20,6 +20,9 @@
 - { name: TRACE_SAMPLE_RATIO, value: {{ $values.tracing.sampleRatio | quote }} }
 - { name: TRACE_SLOW_WARM, value: {{ $values.tracing.slow.warm | quote }} }
 - { name: TRACE_SLOW_COLD, value: {{ $values.tracing.slow.cold | quote }} }
+{{- with $values.tracing.clusterUid }}
+- { name: K8S_CLUSTER_UID, value: {{ . | quote }} }
+{{- end }}
 {{- end }}
 {{- with include "sandlot.nats.url" .root }}
 - { name: NATS_URL, value: {{ . | quote }} }

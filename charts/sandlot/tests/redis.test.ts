@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { connectDeadlineStore } from '@sandlot/jobs';
+import { connectDeadlineStore } from '@sandlot/jobs/store';
 import { startRedis } from '@sandlot/local-cluster';
 import { silentLogger } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';

@@ -7,7 +7,7 @@ import type { Logger } from '@sandlot/std';
 import { silentLogger, systemClock } from '@sandlot/std';
 import { Redis } from 'ioredis';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { connectDeadlineStore } from './index.ts';
+import { connectDeadlineStore } from './store.ts';
 import type { Deadline, DeadlineStore, DeadlineStoreOptions } from './index.ts';
 import { jobIdOf } from './deadline.ts';
 

@@ -2,6 +2,7 @@ import { memoryBus } from '@sandlot/bus/testing';
 import type { MemoryBus } from '@sandlot/bus/testing';
 import { startFakeApiServer } from '@sandlot/kube/testkit';
 import type { FakeApiServer, FakeApiServerOptions } from '@sandlot/kube/testkit';
+import type { Logger } from '@sandlot/std';
 import { FakeClock } from '@sandlot/std/testing';
 import { elapse, eventually } from './fake-time.ts';
 import type { ControllerProcess } from './run.ts';
@@ -32,6 +33,8 @@ export abstract class ControllerWorld implements AsyncDisposable {
   readonly api: FakeApiServer;
   readonly clock: FakeClock;
   readonly bus: MemoryBus = memoryBus();
+  /** Of the controllers that are started from now on. Default: nowhere. */
+  log: Logger | undefined;
   readonly #controllers = new Set<TestController>();
 
   protected constructor({ api, clock }: Surroundings) {
@@ -41,8 +44,8 @@ export abstract class ControllerWorld implements AsyncDisposable {
 
   /** Starts one more controller, which is `user` to the API server; its caches may still be empty on return. */
   protected run(user: string, build: ControllerProcess['build']): TestController {
-    const { api, clock, bus } = this;
-    const controller = startTestController({ client: api.client({ user, clock }), clock, bus, build });
+    const { api, clock, bus, log } = this;
+    const controller = startTestController({ client: api.client({ user, clock }), clock, bus, log, build });
     this.#controllers.add(controller);
     return controller;
   }

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs';
-import { connectDeadlineStore, DeadlineKeeper, purposes } from '@sandlot/jobs';
+import { DeadlineKeeper, purposes } from '@sandlot/jobs';
 import type { Deadline, DeadlineStore } from '@sandlot/jobs';
 import { channelSource, keyOf } from '@sandlot/kube';
 import type { Informer, KubeObject, Source } from '@sandlot/kube';
@@ -15,11 +15,12 @@ export interface DeadlinePlace {
   readonly auditEveryMs: number;
 }
 
-/** A connection to Redis, when there is one by the settings. */
-export function openDeadlines(name: string, settings: ControllerSettings, log: Logger): DeadlinePlace {
+/** A connection to Redis, when there is one by the settings; its client, 25 MB in memory, is loaded only then. */
+export async function openDeadlines(name: string, settings: ControllerSettings, log: Logger): Promise<DeadlinePlace> {
   const { REDIS_URL, REDIS_USER, REDIS_PASSWORD, REDIS_CA_FILE, REDIS_PREFIX, DEADLINE_AUDIT_INTERVAL } = settings;
   const auditEveryMs = DEADLINE_AUDIT_INTERVAL;
   if (REDIS_URL === undefined) return { store: undefined, auditEveryMs };
+  const { connectDeadlineStore } = await import('@sandlot/jobs/store');
   const store = connectDeadlineStore({
     url: REDIS_URL,
     username: REDIS_USER,

@@ -21,6 +21,8 @@ describe('a controller process', () => {
         METRICS_PORT: 9090,
         PROBE_PORT: 8081,
         CONCURRENCY: 4,
+        KUBE_API_QPS: 0,
+        KUBE_API_BURST: 0,
         LEADER_ELECT: true,
         POD_NAMESPACE: 'default',
         NATS_URL: 'nats://nats:4222',

@@ -52,7 +52,7 @@ export async function runController({ name, settings, build }: ControllerProcess
   open.defer(() => client.close());
   const bus = await openBus(name, settings, { log, metrics });
   open.defer(() => bus.close());
-  const deadlines = openDeadlines(name, settings, log);
+  const deadlines = await openDeadlines(name, settings, log);
   open.defer(() => deadlines.store?.close());
   const instance = settings.POD_NAME ?? `${hostname()}-${process.pid}`;
   const manager = createManager({
@@ -112,7 +112,10 @@ function tracingOf(service: string, settings: ControllerSettings, { log, metrics
     endpoint: endpointOf(settings),
     sampleRatio: settings.TRACE_SAMPLE_RATIO,
     slow: { warmMs: settings.TRACE_SLOW_WARM, coldMs: settings.TRACE_SLOW_COLD },
-    resource: settings.POD_NAME === undefined ? {} : { 'k8s.pod.name': settings.POD_NAME },
+    resource: {
+      ...(settings.POD_NAME === undefined ? {} : { 'k8s.pod.name': settings.POD_NAME }),
+      ...(settings.K8S_CLUSTER_UID === undefined ? {} : { 'k8s.cluster.uid': settings.K8S_CLUSTER_UID }),
+    },
     log,
     onLost: (spans, reason) => metrics.countLostSpans(spans, reason),
   });

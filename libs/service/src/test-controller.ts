@@ -2,6 +2,7 @@ import type { Bus } from '@sandlot/bus';
 import { createManager, noMetrics } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import { silentLogger, systemRandom } from '@sandlot/std';
+import type { Logger } from '@sandlot/std';
 import type { FakeClock } from '@sandlot/std/testing';
 import { createMetrics } from '@sandlot/telemetry';
 import type { MetricsRegistry } from '@sandlot/telemetry';
@@ -13,6 +14,8 @@ export interface TestControllerOptions {
   readonly clock: FakeClock;
   readonly bus: Bus;
   readonly build: ControllerProcess['build'];
+  /** Default: nowhere. */
+  readonly log?: Logger | undefined;
 }
 
 /** A controller in this process, without a lease. Disposing of it ends it without finishing what is queued. */
@@ -23,8 +26,8 @@ export interface TestController extends AsyncDisposable {
 }
 
 /** Starts a controller; its caches may still be empty when this returns. */
-export function startTestController({ client, clock, bus, build }: TestControllerOptions): TestController {
-  const log = silentLogger;
+export function startTestController(options: TestControllerOptions): TestController {
+  const { client, clock, bus, build, log = silentLogger } = options;
   const random = systemRandom;
   const { registry } = createMetrics({ processMetrics: false });
   const manager = createManager({ client, clock, random, log, drainMs: 0 });

@@ -1,6 +1,6 @@
 import { sandboxClaims } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import { connectDeadlineStore } from '@sandlot/jobs';
+import { connectDeadlineStore } from '@sandlot/jobs/store';
 import type { Deadline, DeadlineStore } from '@sandlot/jobs';
 import { namespaces } from '@sandlot/kube';
 import { startRedis } from '@sandlot/local-cluster';
