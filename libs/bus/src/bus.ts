@@ -67,10 +67,12 @@ export interface DeadLetterState {
 /** What happened to a published event. `retried` counts attempts, the others are final. */
 export type PublishOutcome = 'acked' | 'retried' | 'dropped';
 
-/** Where a bus reports to; `busMetrics` of the telemetry library satisfies it. */
+/** Where a bus reports to, or to a part of it. */
 export interface BusMetrics {
   connected(up: boolean): void;
+  /** Of events given to `publish`; whoever uses `send` counts them himself. */
   published(type: string, outcome: PublishOutcome): void;
+  /** Events given to `publish` and not acknowledged yet. */
   pending(count: number): void;
   hint(type: string, outcome: 'handled' | 'invalid' | 'failed'): void;
 }

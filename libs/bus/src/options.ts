@@ -31,7 +31,7 @@ export interface BusOptions {
   readonly log: Logger;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
-  readonly metrics?: BusMetrics | undefined;
+  readonly metrics?: Partial<BusMetrics> | undefined;
   readonly streams?: StreamSizing | undefined;
   /** Events kept while they cannot be sent; default 10000, about 10 MiB. */
   readonly maxPending?: number | undefined;

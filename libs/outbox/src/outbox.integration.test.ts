@@ -59,18 +59,22 @@ async function startRelay({ lastStep = Infinity }: { lastStep?: number } = {}): 
 }
 
 /** Ids of all events in the stream, in order; none when there is no stream. */
-async function idsInStream(): Promise<string[]> {
+function idsInStream(): Promise<string[]> {
+  return headersInStream('Nats-Msg-Id');
+}
+
+async function headersInStream(name: string): Promise<string[]> {
   const client = await connect({ servers: server.url });
   try {
     const info = await (await jetstreamManager(client)).streams.info('SANDLOT_EVENTS').catch(() => undefined);
     const messages = info?.state.messages ?? 0;
     if (messages === 0) return [];
     const consumer = await jetstream(client).consumers.get('SANDLOT_EVENTS');
-    const ids: string[] = [];
+    const values: string[] = [];
     for await (const message of await consumer.fetch({ max_messages: messages, expires: 2_000 })) {
-      ids.push(message.headers?.get('Nats-Msg-Id') ?? '');
+      values.push(message.headers?.get(name) ?? '');
     }
-    return ids;
+    return values;
   } finally {
     await client.close();
   }
@@ -98,6 +102,16 @@ describe('an outbox', () => {
     shelf.delete('a');
     await published(ready('a'), ready('b'), ready('b', 2), deleted('a'));
     expect(await idsInStream()).toHaveLength(4);
+  });
+
+  it('sends an event in the trace that the object carries, its end included', async () => {
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    shelf.set('a', 1, { 'opentelemetry.io/trace-context': JSON.stringify({ traceparent }) });
+    await startRelay();
+    await published(ready('a'));
+    shelf.delete('a');
+    await published(ready('a'), deleted('a'));
+    expect(await headersInStream('traceparent')).toEqual([traceparent, traceparent]);
   });
 
   it('publishes nothing again after a restart, and what happened meanwhile', async () => {

@@ -36,8 +36,9 @@ export class Shelf implements Shown<Toy> {
     return toy;
   }
 
-  set(uid: string, state: number): void {
-    const next: Toy = { metadata: { uid, name: uid, namespace: 'team-a' }, state };
+  set(uid: string, state: number, annotations?: Record<string, string>): void {
+    const about = { uid, name: uid, namespace: 'team-a' };
+    const next: Toy = { metadata: annotations === undefined ? about : { ...about, annotations }, state };
     const old = this.#toys.get(uid);
     this.#toys.set(uid, next);
     this.#tell({ key: uid, old, next, initial: false });

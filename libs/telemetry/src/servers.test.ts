@@ -68,7 +68,7 @@ describe('metrics', () => {
       help: 'Time from first sight of a claim to its binding.',
       labelNames: ['path'],
     });
-    createBusMetrics(metrics.registry).published('claim.bound', 'acked');
+    createBusMetrics(metrics.registry).hint('claim.bound', 'handled');
     listener = await metrics.serve({ port: 0 });
     return { metrics, bind };
   }
@@ -124,7 +124,7 @@ describe('metrics', () => {
     expect(body).toMatch(/agent_sandbox_build_info\{git_version="0\.1\.0",git_commit="abc",.*go_version="v24.*\} 1/);
     expect(body).toContain('nodejs_eventloop_lag_seconds');
     expect(body).toContain('sandlot_bus_connected 0');
-    expect(body).toContain('sandlot_bus_events_total{type="claim.bound",outcome="acked"} 1');
+    expect(body).toContain('sandlot_bus_hints_total{type="claim.bound",outcome="handled"} 1');
     expect(body).toContain('sandlot_telemetry_spans_lost_total{reason="queue_full"} 0');
   });
 

@@ -54,6 +54,10 @@ The dashboards are in \`charts/sandlot/files/dashboards\`, the alerts in \`chart
 
 ![Creation latency](images/creation-latency.png)
 
+The diamonds on its latencies are exemplars. Where a click on one leads is a setting of the Prometheus data source of Grafana,
+not of a dashboard: \`jsonData.exemplarTraceIdDestinations: [{ name: trace_id, datasourceUid: <of Jaeger or Tempo> }]\`. Prometheus
+keeps exemplars with \`--enable-feature=exemplar-storage\`.
+
 This page is written by \`npm run docs:dashboards\` from what running controllers expose.
 
 | metric | type | labels | what it tells | controllers |
