@@ -1,4 +1,4 @@
-import { annotations, podNameOf } from '@sandlot/api-types';
+import { podNameOf } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxClaimStatus, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { coldSandbox, memberSandbox, POD_DEFAULTS } from '@sandlot/blueprint';
 import type { Pod } from '@sandlot/kube';
@@ -58,8 +58,6 @@ export function readySandboxStatus(): NonNullable<Sandbox['status']> {
   const others = ['PodScheduled', 'Suspended'].map((type) => ({ ...readyCondition(), type }));
   return { conditions: [readyCondition(), ...others], podIPs: ['10.0.0.1'], nodeName: 'simulated-1', phase: 'Running' };
 }
-
-export const podNameAnnotation = annotations.podName;
 
 function readyCondition() {
   return {
