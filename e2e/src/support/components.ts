@@ -8,11 +8,13 @@ import type { Team } from './team.ts';
 const WORKLOADS = {
   nats: 'statefulset/sandlot-nats',
   redis: 'statefulset/sandlot-redis',
+  'claim-controller': 'deployment/sandlot-claim-controller',
   'sandbox-controller': 'deployment/sandlot-sandbox-controller',
 } as const;
 
 export type Component = keyof typeof WORKLOADS;
 
+/** What a Sandbox can do without for a while. */
 export const COMPONENTS = ['nats', 'redis', 'sandbox-controller'] as const satisfies readonly Component[];
 
 const inRelease = (...args: readonly string[]): Promise<string> =>

@@ -1,0 +1,59 @@
+import { sandboxClaims } from '@sandlot/api-types';
+import type { SandboxClaim } from '@sandlot/api-types';
+import { createInformer, keyOf } from '@sandlot/kube';
+import { readyCondition } from './sandboxes.ts';
+import { eventually } from './team.ts';
+import type { Team } from './team.ts';
+
+/**
+ * Claims of some teams in the order in which the API server committed what was written of them. One watch of all
+ * namespaces gives it, whoever writes and however long an answer takes on its way; no clock is asked.
+ */
+export class ClaimOrder implements AsyncDisposable {
+  /** Keys of claims, each where its first status was committed. */
+  readonly answered: string[] = [];
+  /** Keys of claims, each where it was first Ready. */
+  readonly served: string[] = [];
+  readonly #namespaces: ReadonlySet<string>;
+  readonly #stop = new AbortController();
+  #running: Promise<void> = Promise.resolve();
+
+  private constructor(teams: readonly Team[]) {
+    this.#namespaces = new Set(teams.map(({ namespace }) => namespace));
+  }
+
+  /** Claims that have a status already come in no particular order. */
+  static async watch(first: Team, ...others: readonly Team[]): Promise<ClaimOrder> {
+    const order = new ClaimOrder([first, ...others]);
+    const informer = createInformer({ client: first.client, resource: sandboxClaims });
+    informer.onChange(({ next }) => {
+      if (next !== undefined) order.#see(next);
+    });
+    order.#running = informer.run(order.#stop.signal);
+    await informer.synced();
+    return order;
+  }
+
+  /** Waits until so many claims have a status, and so many are Ready. */
+  async until(least: { readonly answered?: number; readonly served?: number }): Promise<void> {
+    const { answered = 0, served = 0 } = least;
+    await eventually(
+      `${answered} claims are answered and ${served} served`,
+      async () => (this.answered.length >= answered && this.served.length >= served ? true : undefined),
+      180_000,
+    );
+  }
+
+  #see(claim: SandboxClaim): void {
+    if (!this.#namespaces.has(claim.metadata.namespace ?? '')) return;
+    const key = keyOf(claim);
+    const ready = readyCondition(claim);
+    if (ready !== undefined && !this.answered.includes(key)) this.answered.push(key);
+    if (ready?.status === 'True' && !this.served.includes(key)) this.served.push(key);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+}
