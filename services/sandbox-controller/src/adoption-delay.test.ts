@@ -35,7 +35,7 @@ const withImage = (image: string): Sandbox['spec'] => ({
 });
 
 it.each<[string, Sandbox | undefined, Sandbox | undefined, number]>([
-  ['the adoption of a Ready member can wait half a second', member, claimed, 500],
+  ['the adoption of a Ready member can wait most of a second', member, claimed, 800],
   [
     'so can that by a claim that does not own it',
     member,

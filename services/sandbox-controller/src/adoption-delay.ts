@@ -4,7 +4,7 @@ import { isPoolMember } from './ownership.ts';
 import { isReadyNow } from './status.ts';
 
 /** Within the second in which the Pod has to follow its Sandbox (API contract, commit protocol, invariant f). */
-const ADOPTION_DELAY_MS = 500;
+const ADOPTION_DELAY_MS = 800;
 
 /**
  * How long a change of a Sandbox can wait before it is looked at, milliseconds. Nobody waits for what follows the adoption
