@@ -40,7 +40,7 @@ it.each<[string, Sandbox | undefined, Sandbox | undefined, number]>([
     'so can that by a claim that does not own it',
     member,
     { ...claimed, metadata: { ...claimed.metadata, ownerReferences: [] } },
-    500,
+    800,
   ],
   ['the adoption of one that is not Ready yet cannot', member, { ...claimed, status: {} }, 0],
   ['one with another image cannot', { ...member, spec: withImage('a') }, { ...claimed, spec: withImage('b') }, 0],
