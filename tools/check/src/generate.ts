@@ -3,7 +3,11 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
 const ROOT = join(import.meta.dirname, '../../..');
-const GENERATORS = ['libs/api-types/generate/main.ts', 'libs/bus/generate/main.ts', 'tools/observability/src/generate.ts'];
+const GENERATORS = [
+  'libs/api-types/generate/main.ts',
+  'libs/bus/generate/main.ts',
+  'tools/observability/src/generate.ts',
+];
 
 for (const generator of GENERATORS) {
   const { status } = spawnSync(process.execPath, [join(ROOT, generator), ...process.argv.slice(2)], {
