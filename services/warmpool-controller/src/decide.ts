@@ -117,6 +117,7 @@ function looks(snapshot: PoolSnapshot, { target, refill, status, changed }: Outc
     [lookAtStuckMs(members, { policy: pool.spec.stuckMember, nowMs, jitter }), 'members are not Ready'],
     [tellingMs(members, nowMs), 'members are not Ready'],
     [recycleMs(snapshot), 'members grow old'],
+    [replaceMs(snapshot), 'members wait to be replaced'],
     [(claimRatePerMinute ?? 0) > 0 ? RATE_LOOK_MS : undefined, 'the claim rate fades'],
   ];
   return due.flatMap(([ms, reason]): Step[] =>
@@ -131,6 +132,12 @@ function tellingMs(members: readonly Member[], nowMs: number): number | undefine
     .map(({ sandbox }) => notReadySinceMs(sandbox) + TELLING_MS - nowMs)
     .filter((ms) => ms > 0);
   return times.length === 0 ? undefined : Math.min(...times);
+}
+
+/** When stale members may be replaced that were kept because no others could be made. */
+function replaceMs({ members, monotonicMs, memory: { trouble } }: PoolSnapshot): number | undefined {
+  if (trouble === undefined || trouble.untilMs <= monotonicMs) return undefined;
+  return members.every(({ current }) => current) ? undefined : trouble.untilMs - monotonicMs;
 }
 
 /** A member that is too old already waits for others to be Ready, which an event tells. */

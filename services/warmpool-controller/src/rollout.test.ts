@@ -105,6 +105,17 @@ describe('a rolling update', () => {
       0,
     ],
     [
+      'goes on once the wait after a failure is over, as nothing else tells that members can be made again',
+      {
+        replicas: 4,
+        spec: rolling(),
+        members: stale(4),
+        memory: { trouble: { code: 'ShortLived', message: '', attempt: 1, untilMs: 1e6, subject: '' } },
+      },
+      ['s0'],
+      0,
+    ],
+    [
       'has nothing to do when all are current',
       { replicas: 4, spec: rolling({ maxSurge: 2 }), members: fresh(4) },
       [],
@@ -113,6 +124,14 @@ describe('a rolling update', () => {
   ])('%s', (...[, parts, gone, made]) => {
     const plan = decide(snapshot(parts));
     expect({ gone: deletes(plan), made: creates(plan) }).toEqual({ gone, made });
+  });
+
+  it('looks again when the wait after a failure is over', () => {
+    const trouble = { code: 'ShortLived', message: '', attempt: 1, untilMs: 1e6 + 500, subject: '' };
+    const parts = { replicas: 4, spec: rolling(), memory: { trouble } };
+    const waits = (members: readonly Member[]) =>
+      decide(snapshot({ ...parts, members })).flatMap((step) => (step.kind === 'wait' ? [step.ms] : []));
+    expect([waits(stale(4)), waits(fresh(4))]).toEqual([[500], []]);
   });
 
   it('keeps both bounds whatever is in flight, and goes on as long as there is something to replace', () => {

@@ -36,9 +36,12 @@ export function sizingOf(snapshot: PoolSnapshot, target: number): Sizing {
   };
 }
 
-/** Nobody gives away what serves without knowing how to make another. */
-function mayReplace({ template, memory: { trouble } }: PoolSnapshot): boolean {
-  return template !== undefined && trouble === undefined;
+/**
+ * Nobody gives away what serves without knowing how to make another. Once the wait after a failure is over one may be tried:
+ * where none is missing, nothing else would ever tell that members can be made again.
+ */
+function mayReplace({ template, monotonicMs, memory: { trouble } }: PoolSnapshot): boolean {
+  return template !== undefined && (trouble === undefined || trouble.untilMs <= monotonicMs);
 }
 
 /**
