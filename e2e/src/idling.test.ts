@@ -83,6 +83,8 @@ describe.concurrent('a Sandbox that nobody uses', () => {
       await createBox(team, 'box', { spec: { idle: { suspendAfterSeconds: 10 } } });
       const ready = await readySandbox(team, 'box');
       const reported = new Date((secondsOf(ready.status?.lastActivityTime) + 3) * 1_000).toISOString();
+      // A report from the future would count as of when it was seen.
+      await new Promise((resolve) => setTimeout(resolve, Date.parse(reported) - Date.now()));
       const metadata = { annotations: { [annotations.lastActivityAt]: reported } };
       await team.client.mergePatch(sandboxes, { namespace: team.namespace, name: 'box' }, { metadata });
       const suspended = await sandboxInPhase(team, 'box', 'Suspended');
