@@ -2,6 +2,7 @@ import { TraceFlags, context, trace } from '@opentelemetry/api';
 import type { AnyValue, Attributes, Context, Exception, Link, Span, SpanContext, SpanStatus } from '@opentelemetry/api';
 import { idGenerator, withIds } from './identity.ts';
 import type { TracingState } from './tracing-state.ts';
+import { wallMs } from './wall.ts';
 
 /** What makes spans of the SDK. */
 type Start = (
@@ -26,7 +27,7 @@ export interface HeldSpanInput {
 export class HeldSpan implements Span {
   readonly #input: HeldSpanInput;
   readonly #context: SpanContext;
-  readonly #startMs = nowMs();
+  readonly #startMs = wallMs();
   readonly #attributes: Attributes;
   readonly #links: Link[];
   #name: string;
@@ -92,13 +93,13 @@ export class HeldSpan implements Span {
   }
 
   recordException(exception: Exception): void {
-    this.#exceptions.push([exception, nowMs()]);
+    this.#exceptions.push([exception, wallMs()]);
   }
 
   end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    const endMs = nowMs();
+    const endMs = wallMs();
     this.#input.state.hold(this.#context.traceId, () => this.#make(endMs));
   }
 
@@ -116,9 +117,4 @@ export class HeldSpan implements Span {
 export function unsampledIn(from: Context = context.active()): SpanContext | undefined {
   const span = trace.getSpanContext(from);
   return span === undefined || (span.traceFlags & TraceFlags.SAMPLED) !== 0 ? undefined : span;
-}
-
-/** Epoch milliseconds with a fraction. */
-function nowMs(): number {
-  return performance.timeOrigin + performance.now();
 }

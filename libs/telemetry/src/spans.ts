@@ -3,6 +3,7 @@ import type { Attributes, Context, Link, Span, Tracer } from '@opentelemetry/api
 import { HeldSpan, unsampledIn } from './held-span.ts';
 import { tracingState } from './tracing-state.ts';
 import type { TracingState } from './tracing-state.ts';
+import { wallMs } from './wall.ts';
 
 /** Every span name of the platform. Low cardinality: names of objects are attributes. */
 export const spanNames = {
@@ -103,7 +104,7 @@ export async function withSpan<T>(input: SpanInput, work: (span: Span) => Promis
     span.setStatus({ code: SpanStatusCode.ERROR, message: failure.message });
     throw error;
   } finally {
-    span.end();
+    span.end(wallMs());
     if (isRoot) state.decide(span.spanContext().traceId, failed || performance.now() - beganMs >= state.slow.coldMs);
   }
 }
@@ -114,6 +115,7 @@ function startSpan(input: SpanInput & { readonly parent: Context }, state: Traci
   const unsampled = unsampledIn(parent);
   if (unsampled !== undefined) return new HeldSpan({ name, attributes, links, parent, state, start }, unsampled);
   const options = {
+    startTime: wallMs(),
     ...(attributes === undefined ? {} : { attributes }),
     ...(links === undefined ? {} : { links: [...links] }),
   };
