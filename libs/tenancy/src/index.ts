@@ -1,0 +1,12 @@
+export {
+  envdAccessToken,
+  hashApiKey,
+  isApiKey,
+  newApiKey,
+  newSandboxId,
+  parseTokenKey,
+  repeatableSandboxId,
+  sameDigest,
+  trafficAccessToken,
+} from './tokens.ts';
+export type { RandomBytes } from './tokens.ts';

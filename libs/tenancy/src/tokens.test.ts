@@ -1,0 +1,94 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  envdAccessToken,
+  hashApiKey,
+  isApiKey,
+  newApiKey,
+  newSandboxId,
+  parseTokenKey,
+  repeatableSandboxId,
+  sameDigest,
+  trafficAccessToken,
+} from './index.ts';
+
+const KEY = Buffer.alloc(32, 7);
+const ID = 'k3x9v0c2m4q8r1t7z5ab';
+/** What `openssl dgst -sha256 -mac HMAC` says of `envd:` and `traffic:` with that id. */
+const ENVD = '5ee8738e801e6fce3e7d3a71dcecb90711b21eee985c6cbdb950f85d392e8039';
+const TRAFFIC = '6c8122384d9b1155fd68c25836e8558aa3164ee1dff594064af7dd683fbab6f8';
+
+describe('tokens of a sandbox', () => {
+  it('are the HMAC of their purpose and the subject', () => {
+    expect([envdAccessToken(KEY, ID), trafficAccessToken(KEY, ID)]).toEqual([ENVD, TRAFFIC]);
+  });
+
+  it.each([
+    ['another sandbox', envdAccessToken(KEY, `${ID}x`)],
+    ['another installation', envdAccessToken(Buffer.alloc(32, 8), ID)],
+  ])('differ for %s', (_what, other) => {
+    expect(other).not.toBe(ENVD);
+  });
+
+  it('need a key of 32 bytes', () => {
+    expect(parseTokenKey(` ${KEY.toString('base64')}\n`)).toEqual(KEY);
+    expect(() => parseTokenKey(Buffer.alloc(31).toString('base64'))).toThrow(/at least 32 bytes/);
+  });
+});
+
+describe('a sandbox id', () => {
+  const bytes = fc.uint8Array({ minLength: 96, maxLength: 96 });
+
+  it('fits a DNS label after a port, starts with a letter and has no hyphen', () => {
+    fc.assert(
+      fc.property(bytes, (given) => {
+        let at = 0;
+        expect(newSandboxId((size) => given.subarray(at, (at += size)))).toMatch(/^[a-z][a-z0-9]{19}$/);
+      }),
+    );
+  });
+
+  it('is another one each time', () => {
+    expect(new Set(Array.from({ length: 1_000 }, () => newSandboxId())).size).toBe(1_000);
+  });
+
+  it('is the same for a repeated create of one team, and of no other', () => {
+    const id = repeatableSandboxId(KEY, 'a', 'order-1');
+    expect(id).toMatch(/^[a-z][a-z0-9]{19}$/);
+    expect(repeatableSandboxId(KEY, 'a', 'order-1')).toBe(id);
+    expect(repeatableSandboxId(KEY, 'b', 'order-1')).not.toBe(id);
+    expect(repeatableSandboxId(KEY, 'a', 'order-2')).not.toBe(id);
+    expect(repeatableSandboxId(Buffer.alloc(32, 8), 'a', 'order-1')).not.toBe(id);
+  });
+});
+
+describe('an API key', () => {
+  it('has the form that validating clients accept', () => {
+    expect(newApiKey()).toMatch(/^e2b_[0-9a-f]{40}$/);
+    expect(isApiKey(newApiKey())).toBe(true);
+  });
+
+  it.each(['', 'e2b_', `e2b_${'A'.repeat(40)}`, `e2b_${'0'.repeat(41)}`, `sk_${'0'.repeat(40)}`])(
+    'is not %j',
+    (text) => {
+      expect(isApiKey(text)).toBe(false);
+    },
+  );
+
+  it('is stored as its SHA-256', () => {
+    const key = newApiKey((size) => Buffer.alloc(size, 7));
+    expect(hashApiKey(key)).toBe('a7eb79f845c5725faff038f25475edf4504116c14b9074c414e26d83de58f951');
+  });
+});
+
+describe('comparing digests', () => {
+  it.each([
+    ['equal ones', 'aa', 'aa', true],
+    ['different ones', 'aa', 'ab', false],
+    ['one that is longer', 'aa', 'aaaa', false],
+    ['nothing', '', '', false],
+    ['what is no digest', 'zz', 'zz', false],
+  ])('takes %s for what they are', (...[, one, other, same]) => {
+    expect(sameDigest(one, other)).toBe(same);
+  });
+});

@@ -1,0 +1,95 @@
+import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+
+/** Source of secret and unguessable bytes; the machine's own by default, a fixed one in tests. */
+export type RandomBytes = (size: number) => Uint8Array;
+
+const ID_LENGTH = 20;
+const LETTERS = 'abcdefghijklmnopqrstuvwxyz';
+const ALPHABET = `${LETTERS}0123456789`;
+
+const KEY_PREFIX = 'e2b_';
+const KEY_BYTES = 20;
+const KEY_FORM = /^e2b_[0-9a-f]{40}$/;
+
+const SECRET_BYTES = 32;
+
+/**
+ * The installation's key for tokens, from the text of the Secret's key `envd.key`: base64 of 32 bytes or more. Throws when
+ * it is shorter, since tokens made with it could be guessed.
+ */
+export function parseTokenKey(text: string): Uint8Array {
+  const key = Buffer.from(text.trim(), 'base64');
+  if (key.length < SECRET_BYTES) throw new Error(`envd.key must be base64 of at least ${SECRET_BYTES} bytes`);
+  return key;
+}
+
+/**
+ * What a client sends as `X-Access-Token` to the daemon of its sandbox. `subject` is the sandbox id of a claim made by the
+ * API, the UID of any other claim. Derived, so that it survives a resume and is stored nowhere.
+ */
+export function envdAccessToken(key: Uint8Array, subject: string): string {
+  return hmacHex(key, `envd:${subject}`);
+}
+
+/** What a client sends as `E2B-Traffic-Access-Token` to a sandbox that takes no public traffic. */
+export function trafficAccessToken(key: Uint8Array, sandboxId: string): string {
+  return hmacHex(key, `traffic:${sandboxId}`);
+}
+
+/** A new sandbox id: 20 of `[a-z0-9]`, first a letter, so that it names a Kubernetes object and a DNS label `<port>-<id>`. */
+export function newSandboxId(random: RandomBytes = randomBytes): string {
+  return (
+    letters(random, { alphabet: LETTERS, length: 1 }) + letters(random, { alphabet: ALPHABET, length: ID_LENGTH - 1 })
+  );
+}
+
+/** The sandbox id of a repeatable create: the same for the same team and idempotency key, and guessed by nobody else. */
+export function repeatableSandboxId(key: Uint8Array, team: string, idempotencyKey: string): string {
+  const blocks = [0, 1].map((block) =>
+    createHmac('sha256', key)
+      .update(JSON.stringify(['idempotency', block, team, idempotencyKey]))
+      .digest(),
+  );
+  const bytes = Buffer.concat(blocks);
+  let at = 0;
+  return newSandboxId((size) => bytes.subarray(at, (at += size)));
+}
+
+/** A new API key: `e2b_` and 40 lower-case hex digits, the form that validating clients accept. Shown once, stored never. */
+export function newApiKey(random: RandomBytes = randomBytes): string {
+  return KEY_PREFIX + Buffer.from(random(KEY_BYTES)).toString('hex');
+}
+
+/** Whether the text has the form of an API key. */
+export function isApiKey(text: string): boolean {
+  return KEY_FORM.test(text);
+}
+
+/** Hex SHA-256 of an API key or a traffic token: what is stored and compared in their stead. */
+export function hashApiKey(key: string): string {
+  return createHash('sha256').update(key).digest('hex');
+}
+
+/** Compares two hex digests without telling by its duration where they differ. */
+export function sameDigest(one: string, other: string): boolean {
+  const [a, b] = [Buffer.from(one, 'hex'), Buffer.from(other, 'hex')];
+  return a.length > 0 && a.length === b.length && timingSafeEqual(a, b);
+}
+
+function hmacHex(key: Uint8Array, text: string): string {
+  return createHmac('sha256', key).update(text).digest('hex');
+}
+
+interface Letters {
+  readonly alphabet: string;
+  readonly length: number;
+}
+
+/**
+ * Letters of the alphabet, each equally likely to a part in 2^24: three bytes a letter leave a bias that nobody can use,
+ * and need no repetition whose length a test would have to know.
+ */
+function letters(random: RandomBytes, { alphabet, length }: Letters): string {
+  const bytes = Buffer.from(random(length * 3));
+  return Array.from({ length }, (_, at) => alphabet[bytes.readUIntBE(at * 3, 3) % alphabet.length]).join('');
+}
