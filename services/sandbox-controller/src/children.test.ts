@@ -5,7 +5,7 @@ import { decidePod } from './pod.ts';
 import { podMetadataPatch, wantedPodMetadata } from './pod-metadata.ts';
 import { decideClaims } from './pvcs.ts';
 import { reducedPod, reducedSandbox } from './transform.ts';
-import { STRANGER, WORK, claimOf, notebook, podOf, snapshotOf, stepOf } from './testing.ts';
+import { RUNTIME, STRANGER, WORK, claimOf, notebook, podOf, snapshotOf, stepOf } from './testing.ts';
 
 const HASH = 'agents.x-k8s.io/sandbox-name-hash';
 const tracking = { [HASH]: nameHash('notebook') };
@@ -37,7 +37,7 @@ describe('the Pod', () => {
         volumeClaimTemplates: [WORK],
       },
     });
-    expect(buildPod(sandbox)).toEqual({
+    expect(buildPod(sandbox, RUNTIME)).toEqual({
       apiVersion: 'v1',
       kind: 'Pod',
       metadata: {
@@ -63,7 +63,7 @@ describe('the Pod', () => {
   });
 
   it('gets no volumes field when there are none', () => {
-    expect(buildPod(notebook()).spec).toEqual({ containers: [{ name: 'main', image: 'busybox' }] });
+    expect(buildPod(notebook(), RUNTIME).spec).toEqual({ containers: [{ name: 'main', image: 'busybox' }] });
   });
 
   it.each([
@@ -196,7 +196,7 @@ describe('Pod metadata', () => {
   });
 
   it('is not written when a Pod is as it was built', () => {
-    const built = buildPod(sandbox);
+    const built = buildPod(sandbox, RUNTIME);
     expect(podMetadataPatch(sandbox, built)).toBeUndefined();
   });
 });

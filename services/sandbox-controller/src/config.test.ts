@@ -1,3 +1,4 @@
+import { generateKeyPairSync } from 'node:crypto';
 import { loadConfig } from '@sandlot/config';
 import { describe, expect, it } from 'vitest';
 import { sandboxSettings } from './config.ts';
@@ -8,6 +9,18 @@ describe('settings', () => {
       CLUSTER_DOMAIN: 'cluster.local',
       UNSET_SERVICE: 'V1Alpha1',
     });
+  });
+
+  it('read the public key of the installation as the daemon wants it, and take no other kind of key', () => {
+    const { publicKey } = generateKeyPairSync('ed25519');
+    const pem = publicKey.export({ format: 'pem', type: 'spki' }).toString();
+    const { x = '' } = publicKey.export({ format: 'jwk' });
+    const raw = Buffer.from(x, 'base64url').toString('base64');
+    expect(loadConfig(sandboxSettings, { RUNTIME_PUBLIC_KEY: pem }).RUNTIME_PUBLIC_KEY).toBe(raw);
+    const other = generateKeyPairSync('x25519').publicKey.export({ format: 'pem', type: 'spki' }).toString();
+    for (const wrong of [other, 'nonsense']) {
+      expect(() => loadConfig(sandboxSettings, { RUNTIME_PUBLIC_KEY: wrong })).toThrow(/RUNTIME_PUBLIC_KEY/);
+    }
   });
 
   it('name the variable that is wrong and what it takes', () => {

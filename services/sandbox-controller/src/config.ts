@@ -1,3 +1,4 @@
+import { createPublicKey } from 'node:crypto';
 import { integer, text } from '@sandlot/config';
 import { controllerSettings } from '@sandlot/service';
 import { z } from 'zod';
@@ -12,4 +13,27 @@ export const sandboxSettings = controllerSettings.extend({
   UNSET_SERVICE: z
     .enum(['V1Alpha1', 'Never', 'Always'], { error: 'one of V1Alpha1, Never, Always' })
     .default('V1Alpha1'),
+  /** Image of the in-sandbox daemon for Sandboxes that name none. */
+  RUNTIME_IMAGE: z.string().default(''),
+  /** By which the daemon knows the installation; without it the daemon trusts whoever calls it first. */
+  RUNTIME_PUBLIC_KEY: publicKey().default(''),
 });
+
+/** An Ed25519 public key as PEM, alone or in a certificate, read as base64 of its 32 bytes. */
+function publicKey() {
+  return z.string().transform((pem, context): string => {
+    const key = rawPublicKey(pem);
+    if (key !== undefined) return key;
+    context.issues.push({ code: 'custom', message: 'an Ed25519 public key or certificate in PEM', input: pem });
+    return z.NEVER;
+  });
+}
+
+function rawPublicKey(pem: string): string | undefined {
+  try {
+    const { crv, x = '' } = createPublicKey(pem).export({ format: 'jwk' });
+    return crv === 'Ed25519' ? Buffer.from(x, 'base64url').toString('base64') : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -5,6 +5,7 @@ import type { KubeObject, Pod, Resource } from '@sandlot/kube';
 import { ControllerWorld, startSurroundings } from '@sandlot/service/testing';
 import type { TestController } from '@sandlot/service/testing';
 import { addSandboxController } from './controller.ts';
+import { RUNTIME } from './testing.ts';
 
 export const KEY = { namespace: 'team-a', name: 'notebook' };
 
@@ -20,7 +21,7 @@ export class Harness extends ControllerWorld {
       addSandboxController(parts, {
         concurrency: 4,
         namespace: undefined,
-        settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1' },
+        settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', runtime: RUNTIME },
       }),
     );
     await this.until(() => controller.ready(), 'the caches are synced');

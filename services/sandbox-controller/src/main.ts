@@ -11,7 +11,11 @@ await main(sandboxSettings, (settings) =>
       addSandboxController(parts, {
         concurrency: settings.CONCURRENCY,
         namespace: settings.WATCH_NAMESPACE,
-        settings: { clusterDomain: settings.CLUSTER_DOMAIN, unsetService: settings.UNSET_SERVICE },
+        settings: {
+          clusterDomain: settings.CLUSTER_DOMAIN,
+          unsetService: settings.UNSET_SERVICE,
+          runtime: { image: settings.RUNTIME_IMAGE, publicKey: settings.RUNTIME_PUBLIC_KEY },
+        },
       }),
   }),
 );

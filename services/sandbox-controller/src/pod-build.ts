@@ -1,15 +1,16 @@
 import type { Sandbox } from '@sandlot/api-types';
-import type { Pod, Volume } from '@sandlot/kube';
+import type { Pod, PodSpec, Volume } from '@sandlot/kube';
 import { ownerReference } from './ownership.ts';
 import { wantedPodMetadata } from './pod-metadata.ts';
 import { claimName } from './pvcs.ts';
 import { injectRuntime } from './runtime-injection.ts';
+import type { RuntimeSettings } from './runtime-injection.ts';
 
 /**
- * The Pod of a Sandbox: its template's spec verbatim, plus the volumes of its PersistentVolumeClaims. It is named like
- * the Sandbox, which makes the name its hostname and keeps a second Pod from ever being created.
+ * The Pod of a Sandbox: its template's spec verbatim, plus the volumes of its PersistentVolumeClaims and, where it is asked
+ * for, the in-sandbox daemon. It is named like the Sandbox, which makes the name its hostname and keeps a second Pod from ever being created.
  */
-export function buildPod(sandbox: Sandbox): Pod {
+export function buildPod(sandbox: Sandbox, runtime: RuntimeSettings): Pod {
   const { name, namespace } = sandbox.metadata;
   const { spec } = sandbox.spec.podTemplate;
   const volumes = withClaimVolumes(spec.volumes ?? [], sandbox);
@@ -17,8 +18,13 @@ export function buildPod(sandbox: Sandbox): Pod {
     apiVersion: 'v1',
     kind: 'Pod',
     metadata: { name, namespace, ...wantedPodMetadata(sandbox), ownerReferences: [ownerReference(sandbox)] },
-    spec: injectRuntime(volumes.length === 0 ? spec : { ...spec, volumes }, sandbox.spec.runtime),
+    spec: withRuntime(sandbox, volumes.length === 0 ? spec : { ...spec, volumes }, runtime),
   };
+}
+
+function withRuntime({ metadata, spec }: Sandbox, podSpec: PodSpec, { image, publicKey }: RuntimeSettings): PodSpec {
+  if (spec.runtime?.inject !== true) return podSpec;
+  return injectRuntime(podSpec, { image: spec.runtime.image ?? image, publicKey, sandboxUid: metadata.uid ?? '' });
 }
 
 /** A claim's volume replaces a volume of its name, as in a StatefulSet; claim volumes come last. */

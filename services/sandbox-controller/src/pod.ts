@@ -1,4 +1,5 @@
 import { effectiveMode } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube';
 import { buildPod } from './pod-build.ts';
 import { podMetadataPatch, wantedPodMetadata } from './pod-metadata.ts';
@@ -6,6 +7,8 @@ import { claimNames } from './pvcs.ts';
 import { decideImage } from './inplace-image.ts';
 import { refusalOf, takeOver } from './ownership.ts';
 import { isRestartDue } from './restart.ts';
+import { injectionRefusal } from './runtime-injection.ts';
+import type { RuntimeSettings } from './runtime-injection.ts';
 import { failed, isTerminating, onlyPod } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
 import type { Plan } from './steps.ts';
@@ -56,5 +59,14 @@ function decideCreation(snapshot: Snapshot): Plan {
     return claim !== undefined && !isTerminating(claim);
   });
   if (!isComplete || failed(snapshot, 'pvcs')) return [];
-  return [{ kind: 'createPod', phase: 'pod', pod: buildPod(sandbox) }];
+  const { runtime } = snapshot.settings;
+  const refusal = runtimeRefusal(sandbox, runtime);
+  if (refusal !== undefined) return [{ kind: 'refuse', phase: 'pod', message: refusal }];
+  return [{ kind: 'createPod', phase: 'pod', pod: buildPod(sandbox, runtime) }];
+}
+
+/** A Pod without the daemon that was asked for would look well and serve nobody. */
+function runtimeRefusal({ spec }: Sandbox, { image }: RuntimeSettings): string | undefined {
+  if (spec.runtime?.inject !== true) return undefined;
+  return injectionRefusal(spec.podTemplate.spec, spec.runtime.image ?? image);
 }

@@ -1,8 +1,178 @@
-import type { SandboxSpec } from '@sandlot/api-types';
-import type { PodSpec } from '@sandlot/kube';
+import type { Container, EnvVar, PodSpec } from '@sandlot/kube';
+
+/** What the installation says about the in-sandbox daemon. */
+export interface RuntimeSettings {
+  /** Image of the daemon for Sandboxes that name none; empty when the installation has none. */
+  readonly image: string;
+  /** Ed25519 public key, base64 of its 32 bytes, by which the daemon knows the installation; empty: it trusts whoever comes first. */
+  readonly publicKey: string;
+}
+
+export interface Injection {
+  readonly image: string;
+  readonly publicKey: string;
+  readonly sandboxUid: string;
+}
+
+/** The port of the daemon. A container that declares it has a daemon of its own, and the Pod is left as it is. */
+const ENVD_PORT = 49_983;
+const FOLDER = '/.sandlot';
+const PROGRAM = `${FOLDER}/sandlot-runtime`;
+/** Whatever is added to a Pod has a name that starts so (API contract, runtime injection). */
+const VOLUME = 'sandlot-runtime';
+const INSTALLER = 'sandlot-runtime-install';
+
+/** The program, and what the daemon has to remember while a container is started anew. */
+const FOLDER_SIZE = '48Mi';
+
+/** Restricted by the Pod Security Standards: it copies one file into a folder that is open to all. */
+const INSTALLER_SECURITY = {
+  runAsNonRoot: true,
+  runAsUser: 65_532,
+  runAsGroup: 65_532,
+  allowPrivilegeEscalation: false,
+  readOnlyRootFilesystem: true,
+  capabilities: { drop: ['ALL'] },
+  seccompProfile: { type: 'RuntimeDefault' },
+};
+
+/** Of an installer beside containers that state nothing. The file it writes counts as its memory. */
+const INSTALLER_RESOURCES = { requests: { cpu: '10m', memory: '32Mi' }, limits: { memory: '64Mi' } };
 
 /**
- * The one place where a Pod with the in-sandbox daemon differs from one without (API contract, runtime injection).
- * Injection is done when the Pod is built: the Sandbox keeps its template as written.
+ * The Pod spec with the daemon in its first container, started by an entry wrapper where the container sets `command`,
+ * else by its postStart hook (API contract, runtime injection). Injection is done when the Pod is built: the Sandbox keeps
+ * its template as written. Call it for specs that {@link injectionRefusal} has nothing against.
  */
-export const injectRuntime: (spec: PodSpec, runtime: SandboxSpec['runtime']) => PodSpec = (spec) => spec;
+export function injectRuntime(spec: PodSpec, injection: Injection): PodSpec {
+  const [first, ...others] = spec.containers;
+  if (first === undefined || hasDaemon(spec)) return spec;
+  return {
+    ...spec,
+    volumes: [...(spec.volumes ?? []), { name: VOLUME, emptyDir: { medium: 'Memory', sizeLimit: FOLDER_SIZE } }],
+    initContainers: [installer(injection.image, first), ...(spec.initContainers ?? [])],
+    containers: [withDaemon(first, injection), ...others],
+  };
+}
+
+/** Why the daemon cannot be started in this Pod, for the owner of the Sandbox; undefined when it can. */
+export function injectionRefusal(spec: PodSpec, image: string): string | undefined {
+  const [first] = spec.containers;
+  if (first === undefined || hasDaemon(spec)) return undefined;
+  if (image === '') {
+    return 'runtime.inject needs the image of the daemon, and the installation has none; set spec.runtime.image or the chart value runtime.image';
+  }
+  const hook = postStartOf(first);
+  if (hasCommand(first) || hook === undefined || commandOf(hook) !== undefined) return undefined;
+  return `runtime.inject cannot start the daemon in container "${first.name}": its postStart hook runs no command; set the container's command, or make the hook an exec`;
+}
+
+function hasDaemon({ containers, initContainers = [] }: PodSpec): boolean {
+  return [...containers, ...initContainers].some(({ ports = [] }) =>
+    ports.some(({ containerPort }) => containerPort === ENVD_PORT),
+  );
+}
+
+function installer(image: string, { resources }: Container): Container {
+  return {
+    name: INSTALLER,
+    image,
+    imagePullPolicy: 'IfNotPresent',
+    args: ['install', FOLDER],
+    resources: installerResources(resources),
+    securityContext: INSTALLER_SECURITY,
+    volumeMounts: [{ name: VOLUME, mountPath: FOLDER }],
+  };
+}
+
+/**
+ * Those of the container that follows, where it states any: the Pod keeps its class of service, and asks the scheduler for
+ * nothing more.
+ */
+function installerResources(stated: Container['resources']): Container['resources'] {
+  const requests = compute(stated?.requests);
+  const limits = compute(stated?.limits);
+  if (requests === undefined && limits === undefined) return INSTALLER_RESOURCES;
+  return { ...(requests === undefined ? {} : { requests }), ...(limits === undefined ? {} : { limits }) };
+}
+
+type Amounts = Readonly<Record<string, string | number>>;
+
+/** Devices are for the work itself. */
+function compute(amounts: Amounts = {}): Record<string, string | number> | undefined {
+  const kept = Object.entries(amounts).filter(([name]) => name === 'cpu' || name === 'memory');
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
+}
+
+function withDaemon(container: Container, injection: Injection): Container {
+  const { env = [], volumeMounts = [] } = container;
+  return {
+    ...container,
+    env: [...withoutOurs(env), ...environment(container, injection)],
+    volumeMounts: [...volumeMounts, { name: VOLUME, mountPath: FOLDER }],
+    ...started(container),
+  };
+}
+
+/** A container whose command is the image's own cannot be wrapped: nobody here knows what the image would run. */
+function started(container: Container): Partial<Container> {
+  if (hasCommand(container)) return { command: [PROGRAM, 'run', '--', ...(container.command ?? [])] };
+  const hook = postStartOf(container);
+  const theirs = hook === undefined ? undefined : commandOf(hook);
+  const command = [PROGRAM, 'start', ...(theirs === undefined ? [] : ['--', ...theirs])];
+  return { lifecycle: { ...lifecycleOf(container), postStart: { exec: { command } } } };
+}
+
+function hasCommand({ command = [] }: Container): boolean {
+  return command.length > 0;
+}
+
+interface Hook {
+  readonly exec?: { readonly command?: readonly string[] };
+}
+
+interface Lifecycle {
+  readonly postStart?: Hook;
+}
+
+/** Parts of a container that are passed through are JSON by construction: the API server has checked them. */
+function lifecycleOf(container: Container): Lifecycle {
+  return (container['lifecycle'] ?? {}) as Lifecycle;
+}
+
+function postStartOf(container: Container): Hook | undefined {
+  return lifecycleOf(container).postStart;
+}
+
+function commandOf({ exec }: Hook): readonly string[] | undefined {
+  return exec?.command;
+}
+
+/** Who the daemon is and whom it trusts is not the template's to say. */
+const OURS: ReadonlySet<string> = new Set([
+  'SANDLOT_RUNTIME_PUBLIC_KEY',
+  'SANDLOT_SANDBOX_UID',
+  'SANDLOT_RUNTIME_DIR',
+  'SANDLOT_ENVD_PORT',
+]);
+
+function withoutOurs(env: readonly EnvVar[]): EnvVar[] {
+  return env.filter(({ name }) => !OURS.has(name));
+}
+
+/** Other variables of the daemon are the template's: SANDLOT_DEFAULT_USER, SANDLOT_WORKDIR, SANDLOT_EXEC_PORT. */
+function environment({ env = [], workingDir }: Container, { publicKey, sandboxUid }: Injection): EnvVar[] {
+  const given = new Set(env.map(({ name }) => name));
+  const defaults = {
+    SANDLOT_EXEC_PORT: '8888',
+    ...(typeof workingDir === 'string' ? { SANDLOT_WORKDIR: workingDir } : {}),
+  };
+  const fixed = {
+    SANDLOT_SANDBOX_UID: sandboxUid,
+    SANDLOT_RUNTIME_DIR: FOLDER,
+    SANDLOT_ENVD_PORT: String(ENVD_PORT),
+    ...(publicKey === '' ? {} : { SANDLOT_RUNTIME_PUBLIC_KEY: publicKey }),
+  };
+  const added = [...Object.entries(defaults).filter(([name]) => !given.has(name)), ...Object.entries(fixed)];
+  return added.map(([name, value]) => ({ name, value }));
+}

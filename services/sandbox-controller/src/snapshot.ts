@@ -1,5 +1,6 @@
 import type { Sandbox } from '@sandlot/api-types';
 import type { PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
+import type { RuntimeSettings } from './runtime-injection.ts';
 
 /** What `service` means on a Sandbox that leaves it unset (API contract, `service` left unset). */
 export type UnsetService = 'V1Alpha1' | 'Never' | 'Always';
@@ -8,6 +9,7 @@ export type UnsetService = 'V1Alpha1' | 'Never' | 'Always';
 export interface Settings {
   readonly clusterDomain: string;
   readonly unsetService: UnsetService;
+  readonly runtime: RuntimeSettings;
 }
 
 /** The parts of a pass that can fail on their own; a failure of one is reported and does not stop the others. */

@@ -30,7 +30,7 @@ export function statusOf(snapshot: Snapshot): SandboxStatus {
   const conditions = conditionsOf(snapshot, rfc3339(nowMs));
   const startedAt = startOf(snapshot);
   return compact({
-    runtime: before.runtime,
+    runtime: runtimeOf(sandbox, isTrue(conditions, sandboxConditions.ready)),
     lastActivityTime: lastActivityOf(snapshot, isTrue(conditions, sandboxConditions.ready)),
     restarts: restartsOf(snapshot),
     startup: startupOf(snapshot),
@@ -73,6 +73,14 @@ export function startOf({ sandbox, nowMs }: Pick<Snapshot, 'sandbox' | 'nowMs'>)
   if (status?.startedAt !== undefined) return status.startedAt;
   const wasAdopted = metadata.labels?.[labels.launchType] === launchTypes.warm && status?.phase !== 'Expired';
   return wasAdopted ? rfc3339(nowMs) : metadata.creationTimestamp;
+}
+
+/** A Pod that is Ready has the daemon running: its start is part of the container's. */
+function runtimeOf({ spec, status }: Sandbox, isReady: boolean): SandboxStatus['runtime'] {
+  if (spec.runtime?.inject !== true) return status?.runtime;
+  const { ready: _, ...kept } = status?.runtime ?? {};
+  const runtime = isReady ? { ...kept, ready: true } : kept;
+  return Object.keys(runtime).length === 0 ? undefined : runtime;
 }
 
 function serviceFields(snapshot: Snapshot): SandboxStatus {

@@ -15,6 +15,9 @@ export const NOW = rfc3339(NOW_MS);
 /** Long enough ago for nothing to be held back. */
 export const EARLIER = '2026-01-01T11:00:00Z';
 
+/** The daemon as an installation has it. */
+export const RUNTIME = { image: 'registry.test/runtime:1', publicKey: 'cHVibGljIGtleSBvZiB0aGUgaW5zdGFsbGF0aW9uISE=' };
+
 /** `notebook` in `team-a`, one container. */
 export function notebook(parts: Parts<Sandbox> = {}): Sandbox {
   const metadata = { creationTimestamp: EARLIER, ...parts.metadata };
@@ -130,7 +133,7 @@ export function snapshotOf(parts: SnapshotParts = {}): Snapshot {
     told: new Map(),
     gone: false,
     ...parts,
-    settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', ...parts.settings },
+    settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', runtime: RUNTIME, ...parts.settings },
     claims: new Map((parts.claims ?? []).map((claim) => [claim.metadata.name ?? '', claim])),
   };
 }

@@ -5,7 +5,7 @@ import { decide } from './decide.ts';
 import { ownershipOf } from './ownership.ts';
 import type { Failure, Phase, Snapshot } from './snapshot.ts';
 import type { Step } from './steps.ts';
-import { EARLIER, NOW_MS, WORK, notebook } from './testing.ts';
+import { EARLIER, NOW_MS, RUNTIME, WORK, notebook } from './testing.ts';
 
 type Spec = Sandbox['spec'];
 
@@ -33,7 +33,7 @@ export class World {
     const owned = this.pods.filter((pod) => ownershipOf(pod, sandbox) === 'ours');
     return {
       nowMs: this.nowMs,
-      settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1' },
+      settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', runtime: RUNTIME },
       quietMs: 2_000,
       aftermathUntilMs: undefined,
       sandbox,
