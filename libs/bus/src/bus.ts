@@ -1,3 +1,4 @@
+import type { ActivityReport } from './activity.ts';
 import type { EventType } from './catalogue.ts';
 import type { CloudEvent, OutgoingEvent, TraceHeaders } from './cloudevent.ts';
 import type { ConsumeOptions } from './consumer.ts';
@@ -19,6 +20,15 @@ export interface Bus {
    * caller tries again: this is for outboxes, which know from their own record what is still to be sent.
    */
   send(event: OutgoingEvent, trace?: TraceHeaders): Promise<void>;
+  /**
+   * Sends the event once, to whoever listens now: no acknowledgement, no repetition, nothing while the server is away. For
+   * wishes, whose sender repeats them while he still waits. Never throws.
+   */
+  tell<T extends EventType>(event: OutgoingEvent<T>): void;
+  /** Says that somebody used a Sandbox: once, and nothing while the server is away. Never throws. */
+  reportActivity(report: ActivityReport): void;
+  /** Calls `handler` for reports of activity while connected. It must not throw. */
+  onActivity(handler: (report: ActivityReport) => void): Disposable;
   /** The durable record of that name, whose bucket is declared from here on; undefined where there is no server. */
   ledger(name: string): Ledger | undefined;
   /** What consumers gave up on; undefined when it cannot be told. */
@@ -90,6 +100,9 @@ export function nullBus(): Bus {
   return {
     publish: ignore,
     send: () => Promise.reject(new Error('there is no NATS server')),
+    tell: ignore,
+    reportActivity: ignore,
+    onActivity: () => ({ [Symbol.dispose]: ignore }),
     ledger: nothing,
     consume: nothing,
     deadLetters: () => Promise.resolve(undefined),

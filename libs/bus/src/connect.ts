@@ -1,5 +1,7 @@
 import type { NatsConnection } from '@nats-io/nats-core';
 import { systemClock, systemRandom } from '@sandlot/std';
+import { Activity } from './activity.ts';
+import type { ActivityReport } from './activity.ts';
 import { AcknowledgedSender, NotAcknowledgedError } from './acknowledged.ts';
 import type { Bus } from './bus.ts';
 import { noMetrics, UnsendableError } from './bus.ts';
@@ -39,6 +41,7 @@ class NatsBus implements Bus {
   readonly #publisher: Publisher;
   readonly #hints: Hints;
   readonly #presence: Presence;
+  readonly #activity: Activity;
   readonly #buckets = new Set<string>();
   #session: Session | undefined;
   #sender: AcknowledgedSender | undefined;
@@ -54,6 +57,7 @@ class NatsBus implements Bus {
     const random = options.random ?? systemRandom;
     this.#hints = new Hints(this.#log, this.#metrics);
     this.#presence = new Presence(this.#clock);
+    this.#activity = new Activity(this.#metrics);
     this.#publisher = new Publisher({
       log: this.#log,
       clock: this.#clock,
@@ -95,6 +99,23 @@ class NatsBus implements Bus {
       if (error instanceof NotAcknowledgedError && error.code === 'NoStream') void this.ensureStreams();
       throw error;
     }
+  }
+
+  tell<T extends EventType>(event: OutgoingEvent<T>): void {
+    const { connection } = this.#link;
+    if (connection === undefined || connection.isClosed()) return;
+    const trace = tracePublish(event);
+    const { subject, body, head } = encode(event, trace.headers);
+    connection.publish(subject, body, { headers: head });
+    trace.end();
+  }
+
+  reportActivity(report: ActivityReport): void {
+    this.#activity.send(report, this.#link.connection);
+  }
+
+  onActivity(handler: (report: ActivityReport) => void): Disposable {
+    return this.#activity.on(handler);
   }
 
   ledger(name: string): Ledger {
@@ -184,6 +205,7 @@ class NatsBus implements Bus {
       this.#sender = new AcknowledgedSender(connection, this.#clock, this.#ackTimeoutMs);
       this.#session = await openSession(connection, this.#ackTimeoutMs);
       this.#hints.use(connection);
+      this.#activity.use(connection);
     }
     this.#presence.up(connection, fresh);
     await this.ensureStreams();
@@ -198,7 +220,7 @@ class NatsBus implements Bus {
 
   async #reconcileStreams(): Promise<void> {
     const connection = this.#link.connection;
-    if (connection === undefined) return;
+    if (connection === undefined || this.#options.streams === 'none') return;
     try {
       await reconcileStreams(connection, declareStreams(this.#options.streams, [...this.#buckets]), this.#log);
     } catch (error) {

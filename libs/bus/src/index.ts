@@ -1,3 +1,4 @@
+export type { ActivityReport } from './activity.ts';
 export { nullBus, UnsendableError } from './bus.ts';
 export type { Bus, BusMetrics, DeadLetterState, PublishOutcome } from './bus.ts';
 export { eventData, eventTypes, isEventType } from './catalogue.ts';

@@ -32,7 +32,8 @@ export interface BusOptions {
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly metrics?: Partial<BusMetrics> | undefined;
-  readonly streams?: StreamSizing | undefined;
+  /** `none`: this process declares no streams, because it only tells and listens, and may do no more. */
+  readonly streams?: StreamSizing | 'none' | undefined;
   /** Events kept while they cannot be sent; default 10000, about 10 MiB. */
   readonly maxPending?: number | undefined;
   /** Events sent and not yet acknowledged; default 256. */

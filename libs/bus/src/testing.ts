@@ -1,5 +1,6 @@
 import { connect } from '@nats-io/transport-node';
 import type { Bus } from './bus.ts';
+import type { ActivityReport } from './activity.ts';
 import { openSession } from './ledger.ts';
 import type { Ledger, Session } from './ledger.ts';
 import type { EventType } from './catalogue.ts';
@@ -22,6 +23,8 @@ export interface MemoryBus extends Bus {
   readonly published: readonly OutgoingEvent[];
   /** Types of the published events. */
   readonly types: readonly EventType[];
+  /** Every report of activity, in order. */
+  readonly reports: readonly ActivityReport[];
 }
 
 /** A ledger inside the process. */
@@ -40,6 +43,24 @@ interface Listener {
   deliver(json: string): void;
 }
 
+function memoryActivity(): Pick<MemoryBus, 'reports' | 'reportActivity' | 'onActivity'> {
+  const reports: ActivityReport[] = [];
+  const handlers = new Set<(report: ActivityReport) => void>();
+  return {
+    reports,
+    reportActivity(report) {
+      reports.push(report);
+      setImmediate(() => {
+        for (const handler of handlers) handler(report);
+      });
+    },
+    onActivity: (handler) => {
+      handlers.add(handler);
+      return { [Symbol.dispose]: () => handlers.delete(handler) };
+    },
+  };
+}
+
 /** Events reach hint handlers in a later turn, as JSON that went through the same parser as on the wire. */
 export function memoryBus(): MemoryBus {
   const published = new Map<string, OutgoingEvent>();
@@ -54,6 +75,7 @@ export function memoryBus(): MemoryBus {
     get types() {
       return [...published.values()].map((event) => event.type);
     },
+    ...memoryActivity(),
     publish<T extends EventType>(event: OutgoingEvent<T>): void {
       if (published.has(event.id)) return;
       published.set(event.id, event);
@@ -63,6 +85,9 @@ export function memoryBus(): MemoryBus {
       });
     },
     async send(event) {
+      this.publish(event);
+    },
+    tell(event) {
       this.publish(event);
     },
     ledger: (name) => {
