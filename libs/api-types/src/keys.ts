@@ -24,6 +24,10 @@ export const labels = {
   claimEnv: 'sandlot.dev/claim-env',
   /** On a PersistentVolume: the namespace whose claims may mount it. */
   claimableBy: 'sandlot.dev/claimable-by',
+  /** On a claim made through the API, and its Secrets: the sandbox id, which is the claim's name too. */
+  sandboxId: 'sandlot.dev/sandbox-id',
+  /** On a Secret: it stands for an API key. */
+  apiKey: 'sandlot.dev/api-key',
 } as const;
 
 /** Annotations of the API contract. */
@@ -51,6 +55,26 @@ export const annotations = {
   inplaceImage: 'sandlot.dev/inplace-image',
   /** On a Pod: the container that ran when its image was changed; another one runs the new image. */
   inplaceImageFrom: 'sandlot.dev/inplace-image-from',
+  /** On a claim made through the API: what the user said about it, a JSON map of strings. */
+  metadata: 'sandlot.dev/metadata',
+  /** On a claim: `pause` suspends its Sandbox at `endAt`; anything else leaves the end to `shutdownTime`. */
+  onTimeout: 'sandlot.dev/on-timeout',
+  /** On a claim: RFC 3339, when its time is over. */
+  endAt: 'sandlot.dev/end-at',
+  /** On a claim: the seconds it was given at its last start, which a wake gives it again. */
+  timeoutSeconds: 'sandlot.dev/timeout-seconds',
+  /** On a claim: how long it is kept once paused, a duration or `forever`. */
+  pausedRetention: 'sandlot.dev/paused-retention',
+  /** On a claim: `true` lets any request to the sandbox wake it. */
+  autoResume: 'sandlot.dev/auto-resume',
+  /** On a claim: the id of the API key that made it. */
+  apiKeyId: 'sandlot.dev/api-key-id',
+  /** On a claim whose ports are not public: hex SHA-256 of the token that opens them. */
+  trafficTokenHash: 'sandlot.dev/traffic-token-sha256',
+  /** On a claim made with an idempotency key: what its request was, as a digest. */
+  requestDigest: 'sandlot.dev/request-digest',
+  /** On a pool or template: other names by which the API finds it, separated by commas. */
+  aliases: 'sandlot.dev/aliases',
 } as const;
 
 /** Values of the label `agents.x-k8s.io/launch-type`. */

@@ -7,6 +7,7 @@ export {
   parseTokenKey,
   repeatableSandboxId,
   sameDigest,
+  tokenSubject,
   trafficAccessToken,
 } from './tokens.ts';
-export type { RandomBytes } from './tokens.ts';
+export type { RandomBytes, TokenHolder } from './tokens.ts';

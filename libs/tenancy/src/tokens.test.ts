@@ -9,6 +9,7 @@ import {
   parseTokenKey,
   repeatableSandboxId,
   sameDigest,
+  tokenSubject,
   trafficAccessToken,
 } from './index.ts';
 
@@ -28,6 +29,20 @@ describe('tokens of a sandbox', () => {
     ['another installation', envdAccessToken(Buffer.alloc(32, 8), ID)],
   ])('differ for %s', (_what, other) => {
     expect(other).not.toBe(ENVD);
+  });
+
+  const labels = { 'sandlot.dev/sandbox-id': ID };
+
+  it.each([
+    ['namespace and id of a claim of the API', { name: ID, labels }, `team-a/${ID}`],
+    ['the UID of another claim', { name: 'job' }, 'uid-1'],
+    ['the UID of a claim that wears the id of another one', { name: 'job', labels }, 'uid-1'],
+  ])('are for %s', (_what, metadata, subject) => {
+    expect(tokenSubject({ metadata: { namespace: 'team-a', uid: 'uid-1', ...metadata } })).toBe(subject);
+  });
+
+  it('are for nobody before the claim exists', () => {
+    expect(() => tokenSubject({ metadata: { namespace: 'team-a', name: 'job' } })).toThrow(/without UID/);
   });
 
   it('need a key of 32 bytes', () => {

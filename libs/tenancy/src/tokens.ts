@@ -23,17 +23,40 @@ export function parseTokenKey(text: string): Uint8Array {
   return key;
 }
 
+/** What of a claim its tokens are made from. */
+export interface TokenHolder {
+  readonly metadata: {
+    readonly namespace?: string | undefined;
+    readonly name?: string | undefined;
+    readonly uid?: string | undefined;
+    readonly labels?: Readonly<Record<string, string>> | undefined;
+  };
+}
+
+const SANDBOX_ID_LABEL = 'sandlot.dev/sandbox-id';
+
 /**
- * What a client sends as `X-Access-Token` to the daemon of its sandbox. `subject` is the sandbox id of a claim made by the
- * API, the UID of any other claim. Derived, so that it survives a resume and is stored nowhere.
+ * Whom the tokens of a claim are for: namespace and sandbox id of a claim made by the API, the UID of any other one. The
+ * namespace is part of it, since whoever may create claims chooses their names and labels, and would otherwise be given the
+ * token of another tenant's sandbox. Throws for a claim that was never created.
+ */
+export function tokenSubject({ metadata: { namespace = '', name = '', uid = '', labels = {} } }: TokenHolder): string {
+  if (name !== '' && labels[SANDBOX_ID_LABEL] === name) return `${namespace}/${name}`;
+  if (uid === '') throw new Error('a claim without UID has no tokens');
+  return uid;
+}
+
+/**
+ * What a client sends as `X-Access-Token` to the daemon of its sandbox; `subject` is from {@link tokenSubject}. Derived, so
+ * that it survives a resume and is stored nowhere.
  */
 export function envdAccessToken(key: Uint8Array, subject: string): string {
   return hmacHex(key, `envd:${subject}`);
 }
 
 /** What a client sends as `E2B-Traffic-Access-Token` to a sandbox that takes no public traffic. */
-export function trafficAccessToken(key: Uint8Array, sandboxId: string): string {
-  return hmacHex(key, `traffic:${sandboxId}`);
+export function trafficAccessToken(key: Uint8Array, subject: string): string {
+  return hmacHex(key, `traffic:${subject}`);
 }
 
 /** A new sandbox id: 20 of `[a-z0-9]`, first a letter, so that it names a Kubernetes object and a DNS label `<port>-<id>`. */
