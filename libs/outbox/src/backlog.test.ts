@@ -1,47 +1,11 @@
 import fc from 'fast-check';
-import type { Ledger, OutgoingEvent } from '@sandlot/bus';
 import { silentLogger } from '@sandlot/std';
 import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
 import { Backlog } from './backlog.ts';
 import { createOutbox } from './outbox.ts';
-import { Shelf, mortal, noOutboxMetrics, toyTelling } from './testing.ts';
-import type { Port, Toy } from './testing.ts';
-
-/** A NATS that never forgets, unless it is wiped. */
-class Server {
-  readonly ids: string[] = [];
-  readonly #texts = new Map<string, string>();
-  #era = 0;
-  isUp = true;
-
-  wipe(): void {
-    this.#era += 1;
-    this.ids.length = 0;
-    this.#texts.clear();
-  }
-
-  port(): Port {
-    const ledger: Ledger = {
-      identity: async () => this.#answer({ stream: `s${this.#era}`, bucket: `b${this.#era}` }),
-      read: async () => this.#answer(new Map(this.#texts)),
-      write: async (key, text) => void this.#answer(this.#texts).set(key, text),
-      remove: async (key) => void this.#answer(this.#texts).delete(key),
-    };
-    return {
-      send: async (event: OutgoingEvent) => void this.#answer(this.ids).push(event.id),
-      connected: () => this.isUp,
-      ensureStreams: async () => undefined,
-      deadLetters: async () => undefined,
-      ledger: () => ledger,
-    };
-  }
-
-  #answer<R>(value: R): R {
-    if (!this.isUp) throw new Error('away');
-    return value;
-  }
-}
+import { MemoryServer, Shelf, mortal, noOutboxMetrics, toyTelling } from './testing.ts';
+import type { Toy } from './testing.ts';
 
 type Step =
   | { readonly kind: 'set'; readonly uid: string; readonly state: number }
@@ -66,7 +30,7 @@ const steps = fc.array(
 
 /** One relay after another on one server, as the steps say. */
 class History {
-  readonly server = new Server();
+  readonly server = new MemoryServer();
   readonly shelf = new Shelf();
   readonly clock = new FakeClock();
   #serial = 0;

@@ -107,7 +107,9 @@ export class Backlog<T extends KubeObject> {
     const target = work ?? this.#open(uid);
     target.facts = merged(facts, target.told);
     target.about = this.#aboutOf(object);
-    return this.#add(target, object, fresh);
+    const urgent = this.#add(target, object, fresh);
+    putFirst(target, toldAgain(entry, fresh));
+    return urgent;
   }
 
   /** A fact that is known before the object's state shows it; nothing when it is no news. */
@@ -126,6 +128,7 @@ export class Backlog<T extends KubeObject> {
   /** An object is gone; `last` when it was seen before. */
   gone(uid: string, last: T | undefined): void {
     const work = this.#works.get(uid);
+    if (isOnlyMissed(work, last)) return;
     const isKnown = work !== undefined || this.recorded?.has(uid) === true;
     const fact = this.#endOf({ uid, last, about: this.#aboutGone(uid), recorded: this.#known(uid) });
     if (fact === undefined ? !isKnown : !this.#hasRoom()) return;
@@ -238,6 +241,27 @@ const NONE: readonly string[] = [];
 function isRecorded(entry: Entry | undefined, stated: readonly AnyFact[]): boolean {
   if (entry === undefined || entry.again === true) return false;
   return stated.every((fact) => entry.facts.includes(nameOf(fact)));
+}
+
+/** It was seen to go already: the record would tell less of it. */
+function isOnlyMissed(work: Work | undefined, last: KubeObject | undefined): boolean {
+  return work?.gone === true && last === undefined;
+}
+
+/** Names of the facts that the stream had before it was lost. */
+function toldAgain(entry: Entry | undefined, facts: readonly AnyFact[]): ReadonlySet<string> {
+  const told = entry?.again === true ? entry.facts : NONE;
+  return new Set(facts.map(nameOf).filter((name) => told.includes(name)));
+}
+
+/** What was told before and is told again happened before what has been waiting since. */
+function putFirst({ parcels }: Work, names: ReadonlySet<string>): void {
+  if (names.size === 0) return;
+  for (const [name, parcel] of [...parcels]) {
+    if (names.has(name)) continue;
+    parcels.delete(name);
+    parcels.set(name, parcel);
+  }
 }
 
 function uidOf({ metadata: { uid = '' } }: KubeObject): string {

@@ -1,5 +1,5 @@
 // Objects with one state, and a bus that dies on the way: for the tests of this library.
-import type { Bus, Ledger } from '@sandlot/bus';
+import type { Bus, Ledger, OutgoingEvent } from '@sandlot/bus';
 import type { Change, ChangeHandler, KubeObject } from '@sandlot/kube';
 import type { Telling } from './fact.ts';
 import type { OutboxMetrics } from './metrics.ts';
@@ -67,6 +67,51 @@ export class Shelf implements Shown<Toy> {
 }
 
 export type Port = Pick<Bus, 'send' | 'connected' | 'ensureStreams' | 'ledger' | 'deadLetters'>;
+
+/** A NATS inside the process that never forgets, unless it is wiped. */
+export class MemoryServer {
+  readonly ids: string[] = [];
+  readonly #texts = new Map<string, string>();
+  #era = 0;
+  isUp = true;
+  /** There, and takes nothing. */
+  isFull = false;
+  /** How much it did not take. */
+  refused = 0;
+
+  wipe(): void {
+    this.#era += 1;
+    this.ids.length = 0;
+    this.#texts.clear();
+  }
+
+  port(): Port {
+    const ledger: Ledger = {
+      identity: async () => this.#answer({ stream: `s${this.#era}`, bucket: `b${this.#era}` }),
+      read: async () => this.#answer(new Map(this.#texts)),
+      write: async (key, text) => void this.#take(this.#texts).set(key, text),
+      remove: async (key) => void this.#answer(this.#texts).delete(key),
+    };
+    return {
+      send: async (event: OutgoingEvent) => void this.#take(this.ids).push(event.id),
+      connected: () => this.isUp,
+      ensureStreams: async () => undefined,
+      deadLetters: async () => undefined,
+      ledger: () => ledger,
+    };
+  }
+
+  #take<R>(value: R): R {
+    if (!this.isFull) return this.#answer(value);
+    this.refused += 1;
+    throw new Error('full');
+  }
+
+  #answer<R>(value: R): R {
+    if (!this.isUp) throw new Error('away');
+    return value;
+  }
+}
 
 /** The bus of a process that dies after `lastStep` calls of the server: the last one may still arrive, no answer does. */
 export function mortal(bus: Port, lastStep: number): Port {

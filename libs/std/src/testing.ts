@@ -1,5 +1,6 @@
 import { sleepWith } from './clock.ts';
 import type { Clock, Timer } from './clock.ts';
+import type { Random } from './random.ts';
 
 interface PendingTimer {
   readonly dueMs: number;
@@ -60,6 +61,17 @@ export class FakeClock implements Clock {
     }
     return earliest;
   }
+}
+
+/** A repeatable source, so that the same test sees the same uids and names. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
 }
 
 /** A turn of the event loop: every promise that can settle without time passing has settled. */

@@ -1,5 +1,6 @@
 import { systemClock } from '@sandlot/std';
 import type { Clock, Random } from '@sandlot/std';
+import { seededRandom } from '@sandlot/std/testing';
 import { createKubeClient } from '../client/client.ts';
 import type { KubeClientOptions } from '../client/client.ts';
 import type { KubeClient } from '../client/types.ts';
@@ -15,7 +16,6 @@ import { Dispatcher } from './dispatcher.ts';
 import { Faults } from './faults.ts';
 import { Front } from './front.ts';
 import { GarbageCollector } from './garbage-collector.ts';
-import { seededRandom } from './identity.ts';
 import { Journal } from './journal.ts';
 import type { RequestRecord } from './journal.ts';
 import { NamespaceController } from './namespace-controller.ts';

@@ -1,3 +1,4 @@
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureBinaries } from '../binaries/ensure.ts';
 import type { GuardedProcess } from '../process/guarded.ts';
@@ -14,6 +15,8 @@ export interface Server extends AsyncDisposable {
   kill(): Promise<void>;
   /** Kills it when it runs and starts it again: same port, same data. */
   restart(): Promise<void>;
+  /** Kills it and removes its data; `restart` brings it back with an empty disk. */
+  wipe(): Promise<void>;
   /** Kills it and removes its data. */
   stop(): Promise<void>;
 }
@@ -90,6 +93,13 @@ class RunningServer implements Server {
       },
       { what: `${kind.name} on port ${port}`, timeoutMs: readyTimeoutMs, everyMs: 20 },
     );
+  }
+
+  async wipe(): Promise<void> {
+    await this.kill();
+    const { kind, folder, port } = this.#setup;
+    for (const entry of await readdir(folder)) await rm(join(folder, entry), { recursive: true, force: true });
+    await kind.prepare({ port, folder });
   }
 
   async stop(): Promise<void> {

@@ -17,6 +17,15 @@ describe('a NATS server', () => {
     expect(await natsRequest(server, 'STREAM.INFO.KEPT', '')).toContain('"name":"KEPT"');
   });
 
+  it('has nothing on a disk that was wiped, on the same port', async () => {
+    await using server = await startNats();
+    const stream = JSON.stringify({ name: 'KEPT', subjects: ['kept.>'], storage: 'file' });
+    expect(await natsRequest(server, 'STREAM.CREATE.KEPT', stream)).toContain('"name":"KEPT"');
+    await server.wipe();
+    await server.restart();
+    expect(await natsRequest(server, 'STREAM.INFO.KEPT', '')).toContain('stream not found');
+  });
+
   it('refuses a client without its password', async () => {
     await using server = await startNats({ user: 'app', password: 'secret' });
     expect(await talk(server, `${natsConnect('')}PING\r\n`, /-ERR/)).toContain('Authorization Violation');
