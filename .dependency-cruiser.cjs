@@ -48,6 +48,12 @@ module.exports = {
       to: { path: '^libs/(?!std/|kube/|api-types/|blueprint/)' },
     },
     {
+      name: 'tenancy-depends-on-kube-and-std',
+      severity: 'error',
+      from: { path: '^libs/tenancy/', pathNot: notTests },
+      to: { path: '^libs/(?!std/|kube/|tenancy/)' },
+    },
+    {
       name: 'outbox-depends-on-bus-kube-and-std',
       severity: 'error',
       from: { path: '^libs/outbox/', pathNot: notTests },

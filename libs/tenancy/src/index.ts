@@ -1,3 +1,11 @@
+export { API_KEY_LABEL, dnsLabel, keyLimits, keyOfSecret, keySecret, mintApiKey, roles } from './api-key.ts';
+export type { ApiKey, ApiKeyInput, KeyLimits, Role } from './api-key.ts';
+export { watchKeys } from './key-ring.ts';
+export type { KeyRing, KeyRingOptions, WatchedKeyRing } from './key-ring.ts';
+export { createKey, listKeys, revokeKey } from './key-store.ts';
+export type { KeyPlace } from './key-store.ts';
+export { CreateRates, Places } from './quota.ts';
+export type { RateDecision } from './quota.ts';
 export {
   envdAccessToken,
   hashApiKey,

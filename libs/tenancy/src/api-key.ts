@@ -1,0 +1,107 @@
+import { randomBytes } from 'node:crypto';
+import type { Secret } from '@sandlot/kube';
+import { z } from 'zod';
+import { hashApiKey, newApiKey } from './tokens.ts';
+import type { RandomBytes } from './tokens.ts';
+
+/** Label of the Secrets that stand for API keys. */
+export const API_KEY_LABEL = 'sandlot.dev/api-key';
+
+/** `tenant`: everything of its own namespace. `admin`: also the keys, and any namespace that it names. */
+export const roles = ['tenant', 'admin'] as const;
+export type Role = (typeof roles)[number];
+
+const count = z.int().min(0).max(1_000_000);
+
+/** What a key may use. What is left out is the installation's default; 0 means no limit. */
+export const keyLimits = z.object({
+  /** Sandboxes at a time, paused ones included. */
+  sandboxes: count.optional(),
+  /** Creates a second in the long run. */
+  createsPerSecond: z.number().min(0).max(100_000).optional(),
+  /** Longest timeout that may be asked for, seconds. */
+  maxTimeoutSeconds: count.optional(),
+  /** Whether sandboxes without any timeout may be made. */
+  neverTimeout: z.boolean().optional(),
+});
+export type KeyLimits = z.output<typeof keyLimits>;
+
+/** A Kubernetes name of at most 63 characters: of a namespace, and for teams alike. */
+export const dnsLabel = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
+
+const keyData = z.object({
+  hash: z.string().regex(/^[0-9a-f]{64}$/),
+  namespace: dnsLabel,
+  team: dnsLabel,
+  role: z.enum(roles),
+  description: z.string().max(256).default(''),
+  limits: z.string().default('{}'),
+});
+
+/** An API key as it is known to the installation: its digest, never the key itself. */
+export interface ApiKey {
+  /** Public name of the key: in lists, in the audit log, on what it made. */
+  readonly id: string;
+  /** Hex SHA-256 of the key. */
+  readonly hash: string;
+  /** Where everything happens that is done with it. */
+  readonly namespace: string;
+  readonly team: string;
+  readonly role: Role;
+  readonly description: string;
+  readonly limits: KeyLimits;
+  /** RFC 3339; empty before it was stored. */
+  readonly createdAt: string;
+}
+
+export type ApiKeyInput = Pick<ApiKey, 'namespace' | 'team' | 'role' | 'description' | 'limits'>;
+
+const SECRET_PREFIX = 'api-key-';
+const ID_BYTES = 6;
+
+/** A new key with its text, which nobody can give again. */
+export function mintApiKey(
+  input: ApiKeyInput,
+  random: RandomBytes = randomBytes,
+): { readonly key: ApiKey; readonly text: string } {
+  const text = newApiKey(random);
+  const id = Buffer.from(random(ID_BYTES)).toString('hex');
+  return { text, key: { ...input, id, hash: hashApiKey(text), createdAt: '' } };
+}
+
+/** Name of the Secret that stands for the key of that id. */
+export function keySecretName(id: string): string {
+  return `${SECRET_PREFIX}${id}`;
+}
+
+/** The Secret that stands for a key, in the namespace where keys are kept. */
+export function keySecret(key: ApiKey, namespace: string): Secret {
+  const { id, hash, namespace: tenant, team, role, description, limits } = key;
+  const texts = { hash, namespace: tenant, team, role, description, limits: JSON.stringify(limits) };
+  const data = Object.entries(texts).map(([name, text]) => [name, Buffer.from(text).toString('base64')] as const);
+  return {
+    metadata: { namespace, name: keySecretName(id), labels: { [API_KEY_LABEL]: 'true' } },
+    type: 'sandlot.dev/api-key',
+    data: Object.fromEntries(data),
+  };
+}
+
+/** The key that a Secret stands for; undefined when it is none, or none that is complete. */
+export function keyOfSecret({ metadata, data = {} }: Secret): ApiKey | undefined {
+  const { name = '', creationTimestamp = '', labels = {} } = metadata;
+  if (labels[API_KEY_LABEL] !== 'true' || !name.startsWith(SECRET_PREFIX)) return undefined;
+  const texts = Object.entries(data).map(([key, value]) => [key, Buffer.from(value, 'base64').toString()] as const);
+  const parsed = keyData.safeParse(Object.fromEntries(texts));
+  if (!parsed.success) return undefined;
+  const limits = keyLimits.safeParse(jsonIn(parsed.data.limits));
+  if (!limits.success) return undefined;
+  return { ...parsed.data, id: name.slice(SECRET_PREFIX.length), limits: limits.data, createdAt: creationTimestamp };
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,80 @@
+import { createInformer, secrets } from '@sandlot/kube';
+import type { Informer, InformerOptions, Secret } from '@sandlot/kube';
+import { API_KEY_LABEL, keyOfSecret } from './api-key.ts';
+import type { ApiKey } from './api-key.ts';
+import { hashApiKey, isApiKey, sameDigest } from './tokens.ts';
+
+/** The keys of the installation, as of the last event of the watch. */
+export interface KeyRing {
+  /** The key of that text; undefined when it is unknown or was revoked. Takes as long for any text that is no key. */
+  find(text: string): ApiKey | undefined;
+  byId(id: string): ApiKey | undefined;
+  all(): readonly ApiKey[];
+}
+
+export interface WatchedKeyRing extends KeyRing {
+  /** Whoever builds the ring runs it. */
+  readonly informer: Informer<Secret>;
+}
+
+export type KeyRingOptions = Pick<InformerOptions<Secret>, 'client' | 'clock' | 'random' | 'metrics' | 'log'> & {
+  /** Where keys are kept. */
+  readonly namespace: string;
+  /** Told the name of a Secret that has the label and is no key. */
+  readonly onMalformed?: ((name: string) => void) | undefined;
+};
+
+/** A ring over the Secrets with the label of keys in one namespace. */
+export function watchKeys({ onMalformed, ...options }: KeyRingOptions): WatchedKeyRing {
+  const informer = createInformer<Secret>({ ...options, resource: secrets, labelSelector: `${API_KEY_LABEL}=true` });
+  const ring = new MapRing();
+  informer.onChange(({ key: name, next }) => {
+    const key = next === undefined ? undefined : keyOfSecret(next);
+    if (next !== undefined && key === undefined) onMalformed?.(name);
+    ring.set(name, key);
+  });
+  return {
+    informer,
+    find: (text) => ring.find(text),
+    byId: (id) => ring.byId(id),
+    all: () => ring.all(),
+  };
+}
+
+/**
+ * Keys by their digest. Whoever tries texts cannot choose the digest that a text leads to, so the look-up in the map tells
+ * him nothing about the digests there are; the comparison after it is constant in time as well.
+ */
+export class MapRing implements KeyRing {
+  readonly #byName = new Map<string, ApiKey>();
+  readonly #byHash = new Map<string, ApiKey>();
+  readonly #byId = new Map<string, ApiKey>();
+
+  /** What stands under that name from now on; undefined: nothing. */
+  set(name: string, key: ApiKey | undefined): void {
+    const before = this.#byName.get(name);
+    if (before !== undefined) {
+      this.#byHash.delete(before.hash);
+      this.#byId.delete(before.id);
+      this.#byName.delete(name);
+    }
+    if (key === undefined) return;
+    this.#byName.set(name, key);
+    this.#byHash.set(key.hash, key);
+    this.#byId.set(key.id, key);
+  }
+
+  find(text: string): ApiKey | undefined {
+    const hash = hashApiKey(text);
+    const key = this.#byHash.get(hash);
+    return isApiKey(text) && key !== undefined && sameDigest(key.hash, hash) ? key : undefined;
+  }
+
+  byId(id: string): ApiKey | undefined {
+    return this.#byId.get(id);
+  }
+
+  all(): readonly ApiKey[] {
+    return [...this.#byName.values()];
+  }
+}

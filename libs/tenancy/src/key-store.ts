@@ -1,0 +1,46 @@
+import { isNotFound, secrets } from '@sandlot/kube';
+import type { KubeClient } from '@sandlot/kube';
+import { API_KEY_LABEL, keyOfSecret, keySecret, keySecretName, mintApiKey } from './api-key.ts';
+import type { ApiKey, ApiKeyInput } from './api-key.ts';
+
+/** Where keys are kept. */
+export interface KeyPlace {
+  readonly client: KubeClient;
+  readonly namespace: string;
+}
+
+/** Makes a key and stores its digest. The text is in the answer and nowhere else. Rejects with a KubeError. */
+export async function createKey(
+  { client, namespace }: KeyPlace,
+  input: ApiKeyInput,
+): Promise<{ readonly key: ApiKey; readonly text: string }> {
+  const { key, text } = mintApiKey(input);
+  const stored = await client.create(secrets, keySecret(key, namespace));
+  return { text, key: keyOfSecret(stored) ?? key };
+}
+
+/** Every key, the oldest first. Rejects with a KubeError. */
+export async function listKeys({ client, namespace }: KeyPlace): Promise<readonly ApiKey[]> {
+  const { items } = await client.listAll(secrets, { namespace, labelSelector: `${API_KEY_LABEL}=true` });
+  const keys = items.map(keyOfSecret).filter((key) => key !== undefined);
+  return keys.sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id));
+}
+
+/** Takes a key back, at once; what was made with it stays. False when there is none of that id. Rejects with a KubeError. */
+export async function revokeKey({ client, namespace }: KeyPlace, id: string): Promise<boolean> {
+  const name = keySecretName(id);
+  try {
+    const secret = await client.get(secrets, { namespace, name });
+    // The prefix alone does not make a Secret a key: others may be named alike.
+    if (keyOfSecret(secret) === undefined) return false;
+    await client.delete(secrets, { namespace, name }, { uid: secret.metadata.uid });
+    return true;
+  } catch (error) {
+    if (isNotFound(error)) return false;
+    throw error;
+  }
+}
+
+function compare(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

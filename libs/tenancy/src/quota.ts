@@ -1,0 +1,88 @@
+/** The state of one limited thing after somebody asked for it, in the numbers of the `RateLimit-*` headers. */
+export interface RateDecision {
+  readonly allowed: boolean;
+  /** How many may come at once; undefined: no limit. */
+  readonly limit: number | undefined;
+  readonly remaining: number;
+  /** Whole seconds until all of them may come again. */
+  readonly resetSeconds: number;
+  /** Whole seconds, at least 1, until it is worth asking again; 0 when it was allowed. */
+  readonly retryAfterSeconds: number;
+}
+
+interface Bucket {
+  tokens: number;
+  atMs: number;
+}
+
+const UNLIMITED: RateDecision = {
+  allowed: true,
+  limit: undefined,
+  remaining: 0,
+  resetSeconds: 0,
+  retryAfterSeconds: 0,
+};
+
+const MAX_BUCKETS = 10_000;
+
+/**
+ * Creates a second, by key: a bucket of one second's worth, at least one, that fills evenly. Of each process alone, so
+ * that replicas together let through as many times more.
+ */
+export class CreateRates {
+  readonly #buckets = new Map<string, Bucket>();
+
+  /** Takes one create for `id` at `perSecond` (0: no limit); nothing is taken when it is refused. `nowMs` is monotonic. */
+  take(id: string, perSecond: number, nowMs: number): RateDecision {
+    if (perSecond <= 0) return UNLIMITED;
+    const burst = Math.max(1, Math.floor(perSecond));
+    const bucket = this.#bucket(id, { tokens: burst, atMs: nowMs });
+    const filled = bucket.tokens + ((nowMs - bucket.atMs) / 1_000) * perSecond;
+    const available = Math.min(burst, filled);
+    const allowed = available >= 1;
+    bucket.tokens = allowed ? available - 1 : available;
+    bucket.atMs = nowMs;
+    return {
+      allowed,
+      limit: burst,
+      remaining: Math.floor(bucket.tokens),
+      resetSeconds: Math.ceil((burst - bucket.tokens) / perSecond),
+      retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond)),
+    };
+  }
+
+  /** The one used longest ago makes room: it has filled up most. */
+  #bucket(id: string, fresh: Bucket): Bucket {
+    const bucket = this.#buckets.get(id) ?? fresh;
+    this.#buckets.delete(id);
+    this.#buckets.set(id, bucket);
+    const [oldest] = this.#buckets.keys();
+    if (this.#buckets.size > MAX_BUCKETS && oldest !== undefined) this.#buckets.delete(oldest);
+    return bucket;
+  }
+}
+
+/**
+ * Sandboxes that are being made: what a count of those there are does not show yet. Whoever asks gets a place or none;
+ * the place is given back when the sandbox is counted, or was never made.
+ */
+export class Places {
+  readonly #taken = new Map<string, number>();
+
+  /** Takes a place for `id` if with `present` ones and those on the way there are fewer than `limit` (0: no limit). */
+  take(id: string, { present, limit }: { readonly present: number; readonly limit: number }): Disposable | undefined {
+    const taken = this.#taken.get(id) ?? 0;
+    if (limit > 0 && present + taken >= limit) return undefined;
+    this.#taken.set(id, taken + 1);
+    let given = false;
+    return {
+      [Symbol.dispose]: () => {
+        if (given) return;
+        given = true;
+        const left = (this.#taken.get(id) ?? 1) - 1;
+        if (left === 0) this.#taken.delete(id);
+        else this.#taken.set(id, left);
+      },
+    };
+  }
+}
