@@ -1,29 +1,16 @@
-import { hostname } from 'node:os';
-import { connectBus, nullBus } from '@sandlot/bus';
-import type { Bus } from '@sandlot/bus';
-import { createKubeClient, createKubeMetrics, createManager, limitsWithin, loadCredentials } from '@sandlot/kube';
-import type { KubeClient, KubeMetrics, Manager, ManagerOptions, RateLimits } from '@sandlot/kube';
-import { systemClock, systemRandom } from '@sandlot/std';
-import type { Clock, Logger, Random } from '@sandlot/std';
-import { createBusMetrics, createLogger, createMetrics, serveProbes, startTracing } from '@sandlot/telemetry';
-import type { Metrics, MetricsRegistry, Tracing } from '@sandlot/telemetry';
+import type { Bus, BusOptions } from '@sandlot/bus';
+import { createManager } from '@sandlot/kube';
+import type { Manager, ManagerOptions } from '@sandlot/kube';
 import { openDeadlines } from './deadlines.ts';
 import type { DeadlinePlace } from './deadlines.ts';
+import { openProcess, serveHealth, stopSignal } from './open-process.ts';
+import type { ProcessParts } from './open-process.ts';
 import type { ControllerSettings } from './settings.ts';
 
 /** What a controller is built from. */
-export interface ControllerParts {
-  readonly client: KubeClient;
+export interface ControllerParts extends ProcessParts {
   readonly manager: Manager;
-  readonly bus: Bus;
   readonly deadlines: DeadlinePlace;
-  readonly registry: MetricsRegistry;
-  readonly kubeMetrics: KubeMetrics;
-  readonly clock: Clock;
-  readonly random: Random;
-  readonly log: Logger;
-  /** Which replica this is, in the lease and in Events: the pod's name. */
-  readonly instance: string;
 }
 
 export interface ControllerProcess {
@@ -40,85 +27,32 @@ export interface ControllerProcess {
  */
 export async function runController({ name, settings, build }: ControllerProcess): Promise<void> {
   const stop = stopSignal();
-  const log = createLogger({ service: name, level: settings.LOG_LEVEL });
-  const metrics = metricsOf(settings);
   await using open = new AsyncDisposableStack();
-  const tracing = tracingOf(name, settings, { log, metrics });
-  open.defer(() => tracing.shutdown());
-  const kubeMetrics = createKubeMetrics(metrics.registry);
-  const credentials = await loadCredentials({ kubeconfig: settings.KUBECONFIG, mount: settings.SERVICE_ACCOUNT_DIR });
-  const limits = limitsOf(settings);
-  const client = createKubeClient({ credentials, metrics: kubeMetrics, userAgent: `sandlot-${name}`, limits });
-  open.defer(() => client.close());
-  const bus = await openBus(name, settings, { log, metrics });
-  open.defer(() => bus.close());
+  const input = { name, settings, streams: streamsOf(settings) };
+  const opened = await openProcess(input, open);
+  const { client, bus, log, kubeMetrics, instance } = opened;
   const deadlines = await openDeadlines(name, settings, log);
   open.defer(() => deadlines.store?.close());
-  const instance = settings.POD_NAME ?? `${hostname()}-${process.pid}`;
   const manager = createManager({
     client,
     log,
     metrics: kubeMetrics,
     lease: leaseOf(name, { instance, settings, bus }),
   });
-  const { registry } = metrics;
-  const clocks = { clock: systemClock, random: systemRandom };
-  const controller = build({ client, manager, bus, deadlines, registry, kubeMetrics, log, instance, ...clocks });
+  const controller = build({ ...opened, manager, deadlines });
   open.defer(() => controller.close?.());
-  const probes = await serveProbes({
-    port: settings.PROBE_PORT,
-    live: () => manager.live(),
-    ready: () => manager.ready(),
-  });
-  open.defer(() => probes.close());
-  const scrape = await metrics.serve({ port: settings.METRICS_PORT });
-  open.defer(() => scrape.close());
-  log.info({ probePort: probes.port, metricsPort: scrape.port, node: process.version }, `${name} started`);
+  await serveHealth(input, { ...opened, health: manager }, open);
   await manager.run(stop);
   log.info({}, `${name} is stopping`);
 }
 
-function stopSignal(): AbortSignal {
-  const abort = new AbortController();
-  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => abort.abort());
-  return abort.signal;
-}
-
-function metricsOf({ BUILD_VERSION, BUILD_COMMIT, BUILD_DATE }: ControllerSettings): Metrics {
-  return createMetrics({ build: { version: BUILD_VERSION, commit: BUILD_COMMIT, date: BUILD_DATE } });
-}
-
-function limitsOf({ KUBE_API_QPS: perSecond, KUBE_API_BURST: burst }: ControllerSettings): RateLimits | undefined {
-  return perSecond <= 0 ? undefined : limitsWithin({ perSecond, burst: burst <= 0 ? perSecond * 2 : burst });
-}
-
-/** Where OpenTelemetry sends to when nobody says. */
-const OTLP_DEFAULT = 'http://localhost:4318';
-
-function endpointOf({ TRACING, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: ControllerSettings): string | undefined {
-  if (TRACING === false) return undefined;
-  return TRACING === true ? (endpoint ?? OTLP_DEFAULT) : endpoint;
-}
-
-interface Reporting {
-  readonly log: Logger;
-  readonly metrics: Metrics;
-}
-
-function tracingOf(service: string, settings: ControllerSettings, { log, metrics }: Reporting): Tracing {
-  return startTracing({
-    service,
-    version: settings.BUILD_VERSION,
-    endpoint: endpointOf(settings),
-    sampleRatio: settings.TRACE_SAMPLE_RATIO,
-    slow: { warmMs: settings.TRACE_SLOW_WARM, coldMs: settings.TRACE_SLOW_COLD },
-    resource: {
-      ...(settings.POD_NAME === undefined ? {} : { 'k8s.pod.name': settings.POD_NAME }),
-      ...(settings.K8S_CLUSTER_UID === undefined ? {} : { 'k8s.cluster.uid': settings.K8S_CLUSTER_UID }),
-    },
-    log,
-    onLost: (spans, reason) => metrics.countLostSpans(spans, reason),
-  });
+function streamsOf(settings: ControllerSettings): BusOptions['streams'] {
+  return {
+    replicas: settings.NATS_STREAM_REPLICAS,
+    maxAgeMs: settings.NATS_STREAM_RETENTION,
+    maxBytes: settings.NATS_STREAM_MAX_BYTES,
+    recordMaxBytes: settings.NATS_RECORD_MAX_BYTES,
+  };
 }
 
 interface LeaseInput {
@@ -138,27 +72,4 @@ function leaseOf(name: string, { instance, settings, bus }: LeaseInput): Manager
     identity: instance,
     isGone: (identity) => bus.isAbsent(nameOf(identity)),
   };
-}
-
-async function openBus(
-  service: string,
-  settings: ControllerSettings,
-  { log, metrics: { registry } }: Reporting,
-): Promise<Bus> {
-  if (settings.NATS_URL === undefined) return nullBus();
-  return connectBus({
-    url: settings.NATS_URL,
-    user: settings.NATS_USER,
-    password: settings.NATS_PASSWORD?.reveal(),
-    tls: settings.NATS_CA_FILE === undefined ? undefined : { caFile: settings.NATS_CA_FILE },
-    service,
-    log,
-    metrics: createBusMetrics(registry),
-    streams: {
-      replicas: settings.NATS_STREAM_REPLICAS,
-      maxAgeMs: settings.NATS_STREAM_RETENTION,
-      maxBytes: settings.NATS_STREAM_MAX_BYTES,
-      recordMaxBytes: settings.NATS_RECORD_MAX_BYTES,
-    },
-  });
 }

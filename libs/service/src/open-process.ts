@@ -1,0 +1,140 @@
+import { hostname } from 'node:os';
+import { connectBus, nullBus } from '@sandlot/bus';
+import type { Bus, BusOptions } from '@sandlot/bus';
+import { createKubeClient, createKubeMetrics, limitsWithin, loadCredentials } from '@sandlot/kube';
+import type { KubeClient, KubeMetrics, RateLimits } from '@sandlot/kube';
+import { systemClock, systemRandom } from '@sandlot/std';
+import type { Clock, Logger, Random } from '@sandlot/std';
+import { createBusMetrics, createLogger, createMetrics, serveProbes, startTracing } from '@sandlot/telemetry';
+import type { Metrics, MetricsRegistry, Tracing } from '@sandlot/telemetry';
+import type { ProcessSettings } from './settings.ts';
+
+/** What every process is built from. */
+export interface ProcessParts {
+  readonly client: KubeClient;
+  readonly bus: Bus;
+  readonly registry: MetricsRegistry;
+  readonly kubeMetrics: KubeMetrics;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly log: Logger;
+  /** Which replica this is, in the lease and in Events: the pod's name. */
+  readonly instance: string;
+}
+
+export interface OpenedProcess extends ProcessParts {
+  readonly metrics: Metrics;
+}
+
+export interface ProcessInput {
+  /** `claim-controller`; names the process in logs, traces and NATS. */
+  readonly name: string;
+  readonly settings: ProcessSettings;
+  readonly streams: BusOptions['streams'];
+}
+
+/** Aborts on SIGTERM and SIGINT. */
+export function stopSignal(): AbortSignal {
+  const abort = new AbortController();
+  for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => abort.abort());
+  return abort.signal;
+}
+
+/** Opens logs, metrics, traces, the API client and the bus; `open` closes them. Rejects when the process cannot start. */
+export async function openProcess(
+  { name, settings, streams }: ProcessInput,
+  open: AsyncDisposableStack,
+): Promise<OpenedProcess> {
+  const log = createLogger({ service: name, level: settings.LOG_LEVEL });
+  const metrics = metricsOf(settings);
+  const { registry } = metrics;
+  const tracing = tracingOf(name, settings, { log, metrics });
+  open.defer(() => tracing.shutdown());
+  const kubeMetrics = createKubeMetrics(registry);
+  const credentials = await loadCredentials({ kubeconfig: settings.KUBECONFIG, mount: settings.SERVICE_ACCOUNT_DIR });
+  const limits = limitsOf(settings);
+  const client = createKubeClient({ credentials, metrics: kubeMetrics, userAgent: `sandlot-${name}`, limits });
+  open.defer(() => client.close());
+  const bus = await openBus({ name, settings, streams }, { log, metrics });
+  open.defer(() => bus.close());
+  const instance = settings.POD_NAME ?? `${hostname()}-${process.pid}`;
+  return { client, bus, registry, kubeMetrics, metrics, log, instance, clock: systemClock, random: systemRandom };
+}
+
+/** Whether the process works, as probes ask. */
+export interface Health {
+  live(): boolean;
+  ready(): boolean;
+}
+
+/** Serves probes and metrics on their ports, and says that the process has started and where. */
+export async function serveHealth(
+  { name, settings }: ProcessInput,
+  { health, metrics, log, ports = {} }: OpenedProcess & { health: Health; ports?: Readonly<Record<string, number>> },
+  open: AsyncDisposableStack,
+): Promise<void> {
+  const probes = await serveProbes({
+    port: settings.PROBE_PORT,
+    live: () => health.live(),
+    ready: () => health.ready(),
+  });
+  open.defer(() => probes.close());
+  const scrape = await metrics.serve({ port: settings.METRICS_PORT });
+  open.defer(() => scrape.close());
+  const listening = { ...ports, probePort: probes.port, metricsPort: scrape.port };
+  log.info({ ...listening, node: process.version }, `${name} started`);
+}
+
+function metricsOf({ BUILD_VERSION, BUILD_COMMIT, BUILD_DATE }: ProcessSettings): Metrics {
+  return createMetrics({ build: { version: BUILD_VERSION, commit: BUILD_COMMIT, date: BUILD_DATE } });
+}
+
+function limitsOf({ KUBE_API_QPS: perSecond, KUBE_API_BURST: burst }: ProcessSettings): RateLimits | undefined {
+  return perSecond <= 0 ? undefined : limitsWithin({ perSecond, burst: burst <= 0 ? perSecond * 2 : burst });
+}
+
+/** Where OpenTelemetry sends to when nobody says. */
+const OTLP_DEFAULT = 'http://localhost:4318';
+
+function endpointOf({ TRACING, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: ProcessSettings): string | undefined {
+  if (TRACING === false) return undefined;
+  return TRACING === true ? (endpoint ?? OTLP_DEFAULT) : endpoint;
+}
+
+interface Reporting {
+  readonly log: Logger;
+  readonly metrics: Metrics;
+}
+
+function tracingOf(service: string, settings: ProcessSettings, { log, metrics }: Reporting): Tracing {
+  return startTracing({
+    service,
+    version: settings.BUILD_VERSION,
+    endpoint: endpointOf(settings),
+    sampleRatio: settings.TRACE_SAMPLE_RATIO,
+    slow: { warmMs: settings.TRACE_SLOW_WARM, coldMs: settings.TRACE_SLOW_COLD },
+    resource: {
+      ...(settings.POD_NAME === undefined ? {} : { 'k8s.pod.name': settings.POD_NAME }),
+      ...(settings.K8S_CLUSTER_UID === undefined ? {} : { 'k8s.cluster.uid': settings.K8S_CLUSTER_UID }),
+    },
+    log,
+    onLost: (spans, reason) => metrics.countLostSpans(spans, reason),
+  });
+}
+
+async function openBus(
+  { name, settings, streams }: ProcessInput,
+  { log, metrics: { registry } }: Reporting,
+): Promise<Bus> {
+  if (settings.NATS_URL === undefined) return nullBus();
+  return connectBus({
+    url: settings.NATS_URL,
+    user: settings.NATS_USER,
+    password: settings.NATS_PASSWORD?.reveal(),
+    tls: settings.NATS_CA_FILE === undefined ? undefined : { caFile: settings.NATS_CA_FILE },
+    service: name,
+    log,
+    metrics: createBusMetrics(registry),
+    streams,
+  });
+}

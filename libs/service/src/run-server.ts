@@ -1,0 +1,65 @@
+import type { BusOptions } from '@sandlot/bus';
+import type { Informer } from '@sandlot/kube';
+import { openProcess, serveHealth, stopSignal } from './open-process.ts';
+import type { ProcessParts } from './open-process.ts';
+import type { ProcessSettings } from './settings.ts';
+
+/** A process that serves requests, as its builder hands it over: it listens already. */
+export interface RunningServer {
+  /** Names and numbers of its ports, for the line that says that it has started. */
+  readonly ports: Readonly<Record<string, number>>;
+  /** What it follows; it is ready once all of them have synced. */
+  readonly informers: readonly Informer<unknown>[];
+  /** Takes no new work, finishes what runs within its own limit, and closes. Called once. */
+  drain(): Promise<void>;
+}
+
+export interface ServerProcess {
+  /** `gateway`; names the process in logs, traces and NATS. */
+  readonly name: string;
+  readonly settings: ProcessSettings;
+  /** How the event streams are sized; default `none`: it tells and listens, and may do no more. */
+  readonly streams?: BusOptions['streams'];
+  readonly build: (parts: ProcessParts) => Promise<RunningServer>;
+}
+
+/** How late a timer may be before the event loop counts as stuck. */
+const STUCK_MS = 10_000;
+const BEAT_MS = 1_000;
+
+/**
+ * Runs a server until SIGTERM or SIGINT: telemetry, API client, bus, the server, its informers, probes. Any number of
+ * replicas serve side by side: there is no lease. Resolves when it has drained; rejects when it cannot start.
+ */
+export async function runServer({ name, settings, streams = 'none', build }: ServerProcess): Promise<void> {
+  const stop = stopSignal();
+  await using open = new AsyncDisposableStack();
+  const input = { name, settings, streams };
+  const opened = await openProcess(input, open);
+  const { clock, log } = opened;
+  const stopped = Promise.withResolvers<undefined>();
+  stop.addEventListener('abort', () => stopped.resolve(undefined), { once: true });
+  if (stop.aborted) return;
+  const server = await build(opened);
+  const informing = new AbortController();
+  const following = Promise.all(server.informers.map((informer) => informer.run(informing.signal)));
+  open.defer(async () => {
+    informing.abort();
+    await following;
+  });
+  let lastBeatMs = clock.monotonic();
+  let beat = clock.setTimeout(onBeat, BEAT_MS);
+  function onBeat(): void {
+    lastBeatMs = clock.monotonic();
+    beat = clock.setTimeout(onBeat, BEAT_MS);
+  }
+  open.defer(() => beat.cancel());
+  const health = {
+    live: () => clock.monotonic() - lastBeatMs < STUCK_MS,
+    ready: () => !stop.aborted && server.informers.every((informer) => informer.hasSynced()),
+  };
+  await serveHealth(input, { ...opened, health, ports: server.ports }, open);
+  await stopped.promise;
+  log.info({}, `${name} is stopping`);
+  await server.drain();
+}
