@@ -15,6 +15,9 @@
 - { name: WATCH_NAMESPACE, value: {{ . | quote }} }
 {{- end }}
 {{- include (printf "sandlot.env.%s" .name) $values }}
+{{- with include (printf "sandlot.env.runtime.%s" .name) .root }}
+{{ . }}
+{{- end }}
 {{- with $values.tracing.endpoint }}
 - { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }} }
 - { name: TRACE_SAMPLE_RATIO, value: {{ $values.tracing.sampleRatio | quote }} }

@@ -69,7 +69,7 @@ events.k8s.io; the core group is for clusters whose aggregator still asks for it
   verbs: [create, delete, get, list, patch, watch]
 {{ include "sandlot.rules.events" . }}
 {{- if .Values.claimController.envsFromSecrets }}
-# The label sandlot.dev/claim-env of a Secret is read before a claim may name it; no value is used.
+# The label sandlot.dev/claim-env of a Secret is read before a claim may name it; values go to the in-sandbox daemon alone.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [get]

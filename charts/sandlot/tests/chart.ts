@@ -130,6 +130,7 @@ export const valueSets: Readonly<Record<string, object>> = {
       external: { url: 'rediss://redis.example.com:6380', user: 'sandlot', caSecret: 'redis-ca' },
       auth: { existingSecret: 'redis-user' },
     },
+    runtime: { existingSecret: 'runtime-keys' },
     tracing: { endpoint: 'http://collector.observability:4318', sampleRatio: 0.1 },
     image: { registry: 'registry.example.com', repository: 'team/sandlot', pullSecrets: [{ name: 'registry' }] },
   },

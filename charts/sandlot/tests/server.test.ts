@@ -29,7 +29,11 @@ async function passwords(): Promise<Readonly<Record<string, unknown>>> {
     const text = await kubectl(['-n', release.namespace, 'get', 'secret', secret, '-o', 'json']);
     return (JSON.parse(text) as { data: unknown }).data;
   };
-  return { nats: await read('sandlot-nats-auth'), redis: await read('sandlot-redis-auth') };
+  return {
+    nats: await read('sandlot-nats-auth'),
+    redis: await read('sandlot-redis-auth'),
+    runtime: await read('sandlot-runtime'),
+  };
 }
 
 async function templates(): Promise<string> {

@@ -135,9 +135,9 @@ interface Lifecycle {
   readonly postStart?: Hook;
 }
 
-/** Parts of a container that are passed through are JSON by construction: the API server has checked them. */
+/** As the API server has checked it. */
 function lifecycleOf(container: Container): Lifecycle {
-  return (container['lifecycle'] ?? {}) as Lifecycle;
+  return container['lifecycle'] ?? {};
 }
 
 function postStartOf(container: Container): Hook | undefined {

@@ -78,9 +78,10 @@ export function startOf({ sandbox, nowMs }: Pick<Snapshot, 'sandbox' | 'nowMs'>)
 /** A Pod that is Ready has the daemon running: its start is part of the container's. */
 function runtimeOf({ spec, status }: Sandbox, isReady: boolean): SandboxStatus['runtime'] {
   if (spec.runtime?.inject !== true) return status?.runtime;
-  const { ready: _, ...kept } = status?.runtime ?? {};
-  const runtime = isReady ? { ...kept, ready: true } : kept;
-  return Object.keys(runtime).length === 0 ? undefined : runtime;
+  const { version, initializedAt } = status?.runtime ?? {};
+  const runtime = { version, initializedAt, ready: isReady ? true : undefined };
+  const known = Object.entries(runtime).filter(([, value]) => value !== undefined);
+  return known.length === 0 ? undefined : Object.fromEntries(known);
 }
 
 function serviceFields(snapshot: Snapshot): SandboxStatus {

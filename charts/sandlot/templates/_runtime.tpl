@@ -1,0 +1,45 @@
+{{/* Secret with the keys of the in-sandbox daemon. */}}
+{{- define "sandlot.runtime.secretName" -}}
+{{- default (printf "%s-runtime" (include "sandlot.fullname" .)) .Values.runtime.existingSecret -}}
+{{- end -}}
+
+{{/* Image of the in-sandbox daemon. */}}
+{{- define "sandlot.runtime.image" -}}
+{{- $image := .Values.image -}}
+{{- include "sandlot.image" (dict "registry" $image.registry "repository" $image.repository "name" "runtime" "digest" .Values.runtime.image.digest "tag" (coalesce .Values.runtime.image.tag $image.tag .Chart.AppVersion)) -}}
+{{- end -}}
+
+{{/*
+The keys as the Secret holds them, in base64: those that are in the cluster, else new ones, kept for the rest of this
+rendering. Templates cannot print the public half of a key alone, so that it is in a certificate.
+*/}}
+{{- define "sandlot.runtime.keys" -}}
+{{- if not .Values._runtimeKeys -}}
+{{- $found := (lookup "v1" "Secret" .Release.Namespace (include "sandlot.runtime.secretName" .) | default dict).data | default dict -}}
+{{- $keys := pick $found "signing.key" "signing.pub" "envd.key" -}}
+{{- if lt (len $keys) 3 -}}
+{{- $key := genPrivateKey "ed25519" -}}
+{{- $certificate := genSelfSignedCertWithKey "sandlot-runtime" list list 36500 $key -}}
+{{- $keys = dict "signing.key" (b64enc $key) "signing.pub" (b64enc $certificate.Cert) "envd.key" (randBytes 32 | b64enc) -}}
+{{- end -}}
+{{- $_ := set .Values "_runtimeKeys" $keys -}}
+{{- end -}}
+{{- toYaml .Values._runtimeKeys -}}
+{{- end -}}
+
+{{/* What only the sandbox-controller reads: the daemon it puts into pods, and whom that trusts. */}}
+{{- define "sandlot.env.runtime.sandbox-controller" -}}
+- { name: RUNTIME_IMAGE, value: {{ include "sandlot.runtime.image" . | quote }} }
+- name: RUNTIME_PUBLIC_KEY
+  valueFrom: { secretKeyRef: { name: {{ include "sandlot.runtime.secretName" . }}, key: signing.pub } }
+{{- end -}}
+
+{{- define "sandlot.env.runtime.warmpool-controller" -}}{{- end -}}
+
+{{/* What only the claim-controller reads: it speaks to daemons in the installation's name, and makes their tokens. */}}
+{{- define "sandlot.env.runtime.claim-controller" -}}
+- name: RUNTIME_SIGNING_KEY
+  valueFrom: { secretKeyRef: { name: {{ include "sandlot.runtime.secretName" . }}, key: signing.key } }
+- name: RUNTIME_TOKEN_KEY
+  valueFrom: { secretKeyRef: { name: {{ include "sandlot.runtime.secretName" . }}, key: envd.key } }
+{{- end -}}

@@ -1,0 +1,51 @@
+import { createPrivateKey, createPublicKey, sign, verify } from 'node:crypto';
+import { describe, expect, it } from 'vitest';
+import { find, podTemplates, render } from './chart.ts';
+import type { Rendered } from './chart.ts';
+
+const SECRET = 'sandlot-runtime';
+
+function decoded({ data = {} }: Rendered, key: string): string {
+  return Buffer.from(data[key] ?? '', 'base64').toString();
+}
+
+/** Keys of the Secret that each pod is given, by the variable. */
+function handedOut(objects: readonly Rendered[]): Record<string, object> {
+  const named = podTemplates(objects).map(([name, { spec }]): [string, object] => [
+    name,
+    Object.fromEntries(
+      spec.containers
+        .flatMap(({ env = [] }) => env)
+        .filter(
+          ({ valueFrom }) =>
+            JSON.stringify(valueFrom)?.includes('"signing.') || JSON.stringify(valueFrom)?.includes('"envd.'),
+        )
+        .map((variable) => [variable.name, variable.valueFrom]),
+    ),
+  ]);
+  return Object.fromEntries(named.filter(([, keys]) => Object.keys(keys).length > 0));
+}
+
+const key = (name: string, secret = SECRET): object => ({ secretKeyRef: { name: secret, key: name } });
+
+describe('the keys of the in-sandbox daemon', () => {
+  it('are a pair that signs and verifies, and 32 bytes to make tokens from', async () => {
+    const secret = find(await render(), 'Secret', SECRET);
+    const signature = sign(null, Buffer.from('init'), createPrivateKey(decoded(secret, 'signing.key')));
+    const publicKey = createPublicKey(decoded(secret, 'signing.pub'));
+    expect(verify(null, Buffer.from('init'), publicKey, signature)).toBe(true);
+    expect(Buffer.from(decoded(secret, 'envd.key'), 'base64')).toHaveLength(32);
+  });
+
+  it('go to whoever needs them: the public one to who builds pods, the others to who speaks to daemons', async () => {
+    const { 'sandlot-sandbox-controller': builder, 'sandlot-claim-controller': speaker } = handedOut(await render());
+    expect(builder).toEqual({ RUNTIME_PUBLIC_KEY: key('signing.pub') });
+    expect(speaker).toEqual({ RUNTIME_SIGNING_KEY: key('signing.key'), RUNTIME_TOKEN_KEY: key('envd.key') });
+  });
+
+  it('may be in a Secret of the user, and then none is made', async () => {
+    const objects = await render({ runtime: { existingSecret: 'own' } });
+    expect(objects.filter(({ kind, metadata }) => kind === 'Secret' && metadata.name === SECRET)).toEqual([]);
+    expect(handedOut(objects)['sandlot-sandbox-controller']).toEqual({ RUNTIME_PUBLIC_KEY: key('signing.pub', 'own') });
+  });
+});
