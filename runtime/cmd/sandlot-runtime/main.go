@@ -1,0 +1,64 @@
+// Command sandlot-runtime is the daemon inside a sandbox. See the README of the module for its modes.
+package main
+
+import (
+	"fmt"
+	"log/slog"
+	"os"
+
+	"sandlot.dev/runtime/internal/config"
+	"sandlot.dev/runtime/internal/lifecycle"
+)
+
+const usage = `usage: sandlot-runtime MODE
+  install DIR           copy this binary into DIR
+  serve                 run the daemon in the foreground
+  start                 run the daemon in the background; return when it answers
+  run -- COMMAND ARGS…  run the daemon beside a command, as PID 1
+  version               print the version of the protocol
+`
+
+func main() {
+	slog.SetDefault(slog.New(slog.NewJSONHandler(os.Stderr, nil)))
+	os.Exit(mode(os.Args[1:]))
+}
+
+func mode(args []string) int {
+	if len(args) == 0 {
+		fmt.Fprint(os.Stderr, usage)
+		return 2
+	}
+	switch name, rest := args[0], args[1:]; {
+	case name == "install" && len(rest) == 1:
+		return told(lifecycle.Install(rest[0]))
+	case name == "serve" && len(rest) == 0:
+		return configured(lifecycle.Serve)
+	case name == "start" && len(rest) == 0:
+		return configured(lifecycle.Start)
+	case name == "supervise" && len(rest) == 0:
+		return told(lifecycle.Supervise())
+	case name == "run" && len(rest) > 1 && rest[0] == "--":
+		return lifecycle.Run(rest[1:])
+	case name == "version" && len(rest) == 0:
+		fmt.Println(config.Version)
+		return 0
+	}
+	fmt.Fprint(os.Stderr, usage)
+	return 2
+}
+
+func configured(run func(config.Config) error) int {
+	c, err := config.Read(os.Getenv)
+	if err != nil {
+		return told(err)
+	}
+	return told(run(c))
+}
+
+func told(err error) int {
+	if err == nil {
+		return 0
+	}
+	slog.Error(err.Error())
+	return 1
+}

@@ -1,0 +1,95 @@
+// Package config reads the environment of the daemon.
+package config
+
+import (
+	"crypto/ed25519"
+	"encoding/base64"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+)
+
+// Version is the version of E2B's daemon whose behaviour clients may expect. Clients switch features on by it.
+const Version = "0.6.4"
+
+// DefaultDir is where the injected daemon lives unless the environment says otherwise.
+const DefaultDir = "/.sandlot"
+
+// Config is the environment of the daemon.
+type Config struct {
+	// Dir holds the binary and the state; empty when nothing is to be kept.
+	Dir string
+	// PublicKey verifies /init; nil means debug mode, in which the first caller may set a token.
+	PublicKey  ed25519.PublicKey
+	SandboxUID string
+	EnvdPort   int
+	// ExecPort is that of the agent-sandbox runtime API; 0 means off.
+	ExecPort    int
+	DefaultUser string
+	Workdir     string
+	Exec        Exec
+}
+
+// Exec configures the agent-sandbox runtime API.
+type Exec struct {
+	// BaseDir is what its paths are below; empty means the rule of the reference runtime.
+	BaseDir string
+	Timeout time.Duration
+	// Argv splits the command into words and runs no shell.
+	Argv bool
+}
+
+// Read takes the environment through getenv. The error names the variable and what it should be.
+func Read(getenv func(string) string) (Config, error) {
+	c := Config{
+		SandboxUID:  getenv("SANDLOT_SANDBOX_UID"),
+		DefaultUser: getenv("SANDLOT_DEFAULT_USER"),
+		Workdir:     getenv("SANDLOT_WORKDIR"),
+		Dir:         getenv("SANDLOT_RUNTIME_DIR"),
+		Exec:        Exec{BaseDir: getenv("SANDBOX_BASE_DIR"), Argv: getenv("SANDLOT_EXEC_MODE") == "argv"},
+	}
+	if info, err := os.Stat(DefaultDir); c.Dir == "" && err == nil && info.IsDir() {
+		c.Dir = DefaultDir
+	}
+	var err error
+	if c.EnvdPort, err = number(getenv, "SANDLOT_ENVD_PORT", 49983, 65535); err != nil {
+		return Config{}, err
+	}
+	if c.ExecPort, err = number(getenv, "SANDLOT_EXEC_PORT", 8888, 65535); err != nil {
+		return Config{}, err
+	}
+	seconds, err := number(getenv, "SANDBOX_EXEC_TIMEOUT_SECONDS", 300, 7*24*3600)
+	if err != nil {
+		return Config{}, err
+	}
+	c.Exec.Timeout = time.Duration(seconds) * time.Second
+	c.PublicKey, err = publicKey(getenv("SANDLOT_RUNTIME_PUBLIC_KEY"))
+	if err == nil && c.PublicKey != nil && c.SandboxUID == "" {
+		err = fmt.Errorf("SANDLOT_SANDBOX_UID is empty: with SANDLOT_RUNTIME_PUBLIC_KEY it must name the sandbox")
+	}
+	return c, err
+}
+
+func number(getenv func(string) string, name string, otherwise, most int) (int, error) {
+	text := getenv(name)
+	if text == "" {
+		return otherwise, nil
+	}
+	value, err := strconv.Atoi(text)
+	if err != nil || value < 0 || value > most {
+		return 0, fmt.Errorf("%s is %q: it must be a whole number from 0 to %d", name, text, most)
+	}
+	return value, nil
+}
+
+func publicKey(text string) (ed25519.PublicKey, error) {
+	if text == "" {
+		return nil, nil
+	}
+	key, err := base64.StdEncoding.DecodeString(text)
+	if err != nil || len(key) != ed25519.PublicKeySize {
+		return nil, fmt.Errorf("SANDLOT_RUNTIME_PUBLIC_KEY must be the base64 of the %d bytes of an Ed25519 key", ed25519.PublicKeySize)
+	}
+	return ed25519.PublicKey(key), nil
+}

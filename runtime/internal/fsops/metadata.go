@@ -1,0 +1,83 @@
+package fsops
+
+import (
+	"errors"
+	"os"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// MetadataPrefix is that of the extended attributes which hold the metadata of uploads.
+const MetadataPrefix = "user.e2b."
+
+// maxAttributes bounds what is read of a file's attributes, which anybody may have set.
+const maxAttributes = 64 << 10
+
+// Metadata reads the metadata of a file, following symlinks; nil when there is none or the file system keeps none.
+func Metadata(path string) map[string]string {
+	var found map[string]string
+	for _, name := range attributes(func(buffer []byte) (int, error) { return unix.Listxattr(path, buffer) }) {
+		key, ours := strings.CutPrefix(name, MetadataPrefix)
+		if !ours {
+			continue
+		}
+		value, ok := sized(func(buffer []byte) (int, error) { return unix.Getxattr(path, name, buffer) })
+		if !ok {
+			continue
+		}
+		if found == nil {
+			found = map[string]string{}
+		}
+		found[strings.ToValidUTF8(key, "\uFFFD")] = strings.ToValidUTF8(string(value), "\uFFFD")
+	}
+	return found
+}
+
+// SetMetadata replaces the metadata of an open file. It returns what is kept: nothing where the file system has no
+// extended attributes.
+func SetMetadata(file *os.File, metadata map[string]string) (map[string]string, error) {
+	fd := int(file.Fd())
+	for _, name := range attributes(func(buffer []byte) (int, error) { return unix.Flistxattr(fd, buffer) }) {
+		if key, ours := strings.CutPrefix(name, MetadataPrefix); ours {
+			if _, again := metadata[key]; !again {
+				_ = unix.Fremovexattr(fd, name)
+			}
+		}
+	}
+	for key, value := range metadata {
+		err := unix.Fsetxattr(fd, MetadataPrefix+key, []byte(value), 0)
+		if errors.Is(err, unix.ENOTSUP) || errors.Is(err, unix.EPERM) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	return metadata, nil
+}
+
+func attributes(list func([]byte) (int, error)) []string {
+	names, ok := sized(list)
+	if !ok || len(names) == 0 {
+		return nil
+	}
+	return strings.Split(strings.TrimSuffix(string(names), "\x00"), "\x00")
+}
+
+// sized asks for the size and then for the content, which is dropped when it is too large or grew in between.
+func sized(read func([]byte) (int, error)) ([]byte, bool) {
+	size, err := read(nil)
+	if err != nil || size > maxAttributes {
+		return nil, false
+	}
+	if size == 0 {
+		return nil, true
+	}
+	buffer := make([]byte, size)
+	n, err := read(buffer)
+	if err != nil {
+		return nil, false
+	}
+	return buffer[:n], true
+}

@@ -1,0 +1,47 @@
+// Package httpx has what the plain HTTP routes share.
+package httpx
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// Error is an answer other than success: the status and what the tenant is told.
+type Error struct {
+	Status  int
+	Message string
+}
+
+func (e *Error) Error() string { return e.Message }
+
+// Fail makes an Error.
+func Fail(status int, message string) *Error { return &Error{Status: status, Message: message} }
+
+// WriteError answers with `{"code":<status>,"message":…}`. Clients tell it from a Connect error by the integer.
+func WriteError(w http.ResponseWriter, e *Error) {
+	WriteJSON(w, e.Status, struct {
+		Code    int    `json:"code"`
+		Message string `json:"message"`
+	}{e.Status, e.Message})
+}
+
+// WriteJSON answers with a body of JSON.
+func WriteJSON(w http.ResponseWriter, status int, body any) {
+	encoded, err := json.Marshal(body)
+	if err != nil {
+		w.WriteHeader(http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(encoded)
+}
+
+// Handle makes a handler of a function that returns its failure.
+func Handle(serve func(w http.ResponseWriter, r *http.Request) *Error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if failure := serve(w, r); failure != nil {
+			WriteError(w, failure)
+		}
+	})
+}

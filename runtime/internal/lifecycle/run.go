@@ -1,0 +1,106 @@
+package lifecycle
+
+import (
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"sandlot.dev/runtime/internal/reaper"
+)
+
+// What shells exit with, and therefore what people look for.
+const (
+	exitNotExecutable = 126
+	exitNotFound      = 127
+	exitSignalBase    = 128
+)
+
+// Run does what PID 1 of a container has to do around a command: it runs the daemon beside it, passes signals on, reaps
+// orphans, and returns the exit code of the command, with which the container ends.
+func Run(argv []string) int {
+	runtime.GOMAXPROCS(1)
+	signals := make(chan os.Signal, 64)
+	signal.Notify(signals)
+	r := reaper.Run()
+	daemon := &supervisor{reaper: r, output: os.Stderr}
+	go daemon.keep()
+	defer daemon.stop()
+
+	program, err := lookPath(argv[0])
+	if err == nil {
+		var child *reaper.Child
+		if child, err = r.Start(program, argv, commandAttributes()); err == nil {
+			return follow(child, signals)
+		}
+	}
+	slog.Error("the command of the container cannot be started", "command", argv[0], "error", err.Error())
+	if errors.Is(err, fs.ErrNotExist) {
+		return exitNotFound
+	}
+	return exitNotExecutable
+}
+
+func follow(child *reaper.Child, signals <-chan os.Signal) int {
+	for {
+		select {
+		case <-child.Done():
+			if status := child.Status(); status.Signaled() {
+				return exitSignalBase + int(status.Signal())
+			}
+			return child.Status().ExitStatus()
+		case each := <-signals:
+			if sig, ok := each.(syscall.Signal); ok && passedOn(sig) {
+				_ = child.Signal(sig)
+			}
+		}
+	}
+}
+
+// passedOn leaves out what is about this process: its children, its runtime's preemption, its own pipes and terminal.
+func passedOn(sig syscall.Signal) bool {
+	switch sig {
+	case syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPIPE, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGTSTP:
+		return false
+	}
+	return true
+}
+
+// commandAttributes gives the command what this process has. On a terminal it becomes the foreground group, so that
+// Ctrl-C reaches it once: from the terminal, and not from here again.
+func commandAttributes() *syscall.ProcAttr {
+	attributes := &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{}}
+	if group, err := unix.IoctlGetInt(0, unix.TIOCGPGRP); err == nil && group == unix.Getpgrp() {
+		attributes.Sys.Setpgid = true
+		attributes.Sys.Foreground = true
+		attributes.Sys.Ctty = 0
+	}
+	return attributes
+}
+
+// lookPath finds a program as the container runtime would have.
+func lookPath(name string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	err := fs.ErrNotExist
+	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+		path := filepath.Join(dir, name)
+		info, statErr := os.Stat(path)
+		if statErr != nil || info.IsDir() {
+			continue
+		}
+		if info.Mode()&0o111 != 0 {
+			return path, nil
+		}
+		err = fs.ErrPermission
+	}
+	return "", err
+}

@@ -1,0 +1,105 @@
+package lifecycle
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"time"
+
+	"sandlot.dev/runtime/internal/config"
+)
+
+const (
+	startTimeout = 30 * time.Second
+	pollInterval = 5 * time.Millisecond
+	pollTimeout  = time.Second
+)
+
+// Start detaches a supervised daemon from the caller and returns when it answers. It does nothing when one answers
+// already, so that a hook may run twice.
+func Start(c config.Config) error {
+	if answers(c.EnvdPort) {
+		return nil
+	}
+	unlock := lock(c.Dir)
+	defer unlock()
+	if answers(c.EnvdPort) {
+		return nil
+	}
+	pid, err := detach()
+	if err != nil {
+		return fmt.Errorf("starting the daemon: %w", err)
+	}
+	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); time.Sleep(pollInterval) {
+		if answers(c.EnvdPort) {
+			return nil
+		}
+		var status syscall.WaitStatus
+		if ended, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil); err == nil && ended == pid {
+			return errors.New("the daemon ended while it was starting; its last words are in the log of the container")
+		}
+	}
+	_ = syscall.Kill(-pid, syscall.SIGTERM)
+	return fmt.Errorf("the daemon does not answer on port %d after %s", c.EnvdPort, startTimeout)
+}
+
+// lock keeps two starts from starting two daemons. Without a folder for it the second finds the port taken, and ends.
+func lock(dir string) (unlock func()) {
+	if dir == "" {
+		return func() {}
+	}
+	file, err := os.OpenFile(filepath.Join(dir, "start.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return func() {}
+	}
+	_ = syscall.Flock(int(file.Fd()), syscall.LOCK_EX)
+	return func() { _ = file.Close() }
+}
+
+func detach() (int, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return 0, err
+	}
+	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer null.Close()
+	output := null
+	// The output of a hook is shown nowhere; that of the container's first process is its log.
+	if log, err := os.OpenFile("/proc/1/fd/2", os.O_WRONLY|os.O_APPEND, 0); err == nil {
+		defer log.Close()
+		output = log
+	}
+	return syscall.ForkExec(self, []string{BinaryName, "supervise"}, &syscall.ProcAttr{
+		Dir:   "/",
+		Env:   os.Environ(),
+		Files: []uintptr{null.Fd(), output.Fd(), output.Fd()},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+}
+
+func answers(port int) bool {
+	ctx, cancel := context.WithTimeout(context.Background(), pollTimeout)
+	defer cancel()
+	address := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) + "/health"
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return false
+	}
+	// No proxy: the environment may name one, and it is meant for the tenant's programs.
+	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	if err != nil {
+		return false
+	}
+	_ = response.Body.Close()
+	return response.StatusCode == http.StatusNoContent
+}

@@ -1,0 +1,126 @@
+// Package process runs the processes of a sandbox: start, input, output to any number of subscribers, signals, end.
+package process
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"sandlot.dev/runtime/internal/reaper"
+	"sandlot.dev/runtime/internal/users"
+)
+
+// Size is that of a terminal, in characters.
+type Size struct{ Cols, Rows uint16 }
+
+// Spec is what to run. Env and Dir are complete: nothing is added to them.
+type Spec struct {
+	Cmd  string
+	Args []string
+	Env  []string
+	Dir  string
+	User users.User
+	// SwitchUser says that this process may become another user; without it User must be the own one.
+	SwitchUser bool
+	// Terminal is the size of the terminal to run in; nil means pipes.
+	Terminal *Size
+	// Stdin gives a process without a terminal a pipe to read from instead of /dev/null.
+	Stdin bool
+	// OOMScoreAdj is added to the own oom_score_adj, so that the workload dies before the daemon.
+	OOMScoreAdj int
+}
+
+// StartError says why a process could not be started, in words for the tenant.
+type StartError struct {
+	Cmd string
+	Err error
+}
+
+func (e *StartError) Error() string { return fmt.Sprintf("cannot start '%s': %s", e.Cmd, e.Err) }
+func (e *StartError) Unwrap() error { return e.Err }
+
+// launched is a process that runs, and this side of its streams.
+type launched struct {
+	child    *reaper.Child
+	stdin    *os.File
+	stdout   *os.File
+	stderr   *os.File
+	terminal *os.File
+}
+
+func launch(r *reaper.Reaper, spec Spec) (*launched, error) {
+	program, err := find(spec)
+	if err != nil {
+		return nil, &StartError{Cmd: spec.Cmd, Err: err}
+	}
+	ends, err := openEnds(spec)
+	if err != nil {
+		return nil, err
+	}
+	attr := &syscall.ProcAttr{Dir: spec.Dir, Env: spec.Env, Files: ends.childFiles(), Sys: attributes(spec)}
+	child, err := withOOMScore(spec.OOMScoreAdj, func() (*reaper.Child, error) {
+		return r.Start(program, append([]string{spec.Cmd}, spec.Args...), attr)
+	})
+	ends.closeChild()
+	if err != nil {
+		ends.closeOwn()
+		return nil, &StartError{Cmd: spec.Cmd, Err: err}
+	}
+	ends.own.child = child
+	return &ends.own, nil
+}
+
+// attributes makes the process the leader of a session, hence of a group that can be signalled as a whole.
+func attributes(spec Spec) *syscall.SysProcAttr {
+	attributes := &syscall.SysProcAttr{Setsid: true}
+	if spec.Terminal != nil {
+		attributes.Setctty = true
+		attributes.Ctty = 0
+	}
+	if spec.SwitchUser {
+		attributes.Credential = &syscall.Credential{Uid: spec.User.UID, Gid: spec.User.GID, Groups: spec.User.Groups}
+	}
+	return attributes
+}
+
+// find is the program's path: bare names are searched in the PATH the process will have. Clients always ask for
+// /bin/bash, with options that /bin/sh knows as well, so that minimal images work.
+func find(spec Spec) (string, error) {
+	if spec.Cmd == "" {
+		return "", errors.New("no command was given")
+	}
+	if spec.Cmd == "/bin/bash" && !exists(spec.Cmd) && exists("/bin/sh") {
+		return "/bin/sh", nil
+	}
+	if strings.Contains(spec.Cmd, "/") {
+		return spec.Cmd, nil
+	}
+	for _, dir := range filepath.SplitList(valueOf(spec.Env, "PATH")) {
+		path := filepath.Join(spec.Dir, dir, spec.Cmd)
+		if filepath.IsAbs(dir) {
+			path = filepath.Join(dir, spec.Cmd)
+		}
+		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return path, nil
+		}
+	}
+	return "", errors.New("executable file not found in $PATH")
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func valueOf(env []string, name string) string {
+	found := ""
+	for _, each := range env {
+		if value, ok := strings.CutPrefix(each, name+"="); ok {
+			found = value
+		}
+	}
+	return found
+}

@@ -1,0 +1,173 @@
+package process
+
+import (
+	"context"
+	"os"
+	"sync"
+	"syscall"
+	"time"
+
+	"sandlot.dev/runtime/internal/reaper"
+)
+
+const (
+	pipeChunk     = 32 << 10
+	terminalChunk = 16 << 10
+	// drainTime is how long output that is still on its way is awaited from a process that was told to end: its
+	// background children may hold the pipe open, and nobody waits for those.
+	drainTime = 100 * time.Millisecond
+)
+
+// Process is one that runs, or ended a short while ago.
+type Process struct {
+	Pid int
+	Tag *string
+	// About is what the starter wants to know again when it lists processes.
+	About any
+
+	order    uint64
+	child    *reaper.Child
+	terminal *os.File
+	in       *input
+	out      *broadcast
+	hurry    chan struct{}
+	once     sync.Once
+	ended    chan struct{}
+}
+
+func newProcess(run *launched) *Process {
+	p := &Process{
+		Pid:      run.child.Pid,
+		child:    run.child,
+		terminal: run.terminal,
+		out:      newBroadcast(),
+		hurry:    make(chan struct{}),
+		ended:    make(chan struct{}),
+	}
+	file := run.stdin
+	if run.terminal != nil {
+		file = run.terminal
+	}
+	p.in = newInput(file, run.child.Done())
+	return p
+}
+
+// follow reads the output and publishes the end: after the exit and the end of all output, or shortly after the exit
+// when the process was told to end.
+func (p *Process) follow(run *launched) {
+	var readers sync.WaitGroup
+	outputs := []*os.File{}
+	read := func(stream Stream, file *os.File, chunk int) {
+		if file != nil {
+			outputs = append(outputs, file)
+			readers.Go(func() { p.read(stream, file, chunk) })
+		}
+	}
+	read(Stdout, run.stdout, pipeChunk)
+	read(Stderr, run.stderr, pipeChunk)
+	read(Terminal, run.terminal, terminalChunk)
+
+	<-p.child.Done()
+	drained := make(chan struct{})
+	go func() {
+		readers.Wait()
+		close(drained)
+	}()
+	select {
+	case <-drained:
+	case <-p.hurry:
+		for _, file := range outputs {
+			_ = file.SetReadDeadline(time.Now().Add(drainTime))
+		}
+		<-drained
+	}
+	p.in.shut()
+	for _, file := range outputs {
+		_ = file.Close()
+	}
+	p.out.publish(Event{End: endOf(p.child.Status())})
+	close(p.ended)
+}
+
+func (p *Process) read(stream Stream, file *os.File, chunk int) {
+	buffer := make([]byte, chunk)
+	for {
+		n, err := file.Read(buffer)
+		if n > 0 && !p.out.quiet() {
+			p.out.publish(Event{Stream: stream, Data: append([]byte(nil), buffer[:n]...)})
+		}
+		// A terminal ends with EIO.
+		if err != nil {
+			return
+		}
+	}
+}
+
+// Subscribe attaches to the process: its output from now on, and its end, also when that has passed.
+func (p *Process) Subscribe() *Subscription { return p.out.subscribe() }
+
+// Exited says that the process itself has exited, although children of it may still hold its output open.
+func (p *Process) Exited() bool {
+	select {
+	case <-p.child.Done():
+		return true
+	default:
+		return false
+	}
+}
+
+// Signal sends a signal that is meant to end the process to its whole group. ErrExited after the exit.
+func (p *Process) Signal(sig syscall.Signal) error {
+	if err := p.child.SignalGroup(sig); err != nil {
+		return ErrExited
+	}
+	p.hasten()
+	return nil
+}
+
+func (p *Process) hasten() { p.once.Do(func() { close(p.hurry) }) }
+
+// KillAfter ends the process when it takes longer. First is called before, unless the process has ended.
+func (p *Process) KillAfter(limit time.Duration, first func()) {
+	timer := time.AfterFunc(limit, func() {
+		first()
+		_ = p.child.SignalGroup(syscall.SIGKILL)
+		p.hasten()
+	})
+	go func() {
+		<-p.ended
+		timer.Stop()
+	}()
+}
+
+// WriteStdin writes to the pipe, whole and in order; it returns once all is in the pipe.
+func (p *Process) WriteStdin(ctx context.Context, data []byte) error {
+	if p.terminal != nil {
+		return ErrOtherInput
+	}
+	return p.in.write(ctx, data)
+}
+
+// WriteTerminal writes to the terminal, whole and in order.
+func (p *Process) WriteTerminal(ctx context.Context, data []byte) error {
+	if p.terminal == nil {
+		return ErrOtherInput
+	}
+	return p.in.write(ctx, data)
+}
+
+// CloseStdin ends the input. It is no error to do so twice.
+func (p *Process) CloseStdin(ctx context.Context) error {
+	if p.terminal != nil {
+		return ErrCloseTerminal
+	}
+	return p.in.close(ctx)
+}
+
+// Resize tells the terminal its new size.
+func (p *Process) Resize(size Size) error {
+	if p.terminal == nil {
+		return ErrNotTerminal
+	}
+	return resize(p.terminal, size)
+}

@@ -1,0 +1,99 @@
+package process
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+	"syscall"
+	"time"
+
+	"sandlot.dev/runtime/internal/reaper"
+)
+
+// Table holds the processes that were started here. It is safe for concurrent use.
+type Table struct {
+	reaper *reaper.Reaper
+	retain time.Duration
+
+	mu      sync.Mutex
+	started uint64
+	byPid   map[int]*Process
+}
+
+// NewTable makes a table. An ended process can be found for as long as retain says, so that a client that lost its
+// connection learns how it ended.
+func NewTable(r *reaper.Reaper, retain time.Duration) *Table {
+	return &Table{reaper: r, retain: retain, byPid: map[int]*Process{}}
+}
+
+// Start runs a process and subscribes to it before it can have said anything. The error is a *StartError when the
+// program could not be run.
+func (t *Table) Start(spec Spec, tag *string, about any) (*Process, *Subscription, error) {
+	run, err := launch(t.reaper, spec)
+	if err != nil {
+		return nil, nil, err
+	}
+	p := newProcess(run)
+	p.Tag, p.About = tag, about
+	subscription := p.Subscribe()
+	t.mu.Lock()
+	t.started++
+	p.order = t.started
+	t.byPid[p.Pid] = p
+	t.mu.Unlock()
+	go func() {
+		p.follow(run)
+		time.AfterFunc(t.retain, func() { t.forget(p) })
+	}()
+	return p, subscription, nil
+}
+
+// forget drops an ended process unless its number is that of a newer one by now.
+func (t *Table) forget(p *Process) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.byPid[p.Pid] == p {
+		delete(t.byPid, p.Pid)
+	}
+}
+
+// ByPid finds a process that runs or ended a short while ago; nil when there is none.
+func (t *Table) ByPid(pid int) *Process {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byPid[pid]
+}
+
+// ByTag finds the process started last with the tag; nil when there is none.
+func (t *Table) ByTag(tag string) *Process {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	var newest *Process
+	for _, p := range t.byPid {
+		if p.Tag != nil && *p.Tag == tag && (newest == nil || p.order > newest.order) {
+			newest = p
+		}
+	}
+	return newest
+}
+
+// Live lists the processes that run, in the order they were started.
+func (t *Table) Live() []*Process {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	live := []*Process{}
+	for _, p := range t.byPid {
+		if !p.Exited() {
+			live = append(live, p)
+		}
+	}
+	slices.SortFunc(live, func(a, b *Process) int { return cmp.Compare(a.order, b.order) })
+	return live
+}
+
+// KillAll ends every process, for the end of the daemon itself.
+func (t *Table) KillAll() {
+	for _, p := range t.Live() {
+		_ = p.Signal(syscall.SIGKILL)
+	}
+}

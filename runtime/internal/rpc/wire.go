@@ -1,0 +1,137 @@
+package rpc
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"connectrpc.com/connect"
+
+	"sandlot.dev/runtime/internal/session"
+	"sandlot.dev/runtime/internal/users"
+)
+
+const (
+	// maxMessageBytes bounds one message of a client, which is held in memory whole.
+	maxMessageBytes = 32 << 20
+	// usualKeepalive and the bounds are those of the Keepalive-Ping-Interval header, in seconds.
+	usualKeepalive = 90
+	maxKeepalive   = 3600
+	// writeTimeout is how long a client may take none of what a stream sends before the stream is given up: until then
+	// it holds back the process it listens to.
+	writeTimeout = 5 * time.Minute
+)
+
+func options() []connect.HandlerOption {
+	return []connect.HandlerOption{
+		connect.WithCodec(codec{"json"}),
+		connect.WithCodec(codec{"json; charset=utf-8"}),
+		// Neither offered nor taken: the clients disable it, and a compressed message could be far larger than it looks.
+		connect.WithCompression("gzip", nil, nil),
+		connect.WithReadMaxBytes(maxMessageBytes),
+	}
+}
+
+func unary[Req, Res any](mux *http.ServeMux, path string, serve func(context.Context, *connect.Request[Req]) (*Res, error)) {
+	handler := connect.NewUnaryHandler(path, func(ctx context.Context, r *connect.Request[Req]) (*connect.Response[Res], error) {
+		response, err := serve(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		return connect.NewResponse(response), nil
+	}, options()...)
+	mux.Handle(path, guard(handler))
+}
+
+func serverStream[Req, Res any](mux *http.ServeMux, path string, serve func(context.Context, *connect.Request[Req], *connect.ServerStream[Res]) error) {
+	mux.Handle(path, guard(connect.NewServerStreamHandler(path, serve, options()...)))
+}
+
+type controllerKey struct{}
+
+// guard admits what the clients speak, JSON only, and straightens the timeout header before the module reads it: there
+// 0 would mean expired already, and signs would be taken for numbers.
+func guard(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
+		switch strings.ToLower(strings.TrimSpace(kind)) {
+		case "application/json", "application/connect+json":
+		default:
+			if r.Method == http.MethodPost {
+				w.Header().Set("Accept-Post", "application/connect+json, application/json")
+				w.WriteHeader(http.StatusUnsupportedMediaType)
+				return
+			}
+		}
+		if text := r.Header.Get("Connect-Timeout-Ms"); text != "" {
+			limit, err := strconv.ParseUint(text, 10, 64)
+			switch {
+			case err != nil:
+				r.Header.Set("Connect-Timeout-Ms", "not a number")
+			case limit == 0:
+				r.Header.Del("Connect-Timeout-Ms")
+			}
+		}
+		controller := http.NewResponseController(w)
+		defer func() { _ = controller.SetWriteDeadline(time.Time{}) }()
+		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), controllerKey{}, controller)))
+	})
+}
+
+// extendWrite gives the client time to take the next message.
+func extendWrite(ctx context.Context) {
+	if controller, ok := ctx.Value(controllerKey{}).(*http.ResponseController); ok {
+		_ = controller.SetWriteDeadline(time.Now().Add(writeTimeout))
+	}
+}
+
+// sender sends the messages of a stream, and a keepalive whenever it was silent for the interval.
+type sender[Res any] struct {
+	ctx       context.Context
+	stream    *connect.ServerStream[Res]
+	interval  time.Duration
+	timer     *time.Timer
+	keepalive *Res
+}
+
+func newSender[Res any](ctx context.Context, header http.Header, stream *connect.ServerStream[Res], keepalive *Res) *sender[Res] {
+	seconds, err := strconv.Atoi(header.Get("Keepalive-Ping-Interval"))
+	if err != nil || seconds < 1 || seconds > maxKeepalive {
+		seconds = usualKeepalive
+	}
+	interval := time.Duration(seconds) * time.Second
+	return &sender[Res]{ctx: ctx, stream: stream, interval: interval, timer: time.NewTimer(interval), keepalive: keepalive}
+}
+
+func (s *sender[Res]) send(message *Res) error {
+	extendWrite(s.ctx)
+	s.timer.Reset(s.interval)
+	return s.stream.Send(message)
+}
+
+func (s *sender[Res]) ping() error { return s.send(s.keepalive) }
+func (s *sender[Res]) stop()       { s.timer.Stop() }
+
+// ended is the error of a stream whose context is over: its deadline passed, or the client went away.
+func ended(ctx context.Context) error {
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return connect.NewError(connect.CodeDeadlineExceeded, errors.New("the deadline of the request has passed"))
+	}
+	return connect.NewError(connect.CodeCanceled, context.Canceled)
+}
+
+// userOf is the user a request names by Basic authentication, else the default user.
+func userOf(s *session.Session, header http.Header) (users.User, error) {
+	request := http.Request{Header: header}
+	name, _, _ := request.BasicAuth()
+	user, err := s.User(name)
+	if err != nil {
+		return users.User{}, connect.NewError(connect.CodeUnauthenticated, err)
+	}
+	return user, nil
+}
+
+func fail(code connect.Code, format string) error { return connect.NewError(code, errors.New(format)) }

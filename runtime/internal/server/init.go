@@ -1,0 +1,148 @@
+package server
+
+import (
+	"crypto/ed25519"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"sandlot.dev/runtime/internal/config"
+	"sandlot.dev/runtime/internal/httpx"
+	"sandlot.dev/runtime/internal/state"
+)
+
+// maxInitBytes bounds /init: a Secret's worth of environment and room for the encoding.
+const maxInitBytes = 4 << 20
+
+// Init serves POST /init.
+type Init struct {
+	Store *state.Store
+	// PublicKey is the installation's; nil in debug mode.
+	PublicKey  ed25519.PublicKey
+	SandboxUID string
+}
+
+type initBody struct {
+	EnvVars        map[string]string `json:"envVars"`
+	AccessToken    *string           `json:"accessToken"`
+	Timestamp      *time.Time        `json:"timestamp"`
+	DefaultUser    *string           `json:"defaultUser"`
+	DefaultWorkdir *string           `json:"defaultWorkdir"`
+}
+
+func (i *Init) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if failure := i.serve(w, r); failure != nil {
+		httpx.WriteError(w, failure)
+		return
+	}
+	w.Header().Set("X-Envd-Version", config.Version)
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusNoContent)
+}
+
+func (i *Init) serve(w http.ResponseWriter, r *http.Request) *httpx.Error {
+	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxInitBytes))
+	if err != nil {
+		var tooLarge *http.MaxBytesError
+		if errors.As(err, &tooLarge) {
+			return httpx.Fail(http.StatusRequestEntityTooLarge, "the body is larger than 4 MiB")
+		}
+		return httpx.Fail(http.StatusBadRequest, "the body could not be read")
+	}
+	err = i.Store.Change(func(current state.Settings) (state.Settings, error) {
+		signedAt, failure := i.authorise(r, raw, current)
+		if failure != nil {
+			return current, failure
+		}
+		var body initBody
+		if len(raw) > 0 {
+			if err := json.Unmarshal(raw, &body); err != nil {
+				return current, httpx.Fail(http.StatusBadRequest, "the body is not the JSON expected: "+err.Error())
+			}
+		}
+		next := merge(current, body)
+		next.SignedAt = max(next.SignedAt, signedAt)
+		return next, nil
+	})
+	var failure *httpx.Error
+	if errors.As(err, &failure) {
+		return failure
+	}
+	if err != nil {
+		return httpx.Fail(http.StatusInternalServerError, err.Error())
+	}
+	return nil
+}
+
+// merge applies a body. One that is older than the last changes nothing.
+func merge(current state.Settings, body initBody) state.Settings {
+	next := current
+	next.Initialized = true
+	if body.Timestamp != nil {
+		at := body.Timestamp.UnixNano()
+		if at < current.SaidAt {
+			return next
+		}
+		next.SaidAt = at
+	}
+	next.AccessToken = ""
+	if body.AccessToken != nil {
+		next.AccessToken = *body.AccessToken
+	}
+	if body.EnvVars != nil {
+		next.EnvVars = body.EnvVars
+	}
+	if body.DefaultUser != nil && *body.DefaultUser != "" {
+		next.DefaultUser = *body.DefaultUser
+	}
+	if body.DefaultWorkdir != nil && *body.DefaultWorkdir != "" {
+		next.Workdir = *body.DefaultWorkdir
+	}
+	return next
+}
+
+// authorise returns the time of the signature, 0 when another proof was given: the current token, or in debug mode none
+// while no token is set.
+func (i *Init) authorise(r *http.Request, body []byte, current state.Settings) (int64, *httpx.Error) {
+	if i.PublicKey != nil && r.Header.Get("X-Sandlot-Signature") != "" {
+		return i.verify(r, body, current)
+	}
+	if current.AccessToken != "" {
+		if SameToken(r.Header.Get(TokenHeader), current.AccessToken) {
+			return 0, nil
+		}
+		return 0, httpx.Fail(http.StatusUnauthorized, "the header X-Access-Token is missing or wrong")
+	}
+	if i.PublicKey != nil {
+		return 0, httpx.Fail(http.StatusUnauthorized, "the header X-Sandlot-Signature is missing")
+	}
+	return 0, nil
+}
+
+func (i *Init) verify(r *http.Request, body []byte, current state.Settings) (int64, *httpx.Error) {
+	stamp := r.Header.Get("X-Sandlot-Timestamp")
+	at, err := strconv.ParseInt(stamp, 10, 64)
+	if err != nil || at <= 0 {
+		return 0, httpx.Fail(http.StatusUnauthorized, "the header X-Sandlot-Timestamp must be Unix milliseconds")
+	}
+	signature, err := base64.StdEncoding.DecodeString(r.Header.Get("X-Sandlot-Signature"))
+	if err != nil || !ed25519.Verify(i.PublicKey, SignedText(i.SandboxUID, stamp, body), signature) {
+		return 0, httpx.Fail(http.StatusUnauthorized, "the signature is not one for this sandbox and body")
+	}
+	if at <= current.SignedAt {
+		return 0, httpx.Fail(http.StatusUnauthorized, "the signature is not newer than the last one accepted")
+	}
+	return at, nil
+}
+
+// SignedText is what the installation signs: it ties a body to one sandbox and one moment.
+func SignedText(sandboxUID, unixMs string, body []byte) []byte {
+	sum := sha256.Sum256(body)
+	return []byte("sandlot-init-v1\n" + sandboxUID + "\n" + unixMs + "\n" + hex.EncodeToString(sum[:]))
+}

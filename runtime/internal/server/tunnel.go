@@ -1,0 +1,77 @@
+package server
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"sandlot.dev/runtime/internal/httpx"
+)
+
+const (
+	// TunnelPath is the route by which the gateway reaches servers that listen on loopback only.
+	TunnelPath     = "/sandlot/tunnel"
+	tunnelProtocol = "sandlot-tunnel"
+	dialTimeout    = 5 * time.Second
+)
+
+// Tunnel serves the tunnel: after 101 the connection is that to the port, byte for byte.
+func Tunnel() http.Handler {
+	return httpx.Handle(func(w http.ResponseWriter, r *http.Request) *httpx.Error {
+		port, err := strconv.ParseUint(r.URL.Query().Get("port"), 10, 16)
+		if err != nil {
+			return httpx.Fail(http.StatusBadRequest, "the query must have 'port', a number from 0 to 65535")
+		}
+		if !strings.EqualFold(r.Header.Get("Upgrade"), tunnelProtocol) || r.Header.Get("X-Sandlot-Gateway") != "1" {
+			return httpx.Fail(http.StatusBadRequest, "this route is for upgrades to "+tunnelProtocol+" only")
+		}
+		upstream, err := dialLoopback(strconv.FormatUint(port, 10))
+		if err != nil {
+			return httpx.Fail(http.StatusBadGateway, "the port is not open on loopback")
+		}
+		defer upstream.Close()
+		client, buffered, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return httpx.Fail(http.StatusInternalServerError, "the connection cannot be taken over")
+		}
+		defer client.Close()
+		_ = client.SetDeadline(time.Time{})
+		const head = "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: " + tunnelProtocol + "\r\n\r\n"
+		if _, err := io.WriteString(client, head); err == nil {
+			splice(client, buffered, upstream)
+		}
+		return nil
+	})
+}
+
+func dialLoopback(port string) (net.Conn, error) {
+	upstream, err := net.DialTimeout("tcp4", net.JoinHostPort("127.0.0.1", port), dialTimeout)
+	if err == nil {
+		return upstream, nil
+	}
+	return net.DialTimeout("tcp6", net.JoinHostPort("::1", port), dialTimeout)
+}
+
+// splice copies both ways until both ended. The end of one direction is passed on as such: protocols answer after it.
+func splice(client net.Conn, fromClient io.Reader, upstream net.Conn) {
+	var both sync.WaitGroup
+	both.Go(func() { pass(upstream, fromClient, client) })
+	both.Go(func() { pass(client, upstream, upstream) })
+	both.Wait()
+}
+
+// pass copies until the source ends. A broken copy ends both directions, as neither side could go on.
+func pass(to net.Conn, from io.Reader, source net.Conn) {
+	if _, err := io.Copy(to, from); err != nil {
+		_ = to.Close()
+		_ = source.Close()
+		return
+	}
+	if half, ok := to.(interface{ CloseWrite() error }); ok {
+		_ = half.CloseWrite()
+	}
+}

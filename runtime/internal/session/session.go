@@ -1,0 +1,154 @@
+// Package session answers for whom, where and with which environment a request of the tenant runs.
+package session
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"sandlot.dev/runtime/internal/paths"
+	"sandlot.dev/runtime/internal/process"
+	"sandlot.dev/runtime/internal/state"
+	"sandlot.dev/runtime/internal/users"
+)
+
+// oomScoreAdj makes the kernel end the workload before the daemon.
+const oomScoreAdj = 100
+
+const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+// imageUser is the account images for E2B clients have.
+const imageUser = "user"
+
+// Defaults are what the environment of the daemon says; /init may say otherwise.
+type Defaults struct {
+	User    string
+	Workdir string
+}
+
+// Session combines the users of the image with what /init said. It is safe for concurrent use.
+type Session struct {
+	users    *users.Directory
+	state    *state.Store
+	defaults Defaults
+}
+
+// New makes a session.
+func New(directory *users.Directory, store *state.Store, defaults Defaults) *Session {
+	return &Session{users: directory, state: store, defaults: defaults}
+}
+
+// User finds a user by name; an empty name is the default user: that of /init, else of the environment, else `user`
+// if the image has it, else the daemon's own.
+func (s *Session) User(name string) (users.User, error) {
+	if name == "" {
+		name = s.state.Current().DefaultUser
+	}
+	if name == "" {
+		name = s.defaults.User
+	}
+	if name != "" {
+		return s.users.Lookup(name)
+	}
+	if user, err := s.users.Lookup(imageUser); err == nil {
+		return user, nil
+	}
+	return s.users.Lookup(s.users.Self().Name)
+}
+
+// Names tells the names of owners.
+func (s *Session) Names() *users.Directory { return s.users }
+
+// Workdir is the default workdir, absolute.
+func (s *Session) Workdir(user users.User) (string, error) { return s.Resolve("", user) }
+
+// Resolve makes a path of a request absolute; an empty one is the default workdir, else the home.
+func (s *Session) Resolve(path string, user users.User) (string, error) {
+	workdir := s.state.Current().Workdir
+	if workdir == "" {
+		workdir = s.defaults.Workdir
+	}
+	return paths.Resolve(path, paths.Base{Home: user.Home, Workdir: workdir})
+}
+
+// EnvVars is the environment /init gave.
+func (s *Session) EnvVars() map[string]string { return s.state.Current().EnvVars }
+
+// Chown gives a file to a user, following no symlink. It does nothing where the daemon has no right to, since there the
+// file is the user's already.
+func (s *Session) Chown(path string, user users.User) error {
+	if !s.users.CanSwitch() {
+		return nil
+	}
+	return os.Lchown(path, int(user.UID), int(user.GID))
+}
+
+// ChownFile is Chown for an open file.
+func (s *Session) ChownFile(file *os.File, user users.User) error {
+	if !s.users.CanSwitch() {
+		return nil
+	}
+	return file.Chown(int(user.UID), int(user.GID))
+}
+
+// Command is what a request wants to run.
+type Command struct {
+	Cmd      string
+	Args     []string
+	Env      map[string]string
+	Cwd      string
+	Terminal *process.Size
+	Stdin    bool
+}
+
+// ErrInput says that the request itself is wrong, in words for the tenant.
+type ErrInput struct{ message string }
+
+func (e *ErrInput) Error() string { return e.message }
+
+// Spec completes a command: absolute directory that exists, whole environment. The error is an *ErrInput.
+func (s *Session) Spec(user users.User, c Command) (process.Spec, error) {
+	dir, err := s.Resolve(c.Cwd, user)
+	if err != nil {
+		return process.Spec{}, &ErrInput{err.Error()}
+	}
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+		return process.Spec{}, &ErrInput{fmt.Sprintf("cwd '%s' does not exist", dir)}
+	}
+	env, err := s.environment(user, c.Env)
+	if err != nil {
+		return process.Spec{}, err
+	}
+	return process.Spec{
+		Cmd:         c.Cmd,
+		Args:        c.Args,
+		Env:         env,
+		Dir:         dir,
+		User:        user,
+		SwitchUser:  s.users.CanSwitch(),
+		Terminal:    c.Terminal,
+		Stdin:       c.Stdin,
+		OOMScoreAdj: oomScoreAdj,
+	}, nil
+}
+
+// environment holds nothing of the daemon's own but PATH; what comes later wins.
+func (s *Session) environment(user users.User, extra map[string]string) ([]string, error) {
+	path := os.Getenv("PATH")
+	if path == "" {
+		path = usualPath
+	}
+	all := map[string]string{"PATH": path, "HOME": user.Home, "USER": user.Name, "LOGNAME": user.Name}
+	maps.Copy(all, s.EnvVars())
+	maps.Copy(all, extra)
+	env := make([]string, 0, len(all))
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if name == "" || strings.ContainsAny(name, "=\x00") || strings.IndexByte(all[name], 0) >= 0 {
+			return nil, &ErrInput{fmt.Sprintf("environment variable %q: the name may not be empty or contain '=', neither may contain NUL", name)}
+		}
+		env = append(env, name+"="+all[name])
+	}
+	return env, nil
+}
