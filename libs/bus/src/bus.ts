@@ -2,6 +2,7 @@ import type { ActivityReport } from './activity.ts';
 import type { EventType } from './catalogue.ts';
 import type { CloudEvent, OutgoingEvent, TraceHeaders } from './cloudevent.ts';
 import type { ConsumeOptions } from './consumer.ts';
+import type { FollowedEvent, FollowOptions } from './follow.ts';
 import type { Ledger } from './ledger.ts';
 
 /**
@@ -35,6 +36,11 @@ export interface Bus {
   deadLetters(): Promise<DeadLetterState | undefined>;
   /** Handles events from a durable consumer of that name until disposed of; undefined where there is no server. */
   consume(options: ConsumeOptions): AsyncDisposable | undefined;
+  /**
+   * Events of the stream in order, as they come, until the signal aborts; across disconnections, from the beginning of
+   * `options` on. Undefined while there is no server.
+   */
+  follow(options: FollowOptions): AsyncGenerator<FollowedEvent> | undefined;
   /**
    * Calls `handler` for events of `type` from all namespaces while connected: no acknowledgement, no replay, duplicates
    * possible. Use it to enqueue a key early and for nothing else. A throw is logged and counted.
@@ -85,12 +91,20 @@ export interface BusMetrics {
   /** Events given to `publish` and not acknowledged yet. */
   pending(count: number): void;
   hint(type: string, outcome: 'handled' | 'invalid' | 'failed'): void;
+  /** How many declared settings of a stream the server refuses; a stream that it refuses counts as one. */
+  refusedSettings(stream: string, count: number): void;
 }
 
 const ignore = (): void => undefined;
 
 /** Metrics that go nowhere. */
-export const noMetrics: BusMetrics = { connected: ignore, published: ignore, pending: ignore, hint: ignore };
+export const noMetrics: BusMetrics = {
+  connected: ignore,
+  published: ignore,
+  pending: ignore,
+  hint: ignore,
+  refusedSettings: ignore,
+};
 
 const nothing = (): undefined => undefined;
 
@@ -105,6 +119,7 @@ export function nullBus(): Bus {
     onActivity: () => ({ [Symbol.dispose]: ignore }),
     ledger: nothing,
     consume: nothing,
+    follow: nothing,
     deadLetters: () => Promise.resolve(undefined),
     onHint: () => ({ [Symbol.dispose]: ignore }),
     announce: () => ({ [Symbol.dispose]: ignore }),

@@ -42,6 +42,16 @@ export const eventData = {
   'pool.rollout.finished': rollout,
   'pool.stuck': pool.extend({ stuck: z.number().int(), ...reason }),
   'template.changed': z.object({ ...objectRef, generation: z.number().int() }),
+  'audit.recorded': z.object({
+    ...objectRef,
+    action: z.string(),
+    actor: z.object({ key: z.string(), team: z.string(), role: z.string() }),
+    source: z.object({ address: z.string(), userAgent: z.string().optional() }),
+    requestId: z.string(),
+    status: z.number().int(),
+    outcome: z.enum(['done', 'denied', 'refused', 'failed']),
+    message: z.string().optional(),
+  }),
 } as const;
 
 export type EventType = keyof typeof eventData;
@@ -67,6 +77,8 @@ export const about: Readonly<Record<EventType, string>> = {
   'pool.rollout.finished': 'All members are of the current template.',
   'pool.stuck': 'A pool does not progress.',
   'template.changed': 'A template was created or its spec was edited.',
+  'audit.recorded':
+    'Somebody asked the API for a change: who, what, from where, and what became of it. The UID is empty for what was not found.',
 };
 
 /** Data of one event type. */

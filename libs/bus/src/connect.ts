@@ -10,6 +10,8 @@ import type { EventType } from './catalogue.ts';
 import type { CloudEvent, OutgoingEvent, TraceHeaders } from './cloudevent.ts';
 import { Consumption } from './consumer.ts';
 import type { ConsumeOptions } from './consumer.ts';
+import { followEvents } from './follow.ts';
+import type { FollowedEvent, FollowOptions } from './follow.ts';
 import { Hints } from './hints.ts';
 import { natsLedger, openSession } from './ledger.ts';
 import type { Ledger, Session } from './ledger.ts';
@@ -18,7 +20,8 @@ import type { BusOptions } from './options.ts';
 import { encode, isUnsendable } from './outbound.ts';
 import { Presence } from './presence.ts';
 import { Publisher } from './publisher.ts';
-import { DEAD_LETTER_STREAM, declareStreams, reconcileStreams } from './streams.ts';
+import { reconcileStreams } from './reconcile-streams.ts';
+import { DEAD_LETTER_STREAM, declareStreams } from './streams.ts';
 import { tracePublish } from './tracing.ts';
 
 const FLUSH_LIMIT_MS = 5_000;
@@ -142,6 +145,10 @@ class NatsBus implements Bus {
     return new Consumption({ session: () => this.#opened(), clock: this.#clock, log: this.#log }, options);
   }
 
+  follow(options: FollowOptions): AsyncGenerator<FollowedEvent> | undefined {
+    return this.connected() ? followEvents({ session: () => this.#opened(), clock: this.#clock }, options) : undefined;
+  }
+
   onHint<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void): Disposable {
     return this.#hints.on(type, handler);
   }
@@ -222,7 +229,10 @@ class NatsBus implements Bus {
     const connection = this.#link.connection;
     if (connection === undefined || this.#options.streams === 'none') return;
     try {
-      await reconcileStreams(connection, declareStreams(this.#options.streams, [...this.#buckets]), this.#log);
+      const declared = declareStreams(this.#options.streams, [...this.#buckets]);
+      for (const { stream, refusals } of await reconcileStreams(connection, declared, this.#log)) {
+        this.#metrics.refusedSettings(stream, refusals.length);
+      }
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       this.#log.warn({ reason }, 'the event streams could not be reconciled');

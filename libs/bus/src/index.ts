@@ -8,6 +8,7 @@ export type { CloudEvent, OutgoingEvent, TraceHeaders, Transition } from './clou
 export { connectBus } from './connect.ts';
 export { PoisonError } from './consumer.ts';
 export type { Consumed, ConsumeOptions } from './consumer.ts';
+export type { FollowedEvent, FollowOptions } from './follow.ts';
 export { readDeadLetters, replayDeadLetters } from './dead-letters.ts';
 export type { DeadLetter } from './dead-letters.ts';
 export { openSession } from './ledger.ts';

@@ -42,6 +42,14 @@ describe('declareStreams', () => {
     ]);
   });
 
+  it.each([
+    ['as it is', 7 * 24 * 3_600_000, 120e9],
+    ['no longer than the retention', 60_000, 60e9],
+  ])('has a window for repetitions %s', (_, maxAgeMs, window) => {
+    const [events, letters] = declareStreams({ maxAgeMs });
+    expect([events?.duplicate_window, letters?.duplicate_window]).toEqual([window, window]);
+  });
+
   it('takes every event of the catalogue into exactly one stream', () => {
     const patterns = declareStreams().flatMap((stream) => stream.subjects);
     const regexes = patterns.map((p) => new RegExp(`^${p.replace('>', '.+').replaceAll('.*.', '\\.[^.]+\\.')}$`));
@@ -60,18 +68,22 @@ describe('decideStream', () => {
       { ...declared, subjects: [...declared.subjects].reverse() },
       { kind: 'keep' },
     ],
-    ['corrects a limit', { ...declared, max_age: 1 }, { kind: 'update', fields: ['max_age'] }],
-    ['corrects replicas', { ...declared, num_replicas: 1 }, { kind: 'update', fields: ['num_replicas'] }],
-    ['corrects subjects', { ...declared, subjects: ['sandlot.>'] }, { kind: 'update', fields: ['subjects'] }],
+    ['corrects a limit', { ...declared, max_age: 1 }, { kind: 'update', fields: ['max_age'], fixed: [] }],
+    ['corrects replicas', { ...declared, num_replicas: 1 }, { kind: 'update', fields: ['num_replicas'], fixed: [] }],
+    [
+      'corrects subjects',
+      { ...declared, subjects: ['sandlot.>'] },
+      { kind: 'update', fields: ['subjects'], fixed: [] },
+    ],
     [
       'leaves memory storage to a person',
       { ...declared, storage: 'memory' },
-      { kind: 'conflict', fields: ['storage'] },
+      { kind: 'update', fields: [], fixed: ['storage'] },
     ],
     [
-      'changes nothing when any field cannot be changed',
+      'changes what can be changed beside what cannot',
       { ...declared, retention: 'workqueue', max_age: 1 },
-      { kind: 'conflict', fields: ['retention'] },
+      { kind: 'update', fields: ['max_age'], fixed: ['retention'] },
     ],
   ])('%s', (_name, actual, step) => {
     expect(decideStream(declared, actual as StreamDeclaration | undefined)).toEqual(step);

@@ -97,6 +97,7 @@ export function memoryBus(): MemoryBus {
     },
     deadLetters: async () => ({ messages: 0, oldestMs: 0 }),
     consume: () => undefined,
+    follow: () => undefined,
     onHint<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void): Disposable {
       const deliver = (json: string): void => {
         const event = parseCloudEvent(type, json);
