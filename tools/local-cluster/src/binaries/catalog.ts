@@ -56,8 +56,17 @@ const jaegerRecipes = {
   jaeger: { package: 'github.com/jaegertracing/jaeger/cmd/jaeger' },
 } as const satisfies Record<string, Recipe>;
 
-/** A program built from one of this package's Go modules. */
-export type BinaryName = keyof typeof clusterRecipes | keyof typeof gvisorRecipes | keyof typeof jaegerRecipes;
+const runtimeRecipes = {
+  /** The daemon inside a sandbox. */
+  'sandlot-runtime': { package: './cmd/sandlot-runtime' },
+} as const satisfies Record<string, Recipe>;
+
+/** A program built from one of the Go modules. */
+export type BinaryName =
+  | keyof typeof clusterRecipes
+  | keyof typeof gvisorRecipes
+  | keyof typeof jaegerRecipes
+  | keyof typeof runtimeRecipes;
 
 /** A folder with a go.mod, and what is built from it. Its binaries are cached apart from those of the others. */
 export interface GoModule {
@@ -66,11 +75,15 @@ export interface GoModule {
   recipes: Readonly<Partial<Record<BinaryName, Recipe>>>;
 }
 
-/** Every Go module. gVisor and Jaeger have their own: their dependencies and Kubernetes' would constrain each other. */
+/**
+ * Every Go module. gVisor and Jaeger have their own: their dependencies and Kubernetes' would constrain each other. The
+ * daemon is the product's, and lives outside this package.
+ */
 export const goModules: readonly GoModule[] = [
   { folder: 'go', recipes: clusterRecipes },
   { folder: 'go-gvisor', recipes: gvisorRecipes },
   { folder: 'go-jaeger', recipes: jaegerRecipes },
+  { folder: '../../runtime', recipes: runtimeRecipes },
 ];
 
 /** Where and how a binary is built. */
