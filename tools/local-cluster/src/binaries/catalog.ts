@@ -63,10 +63,7 @@ const runtimeRecipes = {
 
 /** A program built from one of the Go modules. */
 export type BinaryName =
-  | keyof typeof clusterRecipes
-  | keyof typeof gvisorRecipes
-  | keyof typeof jaegerRecipes
-  | keyof typeof runtimeRecipes;
+  keyof typeof clusterRecipes | keyof typeof gvisorRecipes | keyof typeof jaegerRecipes | keyof typeof runtimeRecipes;
 
 /** A folder with a go.mod, and what is built from it. Its binaries are cached apart from those of the others. */
 export interface GoModule {
