@@ -78,20 +78,24 @@ async function sendTo(bus: Bus, marker: number): Promise<void> {
   });
 }
 
+/** As an outbox does it: a stream that changes its servers does not answer for a while. */
+function insist<T>(attempt: () => Promise<T>): Promise<T> {
+  return vi.waitFor(attempt, PATIENCE);
+}
+
 /** A process with the default values, two events in its stream and one object in its record. */
 async function runBefore(): Promise<Running> {
   const before = await run({});
-  for (const marker of [1, 2]) await sendTo(before.bus, marker);
-  await before.bus.ledger('claims')?.write('u-1', 'known');
+  for (const marker of [1, 2]) await insist(() => sendTo(before.bus, marker));
+  await insist(async () => before.bus.ledger('claims')?.write('u-1', 'known'));
   return before;
 }
 
 /** What was there is there, and more is taken. */
 async function goesOn({ bus }: Running): Promise<void> {
   expect(await countIn(EVENTS)).toBe(2);
-  expect(await bus.ledger('claims')?.read()).toEqual(new Map([['u-1', 'known']]));
-  await sendTo(bus, 2);
-  await sendTo(bus, 3);
+  expect(await insist(async () => bus.ledger('claims')?.read())).toEqual(new Map([['u-1', 'known']]));
+  for (const marker of [2, 3]) await insist(() => sendTo(bus, marker));
   expect(await countIn(EVENTS)).toBe(3);
 }
 

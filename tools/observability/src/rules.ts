@@ -197,6 +197,16 @@ const bus: RuleGroup = {
       runbook: 'dead-letters',
     }),
     alert({
+      alert: 'SandlotStreamSettingsRefused',
+      expr: 'max by (stream) (sandlot_bus_stream_refused_settings) > 0',
+      for: '5m',
+      severity: 'warning',
+      summary: 'NATS refuses settings of the stream {{ $labels.stream }}',
+      description:
+        '{{ $value }} settings of {{ $labels.stream }} are not as the values of the chart have them. It goes on with those it has.',
+      runbook: 'stream-settings',
+    }),
+    alert({
       alert: 'SandlotDeadlinesLate',
       expr: 'histogram_quantile(0.99, sum by (le, purpose) (rate(sandlot_deadline_lateness_seconds_bucket[10m]))) > 10',
       for: '5m',

@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureBinaries } from '../binaries/ensure.ts';
+import { freePort } from '../process/ports.ts';
 import { firstReply } from './line-protocol.ts';
 import type { Server } from './server.ts';
 import { startServer } from './server.ts';
@@ -11,6 +12,17 @@ export interface NatsOptions {
   jetstream?: boolean | undefined;
   user?: string | undefined;
   password?: string | undefined;
+  /** Its place among others. */
+  cluster?: { readonly port: number; readonly routes: readonly number[] } | undefined;
+}
+
+/** Starts servers that keep streams together, on this machine; copies of a stream need as many. */
+export async function startNatsCluster(size: number): Promise<readonly Server[]> {
+  const ports: number[] = [];
+  for (let index = 0; index < size; index += 1) ports.push(await freePort());
+  return Promise.all(
+    ports.map((port) => startNats({ cluster: { port, routes: ports.filter((other) => other !== port) } })),
+  );
 }
 
 /** Starts a NATS server that dies with this process. Throws ComponentError. */
@@ -30,11 +42,16 @@ export async function startNats(options: NatsOptions = {}): Promise<Server> {
 
 /** The server's configuration file: its format is a superset of JSON. */
 export function natsConfig(options: NatsOptions, place: { port: number; storeDir: string }): object {
-  const { user, password } = options;
+  const { user, password, cluster } = options;
   return {
     host: '127.0.0.1',
     port: place.port,
     ...(options.jetstream === false ? {} : { jetstream: { store_dir: place.storeDir } }),
+    ...(cluster === undefined ? {} : { server_name: `nats-${cluster.port}`, cluster: clusterConfig(cluster) }),
     ...(user === undefined || password === undefined ? {} : { authorization: { user, password } }),
   };
+}
+
+function clusterConfig({ port, routes }: NonNullable<NatsOptions['cluster']>): object {
+  return { name: 'test', host: '127.0.0.1', port, routes: routes.map((other) => `nats://127.0.0.1:${other}`) };
 }
