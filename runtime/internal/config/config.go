@@ -53,13 +53,13 @@ func Read(getenv func(string) string) (Config, error) {
 		c.Dir = DefaultDir
 	}
 	var err error
-	if c.EnvdPort, err = number(getenv, "SANDLOT_ENVD_PORT", 49983, 65535); err != nil {
+	if c.EnvdPort, err = number(getenv, "SANDLOT_ENVD_PORT", bounds{49983, 1, 65535}); err != nil {
 		return Config{}, err
 	}
-	if c.ExecPort, err = number(getenv, "SANDLOT_EXEC_PORT", 8888, 65535); err != nil {
+	if c.ExecPort, err = number(getenv, "SANDLOT_EXEC_PORT", bounds{8888, 0, 65535}); err != nil {
 		return Config{}, err
 	}
-	seconds, err := number(getenv, "SANDBOX_EXEC_TIMEOUT_SECONDS", 300, 7*24*3600)
+	seconds, err := number(getenv, "SANDBOX_EXEC_TIMEOUT_SECONDS", bounds{300, 1, 7 * 24 * 3600})
 	if err != nil {
 		return Config{}, err
 	}
@@ -71,14 +71,16 @@ func Read(getenv func(string) string) (Config, error) {
 	return c, err
 }
 
-func number(getenv func(string) string, name string, otherwise, most int) (int, error) {
+type bounds struct{ otherwise, least, most int }
+
+func number(getenv func(string) string, name string, in bounds) (int, error) {
 	text := getenv(name)
 	if text == "" {
-		return otherwise, nil
+		return in.otherwise, nil
 	}
 	value, err := strconv.Atoi(text)
-	if err != nil || value < 0 || value > most {
-		return 0, fmt.Errorf("%s is %q: it must be a whole number from 0 to %d", name, text, most)
+	if err != nil || value < in.least || value > in.most {
+		return 0, fmt.Errorf("%s is %q: it must be a whole number from %d to %d", name, text, in.least, in.most)
 	}
 	return value, nil
 }

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 
@@ -26,7 +25,7 @@ const (
 // Run does what PID 1 of a container has to do around a command: it runs the daemon beside it, passes signals on, reaps
 // orphans, and returns the exit code of the command, with which the container ends.
 func Run(argv []string) int {
-	runtime.GOMAXPROCS(1)
+	beSmall()
 	signals := make(chan os.Signal, 64)
 	signal.Notify(signals)
 	r := reaper.Run()

@@ -2,7 +2,6 @@ package lifecycle
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -14,7 +13,10 @@ import (
 	"time"
 
 	"sandlot.dev/runtime/internal/config"
+	"sandlot.dev/runtime/internal/execapi"
 	"sandlot.dev/runtime/internal/files"
+	"sandlot.dev/runtime/internal/idle"
+	"sandlot.dev/runtime/internal/metrics"
 	"sandlot.dev/runtime/internal/process"
 	"sandlot.dev/runtime/internal/reaper"
 	"sandlot.dev/runtime/internal/rpc"
@@ -44,15 +46,19 @@ func Serve(c config.Config) error {
 	end, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 
-	listener, err := net.Listen("tcp", net.JoinHostPort("", strconv.Itoa(c.EnvdPort)))
+	listeners, err := listen(c.EnvdPort, c.ExecPort)
 	if err != nil {
-		return fmt.Errorf("listening for clients: %w", err)
+		return err
 	}
 	table := process.NewTable(reaper.Run(), retainEnd)
 	defer table.KillAll()
-	envd := server.New(envdHandler(c, table))
-	failed := make(chan error, 1)
-	go func() { failed <- envd.Serve(listener) }()
+	failed := make(chan error, len(listeners))
+	servers := []*http.Server{}
+	for index, handler := range handlers(c, table)[:len(listeners)] {
+		server := server.New(idle.Trimming(handler))
+		servers = append(servers, server)
+		go func() { failed <- server.Serve(listeners[index]) }()
+	}
 	select {
 	case err := <-failed:
 		return err
@@ -60,13 +66,31 @@ func Serve(c config.Config) error {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
-	if err := envd.Shutdown(ctx); err != nil && !errors.Is(err, context.DeadlineExceeded) {
-		return err
+	for _, each := range servers {
+		// What is still running then ends with the process.
+		_ = each.Shutdown(ctx)
 	}
 	return nil
 }
 
-func envdHandler(c config.Config, table *process.Table) http.Handler {
+// listen opens the ports in order, those that are 0 left out.
+func listen(ports ...int) ([]net.Listener, error) {
+	listeners := []net.Listener{}
+	for _, port := range ports {
+		if port == 0 {
+			continue
+		}
+		listener, err := net.Listen("tcp", net.JoinHostPort("", strconv.Itoa(port)))
+		if err != nil {
+			return nil, fmt.Errorf("listening for clients: %w", err)
+		}
+		listeners = append(listeners, listener)
+	}
+	return listeners, nil
+}
+
+// handlers are those of the daemon's port and of the agent-sandbox API's, which share users, settings and processes.
+func handlers(c config.Config, table *process.Table) []http.Handler {
 	var kept *state.File
 	if c.Dir != "" {
 		kept = state.NewFile(c.Dir)
@@ -76,13 +100,20 @@ func envdHandler(c config.Config, table *process.Table) http.Handler {
 	s := session.New(users.Machine(), store, session.Defaults{User: c.DefaultUser, Workdir: c.Workdir})
 	rpcs := http.NewServeMux()
 	rpc.NewProcesses(table, s).Register(rpcs)
+	rpc.NewFilesystem(s).Register(rpcs)
 	transfer := &files.Service{Session: s, Store: store, Managed: managed, Now: time.Now}
-	return server.Envd(server.NewGate(store, managed), []server.Route{
+	envd := server.Envd(server.NewGate(store, managed), []server.Route{
 		{Path: "/health", Handler: server.Only(http.MethodGet, server.Health())},
 		{Path: "/init", Handler: server.Only(http.MethodPost, &server.Init{Store: store, PublicKey: c.PublicKey, SandboxUID: c.SandboxUID})},
 		{Path: "/envs", Handler: server.Only(http.MethodGet, server.Envs(store))},
+		{Path: "/metrics", Handler: server.Only(http.MethodGet, metrics.NewMeter(metrics.Container, time.Now).Handler())},
 		{Path: "/files", Handler: transfer.Files()},
+		{Path: "/files/compose", Handler: server.Only(http.MethodPost, transfer.Compose())},
 		{Path: server.TunnelPath, Handler: server.Only(http.MethodGet, server.Tunnel())},
 		{Path: "/process.Process/", Handler: rpcs},
+		{Path: "/filesystem.Filesystem/", Handler: rpcs},
 	})
+	return []http.Handler{envd, &execapi.Service{
+		Session: s, Table: table, BaseDir: c.Exec.BaseDir, Timeout: c.Exec.Timeout, Argv: c.Exec.Argv,
+	}}
 }

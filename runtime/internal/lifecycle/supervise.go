@@ -10,6 +10,7 @@ import (
 	"syscall"
 	"time"
 
+	"sandlot.dev/runtime/internal/idle"
 	"sandlot.dev/runtime/internal/reaper"
 )
 
@@ -18,7 +19,15 @@ const (
 	lastPause  = 5 * time.Second
 	// healthy is how long the daemon must have run for the next pause to be the first again.
 	healthy = 30 * time.Second
+	// trimAfter is when a supervisor has done what it does at its start.
+	trimAfter = time.Second
 )
+
+// beSmall is for a process that only waits.
+func beSmall() {
+	runtime.GOMAXPROCS(1)
+	time.AfterFunc(trimAfter, idle.Trim)
+}
 
 // supervisor keeps a daemon running in a process of its own, so that its end is not that of the container.
 type supervisor struct {
@@ -106,7 +115,7 @@ func (s *supervisor) stop() *reaper.Child {
 
 // Supervise runs the daemon and starts it again when it ends, until a signal to end.
 func Supervise() error {
-	runtime.GOMAXPROCS(1)
+	beSmall()
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGTERM, syscall.SIGINT)
 	s := &supervisor{reaper: reaper.Run(), output: os.Stderr}

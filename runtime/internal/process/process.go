@@ -131,13 +131,18 @@ func (p *Process) hasten() { p.once.Do(func() { close(p.hurry) }) }
 func (p *Process) KillAfter(limit time.Duration, first func()) {
 	timer := time.AfterFunc(limit, func() {
 		first()
-		_ = p.child.SignalGroup(syscall.SIGKILL)
-		p.hasten()
+		p.Abandon()
 	})
 	go func() {
 		<-p.ended
 		timer.Stop()
 	}()
+}
+
+// Abandon kills the group of the process, and ends the wait for output that outlives the process.
+func (p *Process) Abandon() {
+	_ = p.child.SignalGroup(syscall.SIGKILL)
+	p.hasten()
 }
 
 // WriteStdin writes to the pipe, whole and in order; it returns once all is in the pipe.

@@ -1,0 +1,171 @@
+package execapi
+
+import (
+	"errors"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"sandlot.dev/runtime/internal/fsops"
+	"sandlot.dev/runtime/internal/httpx"
+)
+
+// uploadIdle ends an upload of which no byte arrives for so long.
+const uploadIdle = 60 * time.Second
+
+// target resolves a path below the base, or answers why it cannot.
+func (s *Service) target(w http.ResponseWriter, path string) (string, bool) {
+	at, err := s.place()
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, err.Error())
+		return "", false
+	}
+	absolute, inside := at.inside(path)
+	if !inside {
+		refuse(w, http.StatusForbidden, "Access denied: '"+path+"' is outside of the base directory")
+	}
+	return absolute, inside
+}
+
+func (s *Service) upload(w http.ResponseWriter, r *http.Request, _ string) {
+	reader, err := r.MultipartReader()
+	if err != nil {
+		refuse(w, http.StatusBadRequest, "the body must be multipart/form-data")
+		return
+	}
+	r.Body = &patient{ReadCloser: r.Body, controller: http.NewResponseController(w)}
+	for {
+		part, err := reader.NextRawPart()
+		if err != nil {
+			refuse(w, http.StatusBadRequest, "the body has no whole part named 'file'")
+			return
+		}
+		if part.FormName() == "file" {
+			s.store(w, part)
+			return
+		}
+	}
+}
+
+func (s *Service) store(w http.ResponseWriter, part *multipart.Part) {
+	_, parameters, err := mime.ParseMediaType(part.Header.Get("Content-Disposition"))
+	name := parameters["filename"]
+	if err != nil || name == "" {
+		refuse(w, http.StatusBadRequest, "the part 'file' has no file name")
+		return
+	}
+	path, ok := s.target(w, name)
+	if !ok {
+		return
+	}
+	if err := s.write(path, part); err != nil {
+		refuse(w, http.StatusInternalServerError, "File upload failed: "+err.Error())
+		return
+	}
+	httpx.WriteJSON(w, http.StatusOK, message{"File '" + name + "' uploaded successfully."})
+}
+
+func (s *Service) write(path string, content io.Reader) error {
+	at, err := s.place()
+	if err != nil {
+		return err
+	}
+	file, err := fsops.Create(s.Session, path, at.user)
+	if err != nil {
+		return err
+	}
+	_, err = io.CopyBuffer(struct{ io.Writer }{file}, content, make([]byte, 64<<10))
+	return errors.Join(err, file.Close())
+}
+
+func (s *Service) download(w http.ResponseWriter, r *http.Request, path string) {
+	absolute, ok := s.target(w, path)
+	if !ok {
+		return
+	}
+	file, info, err := fsops.OpenRegular(absolute)
+	if err != nil {
+		refuse(w, http.StatusNotFound, "File not found: '"+path+"'")
+		return
+	}
+	defer file.Close()
+	w.Header().Set("Content-Type", "application/octet-stream")
+	w.Header().Set("Content-Length", strconv.FormatInt(info.Size(), 10))
+	w.WriteHeader(http.StatusOK)
+	if r.Method != http.MethodHead {
+		// The length is promised: a file that grows meanwhile must not spill over.
+		_, _ = io.CopyN(w, file, info.Size())
+	}
+}
+
+type listed struct {
+	Name string `json:"name"`
+	Size int64  `json:"size"`
+	Type string `json:"type"`
+	// ModTime is in Unix seconds.
+	ModTime float64 `json:"mod_time"`
+}
+
+func (s *Service) list(w http.ResponseWriter, _ *http.Request, path string) {
+	absolute, ok := s.target(w, path)
+	if !ok {
+		return
+	}
+	info, err := os.Stat(absolute)
+	if err != nil || !info.IsDir() {
+		refuse(w, http.StatusNotFound, "Not a directory: '"+path+"'")
+		return
+	}
+	entries, err := os.ReadDir(absolute)
+	if err != nil {
+		refuse(w, http.StatusInternalServerError, err.Error())
+		return
+	}
+	found := make([]listed, 0, len(entries))
+	for _, entry := range entries {
+		// A symlink is listed as what it leads to, a broken one as itself.
+		info, err := os.Stat(absolute + "/" + entry.Name())
+		if err != nil {
+			if info, err = entry.Info(); err != nil {
+				continue
+			}
+		}
+		kind := "file"
+		if info.IsDir() {
+			kind = "directory"
+		}
+		found = append(found, listed{
+			Name: strings.ToValidUTF8(entry.Name(), "\uFFFD"), Size: info.Size(), Type: kind,
+			ModTime: float64(info.ModTime().UnixNano()) / float64(time.Second),
+		})
+	}
+	httpx.WriteJSON(w, http.StatusOK, found)
+}
+
+func (s *Service) exists(w http.ResponseWriter, _ *http.Request, path string) {
+	absolute, ok := s.target(w, path)
+	if !ok {
+		return
+	}
+	_, err := os.Stat(absolute)
+	httpx.WriteJSON(w, http.StatusOK, struct {
+		Path   string `json:"path"`
+		Exists bool   `json:"exists"`
+	}{path, err == nil})
+}
+
+// patient is a body that is given up when it is silent for too long.
+type patient struct {
+	io.ReadCloser
+	controller *http.ResponseController
+}
+
+func (p *patient) Read(buffer []byte) (int, error) {
+	_ = p.controller.SetReadDeadline(time.Now().Add(uploadIdle))
+	return p.ReadCloser.Read(buffer)
+}

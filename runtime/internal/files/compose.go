@@ -1,0 +1,132 @@
+package files
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"sandlot.dev/runtime/internal/fsops"
+	"sandlot.dev/runtime/internal/httpx"
+	"sandlot.dev/runtime/internal/users"
+)
+
+const maxComposeBytes = 4 << 20
+
+type composeBody struct {
+	SourcePaths []string `json:"source_paths"`
+	Destination string   `json:"destination"`
+	Username    string   `json:"username"`
+}
+
+// Compose is the handler of /files/compose: it joins files into one, in order, and deletes them.
+func (s *Service) Compose() http.Handler {
+	return httpx.Handle(func(w http.ResponseWriter, r *http.Request) *httpx.Error {
+		var body composeBody
+		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxComposeBytes)).Decode(&body); err != nil {
+			return httpx.Fail(http.StatusBadRequest, "the body is not the JSON expected: "+err.Error())
+		}
+		user, err := s.Session.User(body.Username)
+		if err != nil {
+			return httpx.Fail(http.StatusUnauthorized, err.Error())
+		}
+		destination, sources, failure := s.composed(body, user)
+		if failure != nil {
+			return failure
+		}
+		if err := s.join(destination, sources, user); err != nil {
+			return failureOf(err)
+		}
+		httpx.WriteJSON(w, http.StatusOK, writtenAt(destination))
+		return nil
+	})
+}
+
+func (s *Service) composed(body composeBody, user users.User) (string, []string, *httpx.Error) {
+	if len(body.SourcePaths) == 0 || body.Destination == "" {
+		return "", nil, httpx.Fail(http.StatusBadRequest, "source_paths and destination must not be empty")
+	}
+	destination, err := s.Session.Resolve(body.Destination, user)
+	if err != nil {
+		return "", nil, httpx.Fail(http.StatusBadRequest, err.Error())
+	}
+	sources := make([]string, 0, len(body.SourcePaths))
+	for _, each := range body.SourcePaths {
+		path, err := s.Session.Resolve(each, user)
+		if err != nil {
+			return "", nil, httpx.Fail(http.StatusBadRequest, err.Error())
+		}
+		if path == destination || slices.Contains(sources, path) {
+			return "", nil, httpx.Fail(http.StatusBadRequest, "'"+path+"' is the destination or a source twice")
+		}
+		info, err := os.Stat(path)
+		if err != nil {
+			return "", nil, failureOf(err)
+		}
+		if !info.Mode().IsRegular() {
+			return "", nil, failureOf(fsops.ErrNotRegular)
+		}
+		sources = append(sources, path)
+	}
+	return destination, sources, nil
+}
+
+// join writes beside the destination first: until all is there, sources and destination stay as they were.
+func (s *Service) join(destination string, sources []string, user users.User) error {
+	if info, err := os.Stat(destination); err == nil && !info.Mode().IsRegular() {
+		return fsops.ErrNotRegular
+	}
+	if err := fsops.MakeDirs(s.Session, filepath.Dir(destination), user); err != nil {
+		return err
+	}
+	partial, err := os.CreateTemp(filepath.Dir(destination), ".compose-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(partial.Name())
+	err = appendAll(partial, sources)
+	if err == nil {
+		err = s.Session.ChownFile(partial, user)
+	}
+	if err == nil {
+		err = partial.Chmod(composedMode(destination))
+	}
+	if closing := partial.Close(); err == nil {
+		err = closing
+	}
+	if err == nil {
+		err = os.Rename(partial.Name(), destination)
+	}
+	if err != nil {
+		return err
+	}
+	for _, source := range sources {
+		_ = os.Remove(source)
+	}
+	return nil
+}
+
+// composedMode is that of the file replaced, else that of a new file.
+func composedMode(destination string) os.FileMode {
+	if info, err := os.Stat(destination); err == nil {
+		return info.Mode().Perm()
+	}
+	return 0o644
+}
+
+func appendAll(to *os.File, sources []string) error {
+	for _, source := range sources {
+		from, _, err := fsops.OpenRegular(source)
+		if err != nil {
+			return err
+		}
+		_, err = io.Copy(to, from)
+		_ = from.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
