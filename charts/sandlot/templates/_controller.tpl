@@ -18,6 +18,9 @@
 {{- with include (printf "sandlot.env.runtime.%s" .name) .root }}
 {{ . }}
 {{- end }}
+{{- with $values.metrics.templateLabels }}
+- { name: METRICS_TEMPLATE_LABELS, value: {{ join "," . | quote }} }
+{{- end }}
 {{- with $values.tracing.endpoint }}
 - { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }} }
 - { name: TRACE_SAMPLE_RATIO, value: {{ $values.tracing.sampleRatio | quote }} }

@@ -69,6 +69,17 @@ describe('dashboards, rules and the monitor', () => {
     }
   });
 
+  it('have templates that the values name, in every controller, and none by default', async () => {
+    const labelsOf = (objects: readonly Rendered[]) =>
+      objects.flatMap(({ spec }) => {
+        const env = spec?.template?.spec.containers[0]?.env ?? [];
+        return env.filter(({ name }) => name === 'METRICS_TEMPLATE_LABELS').map(({ value }) => value);
+      });
+    expect(labelsOf(await render())).toEqual([]);
+    const named = await render({ metrics: { templateLabels: ['python', 'node-24.small'] } });
+    expect(labelsOf(named)).toEqual(Array.from({ length: 3 }, () => 'python,node-24.small'));
+  });
+
   it('come as a PodMonitor of the controllers that keeps the labels of metrics', async () => {
     const podMonitor = { enabled: true, interval: '15s' };
     const [monitor] = monitoring(await render({ metrics: { podMonitor } }));

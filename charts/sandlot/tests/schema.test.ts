@@ -13,6 +13,7 @@ const refused: readonly (readonly [string, object, RegExp])[] = [
   ],
   ['a number out of range', { claimController: { concurrency: 0 } }, /'\/claimController\/concurrency': minimum/],
   ['a wrong word', { log: { level: 'loud' } }, /'\/log\/level': value must be one of 'debug', 'info', 'warn', 'error'/],
+  ['a template that cannot be one', { metrics: { templateLabels: ['a,b'] } }, /'\/metrics\/templateLabels\/0'/],
   ['a volume size without a unit', { nats: { persistence: { size: '2' } } }, /'\/nats\/persistence\/size'/],
   ['a made-up resource', { redis: { resources: { limits: { gpu: '1' } } } }, /additional properties 'gpu' not allowed/],
   [

@@ -11,6 +11,8 @@ import type { ControllerSettings } from './settings.ts';
 export interface ControllerParts extends ProcessParts {
   readonly manager: Manager;
   readonly deadlines: DeadlinePlace;
+  /** Templates that have a label of their own in metrics; of others, as many as fit. */
+  readonly templateLabels: readonly string[];
 }
 
 export interface ControllerProcess {
@@ -39,7 +41,7 @@ export async function runController({ name, settings, build }: ControllerProcess
     metrics: kubeMetrics,
     lease: leaseOf(name, { instance, settings, bus }),
   });
-  const controller = build({ ...opened, manager, deadlines });
+  const controller = build({ ...opened, manager, deadlines, templateLabels: settings.METRICS_TEMPLATE_LABELS });
   open.defer(() => controller.close?.());
   await serveHealth(input, { ...opened, health: manager }, open);
   await manager.run(stop);

@@ -1,4 +1,4 @@
-import { durationMs, flag, integer, logLevel, port, ratio, secret, text, url } from '@sandlot/config';
+import { durationMs, flag, integer, list, logLevel, port, ratio, secret, text, url } from '@sandlot/config';
 import { z } from 'zod';
 
 /** Settings that every process has; see {@link controllerSettings} for what controllers have besides. */
@@ -50,6 +50,8 @@ export const controllerSettings = processSettings.extend({
   LEADER_ELECT: flag().default(true).meta({ flag: 'leader-elect', form: 'flag' }),
   /** Where the lease is kept; the pod's own namespace, when absent. */
   LEASE_NAMESPACE: text().optional().meta({ flag: 'leader-election-namespace' }),
+  /** Templates that have a label of their own in metrics however many there are. */
+  METRICS_TEMPLATE_LABELS: list().default([]),
   NATS_STREAM_REPLICAS: integer({ min: 1, max: 5 }).default(1),
   NATS_STREAM_RETENTION: durationMs().default(604_800_000),
   NATS_STREAM_MAX_BYTES: integer({ min: 1_048_576, max: Number.MAX_SAFE_INTEGER }).default(268_435_456),

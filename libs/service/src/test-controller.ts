@@ -37,6 +37,7 @@ export function startTestController(options: TestControllerOptions): TestControl
     manager,
     bus,
     deadlines,
+    templateLabels: [],
     registry,
     kubeMetrics: noMetrics,
     clock,

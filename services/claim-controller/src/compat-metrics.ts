@@ -8,7 +8,7 @@ const BUCKETS_MS = [
   2_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000, 240_000,
 ];
 
-/** Templates with series of their own; later ones share `other`. */
+/** Templates with series of their own, unless more are reserved; later ones share `other`. */
 export const MAX_TEMPLATES = 50;
 /** Combinations of namespace, template, pool and creator with series of their own. */
 const MAX_ORIGINS = 500;
@@ -43,9 +43,11 @@ export interface CompatMetrics {
   firstReady(launch: Launch, times: StartupTimes): void;
 }
 
-export function createCompatMetrics(registry: MetricsRegistry): CompatMetrics {
-  const templates = createLabelLimit(MAX_TEMPLATES);
-  const origins = createLabelSetLimit(MAX_ORIGINS, ['namespace', 'sandbox_template', 'warmpool_name', 'created_by']);
+/** `reserved` templates have series of their own in any case. */
+export function createCompatMetrics(registry: MetricsRegistry, reserved: readonly string[] = []): CompatMetrics {
+  const templates = createLabelLimit(MAX_TEMPLATES, reserved);
+  const names = ['namespace', 'sandbox_template', 'warmpool_name', 'created_by'] as const;
+  const origins = createLabelSetLimit(MAX_ORIGINS, names, { label: 'sandbox_template', values: reserved });
   const latency = (name: string, help: string) => {
     const labelNames = ['launch_type', 'sandbox_template'] as const;
     const histogram = createLatencyHistogram({

@@ -101,7 +101,8 @@ describe('claims that wait', () => {
 describe('the number of series', () => {
   it('is bounded, however many claims of however many templates, pools and namespaces there are', async () => {
     const { registry } = createMetrics({ processMetrics: false });
-    const metrics = createClaimMetrics(registry);
+    const reserved = ['template-77', 'template-99'];
+    const metrics = createClaimMetrics(registry, reserved);
     const serve = (n: number): void => {
       const launch = { launch_type: n % 2 === 0 ? 'warm' : 'cold', sandbox_template: `template-${n % 100}` } as const;
       const origin = { namespace: `ns-${n}`, warmpool_name: `pool-${n % 100}`, created_by: 'unknown' };
@@ -115,7 +116,7 @@ describe('the number of series', () => {
     const seriesOf = (text: string): string[] => text.split('\n').filter((line) => /^[a-z]/.test(line));
     const first = seriesOf(await registry.metrics());
     const templates = new Set([...first.join('\n').matchAll(/[{,](?:sandbox_)?template="([^"]*)"/g)].map(([, t]) => t));
-    expect(templates).toContain('other');
+    for (const template of ['other', ...reserved]) expect(templates).toContain(template);
     const ofLatency = first.filter((line) => line.startsWith('sandlot_claim_ready_seconds_count'));
     expect(ofLatency.length).toBeLessThanOrEqual(2 * (MAX_TEMPLATES + 1));
     for (let n = 1_000; n < 2_000; n += 1) serve(n);

@@ -44,9 +44,12 @@ export interface ClaimMetrics extends CompatMetrics {
   watchWaiting(sample: () => WaitingSample | undefined): void;
   adoption(result: AdoptionResult): void;
   poolClaim(outcome: PoolOutcome): void;
+  /** One call of an in-sandbox daemon. */
+  initialised(result: 'ok' | 'failed', ms: number): void;
 }
 
-export function createClaimMetrics(registry: MetricsRegistry): ClaimMetrics {
+/** `templates` have series of their own in any case; of others, as many as fit. */
+export function createClaimMetrics(registry: MetricsRegistry, templates: readonly string[] = []): ClaimMetrics {
   const bind = createLatencyHistogram({
     registry,
     name: 'sandlot_claim_bind_seconds',
@@ -65,24 +68,35 @@ export function createClaimMetrics(registry: MetricsRegistry): ClaimMetrics {
     labelNames: ['outcome'],
     registers: [registry],
   });
-  const latencies = createLatencies(registry);
+  const latencies = createLatencies(registry, templates);
+  const inits = createLatencyHistogram({
+    registry,
+    name: 'sandlot_runtime_init_seconds',
+    help: 'Telling the daemon in a Sandbox whom it serves, by what came of it.',
+    labelNames: ['result'],
+  });
+  for (const result of ['ok', 'failed'] as const) inits.zero({ result });
   for (const outcome of ['hit', 'miss', 'wait'] as const) poolClaims.inc({ outcome }, 0);
   for (const path of ['warm', 'cold'] as const) bind.zero({ path });
   for (const result of ['committed', 'lost', 'busy'] as const) adoptions.inc({ result }, 0);
   return {
-    ...createCompatMetrics(registry),
+    ...createCompatMetrics(registry, templates),
     ...latencies,
     failed: createFailures(registry),
     watchWaiting: (sample) => watchWaiting(registry, sample),
     poolClaim: (outcome) => poolClaims.inc({ outcome }),
     bound: (path, ms) => bind.observe({ path }, ms / 1_000),
     adoption: (result) => adoptions.inc({ result }),
+    initialised: (result, ms) => inits.observe({ result }, ms / 1_000),
   };
 }
 
 /** From first sight to Ready, and where that time went. */
-function createLatencies(registry: MetricsRegistry): Pick<ClaimMetrics, 'ready' | 'phase'> {
-  const templates = createLabelLimit(MAX_TEMPLATES);
+function createLatencies(
+  registry: MetricsRegistry,
+  reserved: readonly string[],
+): Pick<ClaimMetrics, 'ready' | 'phase'> {
+  const templates = createLabelLimit(MAX_TEMPLATES, reserved);
   const ready = createLatencyHistogram({
     registry,
     name: 'sandlot_claim_ready_seconds',

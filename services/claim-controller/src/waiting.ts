@@ -14,10 +14,10 @@ export interface WaitingDeps {
 
 /** The metrics of a claim-controller, those included that follow the cache. */
 export function measuredClaims(
-  { registry, manager, clock }: ControllerParts,
+  { registry, manager, clock, templateLabels }: ControllerParts,
   claims: Informer<SandboxClaim>,
 ): ClaimMetrics {
-  const metrics = createClaimMetrics(registry);
+  const metrics = createClaimMetrics(registry, templateLabels);
   const isCounting = (): boolean => manager.isLeader();
   const waiting = new WaitingClaims({ metrics, isCounting, monotonic: () => clock.monotonic() });
   metrics.watchWaiting(() => waiting.sample());

@@ -5,7 +5,7 @@ import { createSandboxMetrics } from './metrics.ts';
 import { notebook, podOf, published, snapshotOf } from './testing.ts';
 
 const { registry } = createMetrics({ processMetrics: false });
-const metrics = createSandboxMetrics(registry, { isCounting: () => true });
+const metrics = createSandboxMetrics(registry, { isCounting: () => true, templateLabels: ['template-99'] });
 
 const fresh: Sandbox = notebook();
 const ready = published(snapshotOf({ ownedPods: [podOf(notebook())] }));
@@ -39,6 +39,11 @@ describe('the number of series', () => {
     };
     run(0);
     const first = await series();
+    const overflown = 'agent_sandbox_creation_latency_ms_count{namespace="other",launch_type="unknown"';
+    expect(first.filter((line) => line.startsWith(overflown))).toEqual([
+      `${overflown},sandbox_template="other"} 891`,
+      `${overflown},sandbox_template="template-99"} 9`,
+    ]);
     run(1_000);
     const second = await series();
     expect(second.filter((line) => !line.startsWith('agent_sandboxes{'))).toHaveLength(

@@ -31,7 +31,7 @@ export function addSandboxController(
   parts: ControllerParts,
   { concurrency, namespace, settings }: SandboxControllerOptions,
 ): { close(): Promise<void> } {
-  const { client, manager, bus, clock, random, log, kubeMetrics, instance } = parts;
+  const { client, manager, bus, clock, random, log, kubeMetrics, instance, templateLabels } = parts;
   const memory = createMemory(clock);
   const informers = createInformers({ client, namespace, clock, random, log, metrics: kubeMetrics }, memory.recent);
   informers.sandboxes.onChange((change) => {
@@ -41,7 +41,7 @@ export function addSandboxController(
   });
   const controller = 'sandlot.dev/sandbox-controller';
   const recorder = createEventRecorder({ client, controller, instance, clock, random, log, metrics: kubeMetrics });
-  const metrics = createSandboxMetrics(parts.registry, { isCounting: () => manager.isLeader() });
+  const metrics = createSandboxMetrics(parts.registry, { isCounting: () => manager.isLeader(), templateLabels });
   const caches = {
     sandboxes: informers.sandboxes.store,
     pods: informers.pods.store,

@@ -50,10 +50,13 @@ const DELETION_CAUSES = ['expiry', 'idle', 'ttl', 'user'] as const;
 export interface SandboxMetricsOptions {
   /** Whether this process speaks for all: two replicas that each told of the population would double it. */
   readonly isCounting: () => boolean;
+  /** Templates that have series of their own in any case. */
+  readonly templateLabels?: readonly string[] | undefined;
 }
 
 export function createSandboxMetrics(registry: MetricsRegistry, options: SandboxMetricsOptions): SandboxMetrics {
-  const origins = createLabelSetLimit(MAX_ORIGINS, ['namespace', 'sandbox_template']);
+  const reserved = { label: 'sandbox_template', values: options.templateLabels ?? [] } as const;
+  const origins = createLabelSetLimit(MAX_ORIGINS, ['namespace', 'sandbox_template'], reserved);
   const creation = createLatencyHistogram({
     registry,
     name: 'agent_sandbox_creation_latency_ms',

@@ -89,7 +89,8 @@ async function runController(): Promise<void> {
   const common = { client: own, clock, random: systemRandom, log: silentLogger };
   const manager = createManager({ ...common, drainMs: 0 });
   const deadlines = { store, auditEveryMs: 1_000 };
-  const parts = { ...common, manager, bus: nullBus(), deadlines, registry, kubeMetrics: noMetrics, instance: 'test' };
+  const observed = { registry, kubeMetrics: noMetrics, templateLabels: [], instance: 'test' };
+  const parts = { ...common, ...observed, manager, bus: nullBus(), deadlines };
   const controller = addWarmPoolController(parts, { concurrency: 2, namespace: undefined, podDefaults: POD_DEFAULTS });
   open.defer(() => controller.close());
   const abort = new AbortController();

@@ -46,8 +46,8 @@ with \`agent_sandbox\` are those of agent-sandbox, so that its dashboards keep w
 \`process_\` and \`nodejs_\` metrics.
 
 No series bears the name of a sandbox, a claim or a user. Templates and namespaces are labels of a bounded number: what comes
-after the first 50 templates (100 pairs with a namespace, 500 origins of claims, 1,000 states of the population) shares the value \`other\`. Pools are
-labels of gauges only.
+after the first 50 templates (100 pairs with a namespace, 500 origins of claims, 1,000 states of the population) shares the value \`other\`.
+Templates that \`metrics.templateLabels\` of the chart names keep theirs in latencies. Pools are labels of gauges only.
 
 The dashboards are in \`charts/sandlot/files/dashboards\`, the alerts in \`charts/sandlot/files/rules\`, and a page for each alert in
 [runbooks](runbooks/README.md). This is the first of them, drawn from a real Prometheus:
