@@ -40,6 +40,6 @@ rendering. Templates cannot print the public half of a key alone, so that it is 
 {{- define "sandlot.env.runtime.claim-controller" -}}
 - name: RUNTIME_SIGNING_KEY
   valueFrom: { secretKeyRef: { name: {{ include "sandlot.runtime.secretName" . }}, key: signing.key } }
-- name: RUNTIME_TOKEN_KEY
+- name: ENVD_TOKEN_KEY
   valueFrom: { secretKeyRef: { name: {{ include "sandlot.runtime.secretName" . }}, key: envd.key } }
 {{- end -}}

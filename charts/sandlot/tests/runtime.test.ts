@@ -11,19 +11,17 @@ function decoded({ data = {} }: Rendered, key: string): string {
 
 /** Keys of the Secret that each pod is given, by the variable. */
 function handedOut(objects: readonly Rendered[]): Record<string, object> {
-  const named = podTemplates(objects).map(([name, { spec }]): [string, object] => [
-    name,
-    Object.fromEntries(
-      spec.containers
-        .flatMap(({ env = [] }) => env)
-        .filter(
-          ({ valueFrom }) =>
-            JSON.stringify(valueFrom)?.includes('"signing.') || JSON.stringify(valueFrom)?.includes('"envd.'),
-        )
-        .map((variable) => [variable.name, variable.valueFrom]),
-    ),
-  ]);
+  const isKey = ({ valueFrom }: Variable): boolean => /"(signing|envd)\.[a-z]+"/.test(JSON.stringify(valueFrom ?? {}));
+  const named = podTemplates(objects).map(([name, { spec }]): [string, object] => {
+    const variables: readonly Variable[] = spec.containers.flatMap(({ env = [] }) => env);
+    return [name, Object.fromEntries(variables.filter(isKey).map((variable) => [variable.name, variable.valueFrom]))];
+  });
   return Object.fromEntries(named.filter(([, keys]) => Object.keys(keys).length > 0));
+}
+
+interface Variable {
+  readonly name: string;
+  readonly valueFrom?: object;
 }
 
 const key = (name: string, secret = SECRET): object => ({ secretKeyRef: { name: secret, key: name } });
@@ -40,7 +38,7 @@ describe('the keys of the in-sandbox daemon', () => {
   it('go to whoever needs them: the public one to who builds pods, the others to who speaks to daemons', async () => {
     const { 'sandlot-sandbox-controller': builder, 'sandlot-claim-controller': speaker } = handedOut(await render());
     expect(builder).toEqual({ RUNTIME_PUBLIC_KEY: key('signing.pub') });
-    expect(speaker).toEqual({ RUNTIME_SIGNING_KEY: key('signing.key'), RUNTIME_TOKEN_KEY: key('envd.key') });
+    expect(speaker).toEqual({ RUNTIME_SIGNING_KEY: key('signing.key'), ENVD_TOKEN_KEY: key('envd.key') });
   });
 
   it('may be in a Secret of the user, and then none is made', async () => {

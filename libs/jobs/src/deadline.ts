@@ -1,8 +1,16 @@
 /** Why something is due. Only the object itself decides whether it still is. */
-export type Purpose = 'shutdown' | 'ttl' | 'idle' | 'claim-timeout' | 'pool-schedule' | 'retention';
+export type Purpose = 'shutdown' | 'ttl' | 'idle' | 'claim-timeout' | 'pool-schedule' | 'retention' | 'pause';
 
 /** All purposes, for metrics that begin at 0. */
-export const purposes: readonly Purpose[] = ['shutdown', 'ttl', 'idle', 'claim-timeout', 'pool-schedule', 'retention'];
+export const purposes: readonly Purpose[] = [
+  'shutdown',
+  'ttl',
+  'idle',
+  'claim-timeout',
+  'pool-schedule',
+  'retention',
+  'pause',
+];
 
 /** A moment at which the object `key` has to be looked at again. */
 export interface Deadline {

@@ -14,6 +14,7 @@ export const spanNames = {
   claimCommit: 'claim.commit',
   claimColdStart: 'claim.cold_start',
   claimStatus: 'claim.status',
+  runtimeInit: 'runtime.init',
   sandboxReconcile: 'sandbox.reconcile',
   sandboxCreate: 'sandbox.create',
   sandboxSuspend: 'sandbox.suspend',
@@ -28,6 +29,8 @@ export const spanNames = {
   containerStart: 'container.start',
   podReady: 'pod.ready',
   pvcProvision: 'pvc.provision',
+  gatewayRequest: 'gateway.request',
+  gatewayWait: 'gateway.wait',
 } as const;
 
 export type SpanName = (typeof spanNames)[keyof typeof spanNames];
@@ -65,6 +68,7 @@ export const spanAttributes = {
   nodeName: 'k8s.node.name',
   volumeClaim: 'k8s.persistentvolumeclaim.name',
   imageName: 'container.image.name',
+  statusCode: 'http.response.status_code',
 } as const;
 
 /** The platform's tracer; does nothing until `startTracing` was given an endpoint. */

@@ -5,6 +5,7 @@ import { controllerOf, isConflict, isNotFound, isUnknownOutcome, keyOf, parseKey
 import type { KubeClient, Store } from '@sandlot/kube';
 import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
 import { isAdoptable } from './candidates.ts';
+import { hasRuntime } from './claim-env.ts';
 import type { ClaimMemory } from './memory.ts';
 import type { ClaimMetrics } from './metrics.ts';
 import type { Promised } from './plan.ts';
@@ -102,12 +103,18 @@ async function commit(deps: AdoptDeps, input: AdoptInput, picked: Sandbox): Prom
   for (let retry = 0; retry <= MAX_RETRIES; retry += 1) {
     const pool = input.pools.find((candidate) => isAdoptable(member, candidate));
     if (pool === undefined) return LOST;
+    if (!takesVariables(input.claim, member)) return { kind: 'busy' };
     const answer = await tryOnce(deps, input, { member, pool });
     if (answer === undefined) return LOST;
     if (isTaken(answer, input)) return { kind: 'committed', sandbox: answer };
     member = answer;
   }
   return { kind: 'busy' };
+}
+
+/** A member from before its template had a daemon cannot be given variables; others may have it. */
+function takesVariables({ spec }: SandboxClaim, member: Sandbox): boolean {
+  return (spec.envs ?? []).length === 0 || hasRuntime(member);
 }
 
 interface Choice {

@@ -1,6 +1,7 @@
 import { eventReasons, sandboxClaims } from '@sandlot/api-types';
 import { done, isConflict, isNotFound, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
+import { pause, prolong, retain } from './apply-pause.ts';
 import { fillSlots } from './batch-fill.ts';
 import { publishSlots } from './batch-publish.ts';
 import { bind } from './bind.ts';
@@ -14,6 +15,9 @@ import { expiredStatus, isDetached, reportStatus } from './status.ts';
 
 /** What a step asks for: a later look, or that the rest of the plan is left undone because it no longer holds. */
 type Outcome = ReconcileResult | { readonly kind: 'abandon' };
+
+/** Daemons that are spoken to at once for one claim. */
+const INIT_WIDTH = 50;
 
 const ABANDON: Outcome = { kind: 'abandon' };
 
@@ -47,6 +51,10 @@ const handlers: Handlers = {
     annotate(deps, pass, sandbox);
     return done;
   },
+  initRuntimes,
+  pause,
+  prolong,
+  retain,
   syncMetadata,
   syncSlots,
   failDelivery: async (deps, pass, step) => {
@@ -85,6 +93,23 @@ function applyStep<K extends Step['kind']>(kind: K, step: Step & { kind: K }, on
 interface Target {
   readonly deps: ApplyDeps;
   readonly pass: Pass;
+}
+
+/** Side by side; those of a batch are as many as a wave has. */
+async function initRuntimes(
+  deps: ApplyDeps,
+  pass: Pass,
+  { due }: Step & { kind: 'initRuntimes' },
+): Promise<ReconcileResult> {
+  const pending = [...due];
+  let result: ReconcileResult = done;
+  const work = async (): Promise<void> => {
+    for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
+      result = sooner(result, await deps.runtime.run(pass, next));
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(due.length, INIT_WIDTH) }, work));
+  return result;
 }
 
 async function expire(deps: ApplyDeps, pass: Pass, step: Step & { kind: 'expire' }): Promise<Outcome> {

@@ -100,6 +100,7 @@ class Filling {
       const sandbox = await this.#take(slot);
       if (sandbox === undefined) return;
       this.#deps.batches.assign(this.#pass.claim, sandbox, this.#deps.nowMs());
+      await this.#deps.runtime.commence(this.#pass, sandbox);
       if (this.#wave.succeeded()) this.#showBehind();
     } catch (error) {
       this.#fail(error);

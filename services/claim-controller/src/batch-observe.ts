@@ -7,6 +7,7 @@ import type { Cache } from './cache.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
 import type { ClaimMemory } from './memory.ts';
+import type { RuntimeInits } from './runtime-inits.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
 
 /** One moment's view of a detached claim. */
@@ -21,6 +22,7 @@ export interface BatchDeps {
   readonly memory: ClaimMemory;
   readonly cache: Pick<Cache, 'sandboxes'>;
   readonly batches: BatchMemory;
+  readonly runtime: Pick<RuntimeInits, 'view'>;
 }
 
 /** A detached claim owns nothing, and its name is no Sandbox's. */
@@ -28,11 +30,25 @@ export function observeBatch(deps: ObserveDeps & BatchDeps, watched: SandboxClai
   const claim = deps.batches.newest(watched, deps.nowMs());
   const seen = observe(deps, claim);
   const { startMs } = deps.batches.of(claim, seen.nowMs);
-  return { ...seen, owned: [], namesake: undefined, promised: undefined, live: liveSandboxes(deps, claim), startMs };
+  const committed = committedSandboxes(deps, claim);
+  return {
+    ...seen,
+    owned: [],
+    uninitialised: deps.runtime.pending(claim, committed),
+    namesake: undefined,
+    promised: undefined,
+    live: committed.map((sandbox) => deps.runtime.view(claim, sandbox)),
+    startMs,
+  };
+}
+
+/** The Sandboxes of a detached claim, not Ready before their daemon is initialised. */
+export function liveSandboxes(deps: BatchDeps, claim: SandboxClaim): readonly Sandbox[] {
+  return committedSandboxes(deps, claim).map((sandbox) => deps.runtime.view(claim, sandbox));
 }
 
 /** What the watch shows, and what this process committed that the watch does not show yet. */
-export function liveSandboxes({ cache, batches, memory }: BatchDeps, claim: SandboxClaim): readonly Sandbox[] {
+function committedSandboxes({ cache, batches, memory }: BatchDeps, claim: SandboxClaim): readonly Sandbox[] {
   const { store } = cache.sandboxes;
   const shown = [...store.byIndex(BY_CLAIM, claim.metadata.uid ?? '')].filter((sandbox) => fillsSlotOf(sandbox, claim));
   const unshown = batches.unshown(claim).filter((sandbox) => {

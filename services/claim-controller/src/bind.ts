@@ -1,5 +1,5 @@
 import { claimMessages, claimReasons } from '@sandlot/api-types';
-import { done, keyOf, requeueAfter } from '@sandlot/kube';
+import { keyOf, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
 import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
 import { adopt } from './adopt.ts';
@@ -52,8 +52,7 @@ async function adoptWarm(deps: ApplyDeps, pass: Pass, step: Adoption): Promise<R
     };
     const sandbox = await withChildSpan({ name: spanNames.claimAdopt }, () => adopt(deps, input));
     if (sandbox !== undefined) {
-      await deliver(deps, pass, sandbox);
-      return done;
+      return await deliver(deps, pass, sandbox);
     }
   } finally {
     deps.waiters.serving(claimKey, false);
@@ -68,8 +67,7 @@ async function createOwn(deps: ApplyDeps, pass: Pass, step: Shortage & { kind: '
   const wanted = withTrace(step.sandbox, deps.traces.carrierOf(pass.claim));
   const sandbox = await withChildSpan({ name: spanNames.claimColdStart }, () => createOrRead(deps, pass, wanted));
   if (sandbox !== undefined) {
-    await deliver(deps, pass, sandbox);
-    return done;
+    return deliver(deps, pass, sandbox);
   }
   const report = { reason: claimReasons.sandboxCreatePending, message: claimMessages.sandboxCreatePending };
   await writeStatus(deps, { ...pass, status: reportStatus(pass.claim, report, deps.nowMs()) });

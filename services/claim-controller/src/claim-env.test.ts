@@ -1,16 +1,12 @@
 import { sandboxTemplates } from '@sandlot/api-types';
-import type { SandboxClaimSpec } from '@sandlot/api-types';
 import { secrets } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { ClaimWorld } from './testing.ts';
 
-async function started(
-  options: { readonly envsFromSecrets?: boolean; readonly inject?: boolean } = {},
-): Promise<ClaimWorld> {
+async function started(options: { readonly envsFromSecrets?: boolean } = {}): Promise<ClaimWorld> {
   const world = await ClaimWorld.start({ members: 2 });
   world.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec }) => {
     spec.envVarsInjectionPolicy = 'Allowed';
-    if (options.inject === true) spec.runtime = { inject: true };
   });
   world.startController('claim-controller', { envsFromSecrets: options.envsFromSecrets ?? false });
   await world.watching();
@@ -76,13 +72,10 @@ describe('envs of a claim whose template has no runtime', () => {
 });
 
 describe('what is not served yet', () => {
-  const rows: readonly (readonly [string, boolean, Partial<SandboxClaimSpec>])[] = [
-    ['envs for templates with runtime.inject', true, { envs: [{ name: 'A', value: '1' }] }],
-    ['dynamicVolumes', false, { dynamicVolumes: [{ mountPath: '/m', persistentVolumeClaimName: 'p' }] }],
-  ];
-  it.each(rows)('is refused by name: %s', async (what, inject, spec) => {
-    await using world = await started({ inject });
-    world.claim('job', spec);
-    await world.eventually(() => expect(world.statusOf('job').message).toContain(`does not serve ${what}`));
+  it('is refused by name: dynamicVolumes', async () => {
+    await using world = await started();
+    world.claim('job', { dynamicVolumes: [{ mountPath: '/m', persistentVolumeClaimName: 'p' }] });
+    await world.eventually(() => expect(world.reasonOf('job')).toBe('DynamicVolumesRejected'));
+    expect(world.statusOf('job').message).toContain('volumeClaimTemplates');
   });
 });

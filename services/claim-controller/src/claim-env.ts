@@ -1,15 +1,21 @@
 import type { ClaimVariable, SandboxClaim } from '@sandlot/api-types';
 
-/** All variables of a claim as container variables: without a runtime there is no other way to deliver `envs`. */
-export function variablesOf({ spec }: SandboxClaim): readonly ClaimVariable[] {
-  return [...(spec.env ?? []), ...(spec.envs ?? [])];
+/** What decides how variables travel: the template, or a Sandbox that was made from it. */
+export interface RuntimeHolder {
+  readonly spec: { readonly runtime?: { readonly inject?: boolean | undefined } | undefined };
 }
 
-/** Names of the Secrets that a claim takes variables from; those that need not exist are marked. */
-export function secretNames({ spec }: SandboxClaim): readonly { readonly name: string; readonly optional: boolean }[] {
-  return (spec.envs ?? []).flatMap(({ valueFrom }) =>
-    valueFrom === undefined
-      ? []
-      : [{ name: valueFrom.secretKeyRef.name, optional: valueFrom.secretKeyRef.optional === true }],
-  );
+/** Whether the in-sandbox daemon takes the `envs` of claims. */
+export function hasRuntime({ spec }: RuntimeHolder): boolean {
+  return spec.runtime?.inject === true;
+}
+
+/** The variables of a claim that only a container can be given: without a daemon there is no other way for `envs`. */
+export function containerVariables({ spec }: SandboxClaim, holder: RuntimeHolder): readonly ClaimVariable[] {
+  return hasRuntime(holder) ? (spec.env ?? []) : [...(spec.env ?? []), ...(spec.envs ?? [])];
+}
+
+/** Whether variables of the claim come from Secrets. */
+export function takesSecrets({ spec }: SandboxClaim): boolean {
+  return (spec.envs ?? []).some(({ valueFrom }) => valueFrom !== undefined);
 }

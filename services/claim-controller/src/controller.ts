@@ -1,6 +1,6 @@
 import type { SandboxClaim } from '@sandlot/api-types';
 import { channelSource, createEventRecorder, createWorkQueue, FairOrder, parseKey } from '@sandlot/kube';
-import type { EventRecorder } from '@sandlot/kube';
+import type { EventRecorder, WorkQueue } from '@sandlot/kube';
 import type { Outbox } from '@sandlot/outbox';
 import { keepDeadlines, openOutboxes } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
@@ -12,6 +12,8 @@ import { claimTelling, createClaimEvents } from './events.ts';
 import { ClaimMemory } from './memory.ts';
 import type { ClaimPolicy } from './observe.ts';
 import { reconcileClaim } from './reconcile.ts';
+import { RuntimeInits } from './runtime-inits.ts';
+import type { RuntimeAccess } from './runtime-inits.ts';
 import { claimSources, PRIORITY } from './sources.ts';
 import { keepStock } from './stock-keeper.ts';
 import { Stock } from './stock.ts';
@@ -28,6 +30,8 @@ export interface ClaimControllerOptions {
   readonly writeBehindMs: number;
   /** Whether Kubernetes Events are written; default true. In bursts of claims they are a write each that nobody waits for. */
   readonly recordsEvents?: boolean | undefined;
+  /** How daemons in sandboxes are spoken to; absent: claims of templates with `runtime.inject` are not served. */
+  readonly runtime?: RuntimeAccess | undefined;
 }
 
 const REPORTER = { controller: 'sandlot.dev/claim-controller' };
@@ -36,8 +40,9 @@ const silentRecorder: EventRecorder = { event: () => undefined, flush: () => Pro
 /** Wires the claim-controller into a manager. */
 export function addClaimController(
   parts: ControllerParts,
-  { policy, concurrency, namespace, writeBehindMs, recordsEvents = true }: ClaimControllerOptions,
+  options: ClaimControllerOptions,
 ): { close(): Promise<void> } {
+  const { policy, namespace, writeBehindMs, recordsEvents = true } = options;
   const { client, manager, instance, clock, random, log, kubeMetrics: metrics } = parts;
   const shared = { client, clock, random, log, metrics };
   const cache = createCache({ ...shared, namespace });
@@ -55,6 +60,8 @@ export function addClaimController(
   const { store: sandboxes } = cache.sandboxes;
   const traces = new ClaimTraces({ claims, sandboxes, memory, clock });
   const outbox = outboxOf(parts, cache);
+  const claimMetrics = measuredClaims(parts, cache.claims);
+  const runtime = new RuntimeInits({ client, clock, metrics: claimMetrics, access: options.runtime });
   const deps = {
     client,
     cache,
@@ -69,22 +76,16 @@ export function addClaimController(
     traces,
     sandboxes,
     claims,
-    metrics: measuredClaims(parts, cache.claims),
+    metrics: claimMetrics,
+    runtime,
     events: createClaimEvents(outbox, nowMs),
   };
   keepStock({ cache, stock, podDefaults: policy.podDefaults });
-  followClaims(cache, { memory, batches, writeBehind, traces });
+  followClaims(cache, { memory, batches, writeBehind, traces, runtime });
   manager.add({
     name: 'claim',
-    concurrency,
-    // One tenant's thousand claims delay another's one by as much as one of them.
-    queue: createWorkQueue({
-      name: 'claim',
-      clock,
-      random,
-      metrics,
-      order: new FairOrder((key) => parseKey(key).namespace ?? ''),
-    }),
+    concurrency: options.concurrency,
+    queue: fairQueue(parts),
     sources: [...claimSources(cache), wakeups, deadlines.source],
     within: (key, run) => traces.within(key, run),
     reconcile: (key, context) => deadlines.pass(key, () => reconcileClaim(deps, key, context)),
@@ -94,6 +95,12 @@ export function addClaimController(
       await Promise.all([writeBehind.flush(), recorder.flush(), deadlines.close(), outbox[Symbol.asyncDispose]()]);
     },
   };
+}
+
+/** One tenant's thousand claims delay another's one by as much as one of them. */
+function fairQueue({ clock, random, kubeMetrics: metrics }: ControllerParts): WorkQueue {
+  const order = new FairOrder((key) => parseKey(key).namespace ?? '');
+  return createWorkQueue({ name: 'claim', clock, random, metrics, order });
 }
 
 function outboxOf(parts: ControllerParts, { claims, sandboxes }: Cache): Outbox<SandboxClaim> {
@@ -106,10 +113,12 @@ interface Followers {
   readonly batches: BatchMemory;
   readonly writeBehind: WriteBehind;
   readonly traces: ClaimTraces;
+  readonly runtime: RuntimeInits;
 }
 
 /** First sight of a claim is when its latency begins; what is remembered of it ends with it. */
-function followClaims({ claims, sandboxes }: Cache, { memory, batches, writeBehind, traces }: Followers): void {
+function followClaims({ claims, sandboxes }: Cache, followers: Followers): void {
+  const { memory, batches, writeBehind, traces, runtime } = followers;
   claims.onChange(({ old, next, last }) => {
     if (old !== undefined && old.metadata.uid !== next?.metadata.uid) {
       traces.gone(old);
@@ -122,6 +131,7 @@ function followClaims({ claims, sandboxes }: Cache, { memory, batches, writeBehi
     writeBehind.shown(next);
   });
   sandboxes.onChange(({ old, next }) => {
+    if (old !== undefined && next === undefined) runtime.forget(old);
     for (const record of [memory, batches]) {
       if (old !== undefined && next === undefined) record.sandboxGone(old);
       else if (next !== undefined) record.sandboxShown(next);

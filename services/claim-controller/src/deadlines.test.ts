@@ -105,6 +105,7 @@ function planAt(it: SandboxClaim, nowMs: number): Plan {
     claim: it,
     origin: { kind: 'missingTemplate', name: 'template' },
     owned: [],
+    uninitialised: [],
     namesake: undefined,
     promised: undefined,
     failures: undefined,

@@ -1,4 +1,4 @@
-import { claimConditions, claimReasons, findCondition } from '@sandlot/api-types';
+import { annotations, claimConditions, claimReasons, findCondition, sandboxReasons } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { deadlinesAt } from '@sandlot/jobs/deadline';
 import type { Deadline } from '@sandlot/jobs/deadline';
@@ -17,22 +17,36 @@ const NONE: readonly Deadline[] = [];
  * acted already is not among them.
  */
 export function deadlinesOf(claim: SandboxClaim): readonly Deadline[] {
-  const { metadata, spec } = claim;
-  if (metadata.deletionTimestamp !== undefined || !canBeDue(spec)) return NONE;
+  const { metadata } = claim;
+  if (metadata.deletionTimestamp !== undefined || !canBeDue(claim)) return NONE;
   const isExpired = hasAnnouncedExpiry(claim);
   return deadlinesAt(claim, {
     shutdown: isExpired ? undefined : shutdownAtMs(claim),
     ttl: isExpired ? undefined : finishedTtlAtMs(claim),
     'claim-timeout': isExpired ? undefined : claimingEndsAtMs(claim),
     retention: completedTtlAtMs(claim),
+    pause: isExpired || isPaused(claim) ? undefined : pauseAtMs(claim),
   });
 }
 
-/** Most claims have none of this: they cost a look at four fields. */
-function canBeDue({ lifecycle, claimTimeout, ttlSecondsAfterCompleted, replicas = 1 }: SandboxClaim['spec']): boolean {
-  return (
-    lifecycle !== undefined || claimTimeout !== undefined || ttlSecondsAfterCompleted !== undefined || replicas > 1
-  );
+/** Most claims have none of this: they cost a look at five fields. */
+function canBeDue({ metadata, spec }: SandboxClaim): boolean {
+  const { lifecycle, claimTimeout, ttlSecondsAfterCompleted, replicas = 1 } = spec;
+  if (lifecycle !== undefined || claimTimeout !== undefined || ttlSecondsAfterCompleted !== undefined) return true;
+  return replicas > 1 || metadata.annotations?.[annotations.onTimeout] !== undefined;
+}
+
+/** When the Sandbox of a bound claim is to be paused, epoch milliseconds; undefined when it never is. */
+export function pauseAtMs(claim: SandboxClaim): number | undefined {
+  const { [annotations.onTimeout]: action, [annotations.endAt]: endAt = '' } = claim.metadata.annotations ?? {};
+  if (action !== 'pause' || isDetached(claim)) return undefined;
+  const atMs = Date.parse(endAt);
+  return Number.isNaN(atMs) ? undefined : atMs;
+}
+
+/** As the claim shows it: the end of its time has acted, or has nothing to act on. */
+function isPaused({ status }: SandboxClaim): boolean {
+  return findCondition(status?.conditions, claimConditions.ready)?.reason === sandboxReasons.sandboxSuspended;
 }
 
 /** The first of the two passes of an expiry has been published. */

@@ -22,6 +22,7 @@ function snapshot({ spec, status = {}, deleting = false, ...parts }: Parts): Bat
     claim: claim({ name: 'batch', metadata, spec: { replicas: 3, ...spec }, status }),
     origin: { kind: 'found', template: template(), pools: [thePool] },
     owned: [],
+    uninitialised: [],
     namesake: undefined,
     promised: undefined,
     failures: undefined,

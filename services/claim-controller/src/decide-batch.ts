@@ -4,7 +4,8 @@ import type { BatchSnapshot } from './batch-observe.ts';
 import { completedTtlAtMs, detachedClaimingEndsAtMs } from './deadlines.ts';
 import { decideExpiry } from './decide-expiry.ts';
 import { coldStart, needsColdStart, shortageOf } from './decide-source.ts';
-import { deliveryFailure, isDelivered, leftToDeliverMs, retryInMs } from './delivery.ts';
+import { decideInits, timeLeftMs, troubleOf } from './decide-init.ts';
+import { deliveryFailure, isDelivered, retryInMs } from './delivery.ts';
 import { wait } from './plan.ts';
 import type { Plan, Report, Step } from './plan.ts';
 import { metadataRefusalOf, refusalOf } from './refusal.ts';
@@ -26,6 +27,7 @@ export function decideBatch(snapshot: BatchSnapshot): Plan {
   const endsInMs = (completedTtlAtMs(claim) ?? Infinity) - nowMs;
   if (endsInMs <= 0) return [{ kind: 'deleteClaim', policy: 'Delete', cause: 'ttlSecondsAfterCompleted' }];
   return [
+    ...decideInits(snapshot, snapshot.live),
     ...(isComplete(claim) ? [SHOW] : decideClaiming(snapshot)),
     ...decideSync(snapshot),
     ...(Number.isFinite(endsInMs) ? [wait(endsInMs, 'the claim, not its sandboxes, goes')] : []),
@@ -56,14 +58,14 @@ function decideClaiming(snapshot: BatchSnapshot): Plan {
 
 /** Gives up what is late, waits a moment after a failure, and fills what is free. */
 function decideSlots(snapshot: BatchSnapshot, slots: readonly number[], pending: readonly Sandbox[]): Plan {
-  const { claim, nowMs, sinceMs, failures } = snapshot;
-  const leftMs = (sandbox: Sandbox): number => leftToDeliverMs(claim, sandbox, nowMs - sinceMs(sandbox)) ?? Infinity;
+  const { claim, nowMs, failures } = snapshot;
+  const leftMs = (sandbox: Sandbox): number => timeLeftMs(snapshot, sandbox) ?? Infinity;
   const late = pending.filter((sandbox) => leftMs(sandbox) <= 0);
   if (late.length > 0) {
     const give = (sandbox: Sandbox): Step => ({
       kind: 'failDelivery',
       sandbox,
-      message: deliveryFailure(claim, sandbox),
+      message: deliveryFailure(claim, sandbox, troubleOf(snapshot, sandbox)),
     });
     return [...late.map(give), wait(0, 'deliveries failed')];
   }

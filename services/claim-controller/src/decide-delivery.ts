@@ -2,7 +2,8 @@ import { claimMessages, claimReasons } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
 import { boundClaimingEndsAtMs } from './deadlines.ts';
-import { deliveryFailure, isExhausted, leftToDeliverMs, retryInMs, wasServed } from './delivery.ts';
+import { timeLeftMs, troubleOf } from './decide-init.ts';
+import { deliveryFailure, isExhausted, retryInMs, wasServed } from './delivery.ts';
 import { wait } from './plan.ts';
 import type { Plan, Report, Step } from './plan.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
@@ -41,13 +42,17 @@ export function decideDelivery(
   snapshot: ClaimSnapshot,
   sandbox: Sandbox,
 ): { readonly failed: boolean; readonly plan: Plan } {
-  const { claim, nowMs, sinceMs } = snapshot;
+  const { claim } = snapshot;
   if (wasServed(claim, sandbox)) return { failed: false, plan: [] };
-  const deliverMs = leftToDeliverMs(claim, sandbox, nowMs - sinceMs(sandbox));
+  const deliverMs = timeLeftMs(snapshot, sandbox);
   const left = [deliverMs, isReady(sandbox) ? undefined : leftToClaimMs(snapshot)].filter((ms) => ms !== undefined);
   if (left.length === 0) return { failed: false, plan: [] };
   const ms = Math.min(...left);
   if (ms > 0) return { failed: false, plan: [wait(ms, 'the Sandbox has to be ready by then')] };
-  const failure: Step = { kind: 'failDelivery', sandbox, message: deliveryFailure(claim, sandbox) };
+  const failure: Step = {
+    kind: 'failDelivery',
+    sandbox,
+    message: deliveryFailure(claim, sandbox, troubleOf(snapshot, sandbox)),
+  };
   return { failed: true, plan: [failure, wait(0, 'a delivery failed')] };
 }

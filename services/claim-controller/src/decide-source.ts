@@ -2,7 +2,7 @@ import { claimMessages, claimReasons } from '@sandlot/api-types';
 import type { SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { coldSandbox } from '@sandlot/blueprint';
 import type { ColdStartInput } from '@sandlot/blueprint';
-import { variablesOf } from './claim-env.ts';
+import { containerVariables } from './claim-env.ts';
 import type { Shortage } from './plan.ts';
 import { claimedPodSpec, claimedVolumes } from './refusal.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
@@ -17,7 +17,12 @@ const STOCK_POLL_MS = 30_000;
 export function needsColdStart({ claim }: ClaimSnapshot, template: SandboxTemplate): boolean {
   const { volumeClaimTemplates = [], warmpool } = claim.spec;
   const suspended = template.spec.startup?.action === 'Suspended';
-  return variablesOf(claim).length > 0 || volumeClaimTemplates.length > 0 || warmpool === 'none' || suspended;
+  return (
+    containerVariables(claim, template).length > 0 ||
+    volumeClaimTemplates.length > 0 ||
+    warmpool === 'none' ||
+    suspended
+  );
 }
 
 /** No candidate to be had: wait a moment for those that are starting, then go cold, unless the claim asks to wait. */

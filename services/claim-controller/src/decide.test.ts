@@ -16,6 +16,7 @@ function snapshot(parts: Partial<ClaimSnapshot> = {}): ClaimSnapshot {
     claim: claim({ metadata: { creationTimestamp: at(0) } }),
     origin: { kind: 'found', template: theTemplate, pools: [thePool] },
     owned: [],
+    uninitialised: [],
     namesake: undefined,
     promised: undefined,
     failures: undefined,

@@ -1,8 +1,10 @@
 import { claimMessages, claimReasons } from '@sandlot/api-types';
 import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { deadlineOf, decideDelivery, decideStop } from './decide-delivery.ts';
+import { committedForm, decideInits } from './decide-init.ts';
 import { decideExpiry } from './decide-expiry.ts';
 import { decideShortage, needsColdStart } from './decide-source.ts';
+import { decidePause } from './pause.ts';
 import { wait } from './plan.ts';
 import type { Plan, Report, Step } from './plan.ts';
 import { metadataRefusalOf, refusalOf } from './refusal.ts';
@@ -39,14 +41,17 @@ function decideBound(snapshot: ClaimSnapshot, sandbox: Sandbox, surplus: readonl
   const drop = surplus
     .filter(({ metadata }) => metadata.deletionTimestamp === undefined)
     .map((extra): Step => ({ kind: 'deleteSandbox', sandbox: extra }));
-  const annotate: Step = { kind: 'annotate', sandbox };
-  const publish: Step = { kind: 'publish', sandbox };
+  const present = committedForm(snapshot, sandbox);
+  const annotate: Step = { kind: 'annotate', sandbox: present };
+  const publish: Step = { kind: 'publish', sandbox: present };
   if (refusal !== undefined) return [{ kind: 'report', report: refusal }, annotate];
   const delivery = decideDelivery(snapshot, sandbox);
   if (delivery.failed) return delivery.plan;
-  if (origin.kind !== 'found') return [publish, ...drop, annotate, ...delivery.plan];
+  const inits = decideInits(snapshot, [sandbox]);
+  const end = [...decidePause(snapshot, present), ...delivery.plan];
+  if (origin.kind !== 'found') return [...inits, publish, ...drop, annotate, ...end];
   const sync: Step = { kind: 'syncMetadata', sandbox, template: origin.template };
-  return [publish, ...drop, sync, annotate, ...delivery.plan];
+  return [...inits, publish, ...drop, sync, annotate, ...end];
 }
 
 /** Reports, and looks again now and then: what is missing may come without an event that reaches us. */

@@ -10,6 +10,7 @@ import {
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
 import { keyOf } from '@sandlot/kube';
+import type { ReconcileResult } from '@sandlot/kube';
 import { carrier } from '@sandlot/telemetry';
 import { isOwnedBy } from './adopt.ts';
 import { BY_TEMPLATE, refKey } from './cache.ts';
@@ -22,16 +23,19 @@ import { isComplete, shownSlots, wantedSlots } from './slots.ts';
 import { boundStatus, publishedName } from './status.ts';
 
 /** Committed: from here on the Sandbox is the claim's, whatever happens. The owner reference says so. */
-export async function deliver(deps: ApplyDeps, pass: Pass, sandbox: Sandbox): Promise<void> {
+export async function deliver(deps: ApplyDeps, pass: Pass, sandbox: Sandbox): Promise<ReconcileResult> {
   deps.memory.reached(pass.claim, 'committed');
   const shown = deps.sandboxes.get(keyOf(sandbox));
   if (shown === undefined || !isOwnedBy(shown, pass.claim)) deps.memory.assign(pass.claim, sandbox);
   deps.waiters.remove(keyOf(pass.claim));
+  const initialised = await deps.runtime.commence(pass, sandbox);
   if (await publishSandbox(deps, pass, sandbox)) annotate(deps, pass, sandbox);
+  return initialised;
 }
 
 /** Shows the Sandbox in the claim's status; false when the claim is gone or shows another one. */
-export async function publishSandbox(deps: ApplyDeps, { claim, signal }: Pass, sandbox: Sandbox): Promise<boolean> {
+export async function publishSandbox(deps: ApplyDeps, { claim, signal }: Pass, committed: Sandbox): Promise<boolean> {
+  const sandbox = deps.runtime.view(claim, committed);
   // Before the write: should its answer be lost, the next pass finds the claim Ready, and this process made it so.
   if (isReady(sandbox) && isDelivered(claim, sandbox)) deps.memory.markReady(claim, recordedReadyAt(claim));
   const nowMs = deps.nowMs();
@@ -91,7 +95,7 @@ function poolNameOf({ cache }: ApplyDeps, { spec }: SandboxClaim, sandbox: Sandb
 
 /** Has the bookkeeping annotations written behind (API contract, written behind). */
 export function annotate(deps: ApplyDeps, { claim }: Pick<Pass, 'claim'>, sandbox: Sandbox): void {
-  measureFirstReady(deps, claim, sandbox);
+  measureFirstReady(deps, claim, deps.runtime.view(claim, sandbox));
   scheduleNotes(deps, claim, { sandboxName: sandbox.metadata.name, sandbox });
 }
 

@@ -16,10 +16,22 @@ export interface Failures {
   readonly message: string;
 }
 
+/** Whether the claim's Sandbox has a daemon that is to be told its token and variables (API contract, delivery steps). */
+export function needsInit({ spec }: SandboxClaim, sandbox: Sandbox): boolean {
+  return sandbox.spec.runtime?.inject === true && spec.skipInitRuntime !== true;
+}
+
 /** How long a committed Sandbox may take to be Ready; undefined when the claim is done with the commit. */
-export function readyWithinMs({ spec }: SandboxClaim): number | undefined {
-  const asked = spec.waitReadyTimeout === undefined ? undefined : parseDurationMs(spec.waitReadyTimeout);
-  return asked ?? (spec.inplaceUpdate === undefined ? undefined : DEFAULT_WAIT_MS);
+export function readyWithinMs(claim: SandboxClaim, sandbox: Sandbox): number | undefined {
+  const { waitReadyTimeout, inplaceUpdate } = claim.spec;
+  const asked = waitReadyTimeout === undefined ? undefined : parseDurationMs(waitReadyTimeout);
+  return asked ?? (inplaceUpdate === undefined && !needsInit(claim, sandbox) ? undefined : DEFAULT_WAIT_MS);
+}
+
+/** Whether the time for the delivery begins with its first step, the initialisation, and not with the commit. */
+export function isTimedByInit(claim: SandboxClaim, sandbox: Sandbox): boolean {
+  const { waitReadyTimeout, inplaceUpdate } = claim.spec;
+  return waitReadyTimeout === undefined && inplaceUpdate === undefined && needsInit(claim, sandbox);
 }
 
 /**
@@ -27,7 +39,7 @@ export function readyWithinMs({ spec }: SandboxClaim): number | undefined {
  * not count: its generation is older than the commit's.
  */
 export function isDelivered(claim: SandboxClaim, sandbox: Sandbox): boolean {
-  if (readyWithinMs(claim) === undefined) return true;
+  if (readyWithinMs(claim, sandbox) === undefined) return true;
   const ready = findCondition(sandbox.status?.conditions, sandboxConditions.ready);
   const isCurrent = ready?.observedGeneration === sandbox.metadata.generation;
   return ready?.status === 'True' && (isCurrent || claim.spec.inplaceUpdate === undefined);
@@ -40,16 +52,17 @@ export function wasServed({ status }: SandboxClaim, { metadata }: Sandbox): bool
 
 /** Milliseconds a committed Sandbox still has; undefined when it has all the time, or has done it. */
 export function leftToDeliverMs(claim: SandboxClaim, sandbox: Sandbox, elapsedMs: number): number | undefined {
-  const limitMs = readyWithinMs(claim);
+  const limitMs = readyWithinMs(claim, sandbox);
   return limitMs === undefined || isDelivered(claim, sandbox) ? undefined : limitMs - elapsedMs;
 }
 
-/** Why a delivery failed, for the owner of the claim. */
-export function deliveryFailure({ spec }: SandboxClaim, { metadata: { name = '' } }: Sandbox): string {
-  const image = spec.inplaceUpdate === undefined ? '' : ` with image "${spec.inplaceUpdate.image}"`;
-  const limit =
-    spec.waitReadyTimeout ?? (readyWithinMs({ metadata: {}, spec }) === undefined ? spec.claimTimeout : '30s');
-  return `sandbox "${name}" was not ready${image} within ${limit ?? 'its time'}`;
+/** Why a delivery failed, for the owner of the claim; `trouble` is what its last step met. */
+export function deliveryFailure(claim: SandboxClaim, sandbox: Sandbox, trouble?: string): string {
+  const { inplaceUpdate, waitReadyTimeout, claimTimeout } = claim.spec;
+  const image = inplaceUpdate === undefined ? '' : ` with image "${inplaceUpdate.image}"`;
+  const limit = waitReadyTimeout ?? (readyWithinMs(claim, sandbox) === undefined ? claimTimeout : '30s');
+  const why = trouble === undefined ? '' : `: ${trouble}`;
+  return `sandbox "${sandbox.metadata.name ?? ''}" was not ready${image} within ${limit ?? 'its time'}${why}`;
 }
 
 /** How long to wait before the next try. */

@@ -1,7 +1,7 @@
 import { annotations, labels, launchTypes, normalisedCreator } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
-import { variablesOf } from './claim-env.ts';
+import { containerVariables } from './claim-env.ts';
 import type { Launch } from './compat-metrics.ts';
 import { isDelivered } from './delivery.ts';
 import type { ClaimMemory } from './memory.ts';
@@ -29,7 +29,7 @@ export function measureDelivery(
     created_by: normalisedCreator(claim.metadata.labels?.[labels.createdBy]),
   });
   if (launch.launch_type === 'warm') metrics.poolClaim(memory.of(claim).waited === true ? 'wait' : 'hit');
-  else if (!asksForCold(claim)) metrics.poolClaim('miss');
+  else if (!asksForCold(claim, sandbox)) metrics.poolClaim('miss');
 }
 
 /** Measures how long a claim waited for its first Sandbox, and where the time went. */
@@ -88,9 +88,9 @@ function launchTypeOf(mark: string | undefined): Launch['launch_type'] {
   return mark === launchTypes.warm || mark === launchTypes.cold ? mark : 'unknown';
 }
 
-function asksForCold(claim: SandboxClaim): boolean {
+function asksForCold(claim: SandboxClaim, sandbox: Sandbox): boolean {
   const { volumeClaimTemplates = [], warmpool } = claim.spec;
-  return variablesOf(claim).length > 0 || volumeClaimTemplates.length > 0 || warmpool === 'none';
+  return containerVariables(claim, sandbox).length > 0 || volumeClaimTemplates.length > 0 || warmpool === 'none';
 }
 
 /** Milliseconds since a stamp with nanoseconds, which `Date` would cut; undefined for what is none. */

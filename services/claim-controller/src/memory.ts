@@ -26,6 +26,8 @@ interface Known {
   unsettled?: string | undefined;
   /** What was asked for in its name and refused for good. */
   refused?: string | undefined;
+  /** The end of its time for which its Sandbox was paused, epoch milliseconds. */
+  pausedForMs?: number | undefined;
   /** UIDs of Sandboxes that were given up: they are the claim's no longer, whatever the watch shows. */
   discarded?: Set<string> | undefined;
   failures?: (Failures & { readonly generation: number }) | undefined;

@@ -6,6 +6,7 @@ import { BY_CONTROLLER, BY_TEMPLATE, refKey } from './cache.ts';
 import type { Cache } from './cache.ts';
 import { isAdoptable } from './candidates.ts';
 import type { ClaimMemory } from './memory.ts';
+import type { RuntimeInits } from './runtime-inits.ts';
 import type { ClaimSnapshot, Origin } from './snapshot.ts';
 import type { Stock } from './stock.ts';
 import type { Waiters } from './waiters.ts';
@@ -23,21 +24,24 @@ export interface ObserveDeps {
   readonly stock: Stock;
   readonly waiters: Waiters;
   readonly memory: ClaimMemory;
+  readonly runtime: RuntimeInits;
   readonly policy: ClaimPolicy;
   readonly nowMs: () => number;
 }
 
 /** One moment's view of a claim, from memory alone. */
 export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
-  const { cache, stock, waiters, policy } = deps;
+  const { cache, stock, waiters, policy, runtime } = deps;
   const origin = originOf(cache, claim);
   const pools = origin.kind === 'found' ? origin.pools : [];
-  const owned = ownedSandboxes(deps, claim);
+  const committed = ownedSandboxes(deps, claim);
+  const owned = committed.map((sandbox) => runtime.view(claim, sandbox));
   const isOwned = owned.some(({ metadata }) => metadata.name === claim.metadata.name);
   return {
     claim,
     origin,
     owned,
+    uninitialised: runtime.pending(claim, committed),
     namesake: isOwned ? undefined : cache.sandboxes.store.get(keyOf(claim)),
     promised: promisedSandbox(cache, claim, pools),
     offers: pools.filter(({ metadata }) => waiters.mayTake(keyOf(claim), metadata.uid ?? '')),
@@ -45,6 +49,7 @@ export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
     failures: deps.memory.failuresOf(claim),
     sinceMs: (sandbox) => deps.memory.sinceMs(claim, sandbox, deps.nowMs()),
     nowMs: deps.nowMs(),
+    pausedForMs: deps.memory.of(claim).pausedForMs,
     allowedLabelDomains: policy.allowedLabelDomains,
     podDefaults: policy.podDefaults,
     envsFromSecrets: policy.envsFromSecrets,

@@ -5,6 +5,8 @@ import type { BatchMemory } from './batch-memory.ts';
 import type { Cache } from './cache.ts';
 import type { ClaimEvents } from './events.ts';
 import type { PublishDeps } from './publish.ts';
+import type { ReadSecrets } from './runtime-envs.ts';
+import type { RuntimeInits } from './runtime-inits.ts';
 import type { ClaimTraces } from './trace.ts';
 import type { Waiters } from './waiters.ts';
 import type { WriteBehind } from './write-behind.ts';
@@ -18,6 +20,7 @@ export interface ApplyDeps extends AdoptDeps, PublishDeps {
   readonly events: ClaimEvents;
   readonly waiters: Waiters;
   readonly traces: Pick<ClaimTraces, 'carrierOf'>;
+  readonly runtime: RuntimeInits;
   readonly nowMs: () => number;
 }
 
@@ -25,4 +28,6 @@ export interface ApplyDeps extends AdoptDeps, PublishDeps {
 export interface Pass {
   readonly claim: SandboxClaim;
   readonly signal: AbortSignal;
+  /** What the pass has read of the Secrets that the claim names; absent for a claim that names none. */
+  readonly secrets?: ReadSecrets | undefined;
 }

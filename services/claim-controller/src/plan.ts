@@ -1,5 +1,6 @@
 import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import type { ColdStartInput } from '@sandlot/blueprint';
+import type { Uninitialised } from './runtime-init.ts';
 
 /** Why a claim has no Sandbox, as its Ready condition says it. */
 export interface Report {
@@ -21,6 +22,8 @@ export type Step =
       readonly otherwise: Shortage;
     }
   | Shortage
+  /** Tell the daemons in these Sandboxes whom they serve: what fails is tried again by a later pass. */
+  | { readonly kind: 'initRuntimes'; readonly due: readonly Uninitialised[] }
   /** Show this Sandbox in the claim's status; if the claim shows another one, the rest of the plan no longer holds. */
   | { readonly kind: 'publish'; readonly sandbox: Sandbox }
   /** Write the bookkeeping annotations behind, off the latency path. */
@@ -38,6 +41,12 @@ export type Step =
       /** Field of the spec that says so. */
       readonly cause: 'shutdownPolicy' | 'ttlSecondsAfterCompleted';
     }
+  /** The claim's time is over, and its Sandbox is to be paused then. */
+  | { readonly kind: 'pause'; readonly sandbox: Sandbox; readonly endedAtMs: number }
+  /** A paused Sandbox was woken: its time ends later. */
+  | { readonly kind: 'prolong'; readonly endAtMs: number }
+  /** A paused Sandbox is kept until then. */
+  | { readonly kind: 'retain'; readonly shutdownAtMs: number }
   | { readonly kind: 'report'; readonly report: Report }
   /** The claim has ended: Ready False, and `sandbox` cleared when nothing is left of it. */
   | { readonly kind: 'expire'; readonly message: string; readonly first: boolean; readonly sandboxGone: boolean }

@@ -1,8 +1,10 @@
 import { claimMessages, claimReasons } from '@sandlot/api-types';
+import type { SandboxClaim } from '@sandlot/api-types';
 import { done, isForbidden, isInvalid, keyOf, requeueAfter, TerminalError } from '@sandlot/kube';
 import type { ReconcileContext, ReconcileResult } from '@sandlot/kube';
 import { settle } from './adopt.ts';
 import { apply } from './apply.ts';
+import { takesSecrets } from './claim-env.ts';
 import { secretProblem } from './secrets.ts';
 import { endBatches } from './batch-end.ts';
 import { observeBatch } from './batch-observe.ts';
@@ -37,7 +39,7 @@ export async function reconcileClaim(
     return done;
   }
   const claim = deps.memory.latest(watched);
-  const pass: Pass = { claim, signal };
+  const pass = passOf(claim, signal);
   const { plan, request } = await (isDetached(claim) ? planBatch(deps, pass) : planBound(deps, pass));
   const isRefused = deps.memory.of(claim).refused === request;
   const secrets = plan.some(({ kind }) => ASKING.has(kind)) ? await secretProblem(deps, pass) : undefined;
@@ -52,6 +54,10 @@ export async function reconcileClaim(
     if (isInvalid(error)) deps.memory.of(claim).refused = request;
     return refuse(deps, pass, error);
   }
+}
+
+function passOf(claim: SandboxClaim, signal: AbortSignal): Pass {
+  return takesSecrets(claim) ? { claim, signal, secrets: new Map() } : { claim, signal };
 }
 
 /** Secrets come without an event that reaches us. */

@@ -1,15 +1,22 @@
-import { claimMessages, claimReasons, injectEnv, mergeVolumeClaimTemplates, metadataRefusal } from '@sandlot/api-types';
+import {
+  claimMessages,
+  claimReasons,
+  injectEnv,
+  mergeVolumeClaimTemplates,
+  metadataRefusal,
+  runtimeEnvRefusal,
+} from '@sandlot/api-types';
 import type { PodSpec, SandboxClaim, SandboxTemplate, VolumeClaimTemplate } from '@sandlot/api-types';
 import { blueprintOf } from '@sandlot/blueprint';
 import type { PodDefaults } from '@sandlot/blueprint';
 import type { Report } from './plan.ts';
-import { secretNames, variablesOf } from './claim-env.ts';
+import { containerVariables, hasRuntime, takesSecrets } from './claim-env.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
 
 type Check = (snapshot: ClaimSnapshot, template: SandboxTemplate) => Omit<Report, 'final'> | undefined;
 
 /** In order of precedence (API contract, claim status). */
-const CHECKS: readonly Check[] = [unsupported, secretsOf, environmentOf, volumesOf, imageOf];
+const CHECKS: readonly Check[] = [dynamicVolumesOf, secretsOf, environmentOf, runtimeEnvsOf, volumesOf, imageOf];
 
 /**
  * Why this claim can never be served as it is written, or undefined when it can. Final until the claim or its template
@@ -37,22 +44,16 @@ export function metadataRefusalOf({ claim, origin, allowedLabelDomains }: ClaimS
 }
 
 /** Says so plainly instead of leaving out a part of what was asked. */
-function unsupported({ claim }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
-  const { spec } = claim;
-  const refuse = (what: string): Omit<Report, 'final'> => ({
-    reason: claimReasons.reconcilerError,
-    message: claimMessages.error(`this version of Sandlot does not serve ${what}; remove it from the claim`),
-  });
-  if ((spec.envs ?? []).length > 0 && template.spec.runtime?.inject === true) {
-    return refuse('envs for templates with runtime.inject');
-  }
-  if ((spec.dynamicVolumes ?? []).length > 0) return refuse('dynamicVolumes');
-  return undefined;
+function dynamicVolumesOf({ claim }: ClaimSnapshot): ReturnType<Check> {
+  if ((claim.spec.dynamicVolumes ?? []).length === 0) return undefined;
+  const detail =
+    'this version of Sandlot does not serve dynamicVolumes; remove them from the claim, or use volumeClaimTemplates';
+  return { reason: claimReasons.dynamicVolumesRejected, message: detail };
 }
 
 /** Whoever may create claims would otherwise read Secrets through their sandboxes: the installation has to allow it. */
 function secretsOf({ claim, envsFromSecrets }: ClaimSnapshot): ReturnType<Check> {
-  if (envsFromSecrets || secretNames(claim).length === 0) return undefined;
+  if (envsFromSecrets || !takesSecrets(claim)) return undefined;
   const detail =
     'envs with valueFrom are switched off in this installation; set the chart value claimController.envsFromSecrets=true, or give plain values';
   return {
@@ -69,6 +70,20 @@ function environmentOf({ claim, podDefaults }: ClaimSnapshot, template: SandboxT
         reason: claimReasons.envVarsInjectionRejected,
         message: claimMessages.envVarsInjectionRejected(outcome.detail),
       };
+}
+
+/** What the daemon is given obeys the same policy as what the container would be. */
+function runtimeEnvsOf({ claim, podDefaults }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
+  const { envs = [] } = claim.spec;
+  if (envs.length === 0 || !hasRuntime(template)) return undefined;
+  const podSpec = blueprintOf(template, podDefaults).podTemplate.spec;
+  const names = envs.map(({ name }) => name);
+  const detail = runtimeEnvRefusal({ names, podSpec, policy: template.spec.envVarsInjectionPolicy });
+  if (detail === undefined) return undefined;
+  return {
+    reason: claimReasons.envVarsInjectionRejected,
+    message: claimMessages.envVarsInjectionRejected(detail),
+  };
 }
 
 function volumesOf({ claim }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
@@ -90,7 +105,7 @@ function imageOf({ claim }: ClaimSnapshot, template: SandboxTemplate): ReturnTyp
 
 function injected(claim: SandboxClaim, template: SandboxTemplate, defaults: PodDefaults): ReturnType<typeof injectEnv> {
   const podSpec = blueprintOf(template, defaults).podTemplate.spec;
-  return injectEnv({ env: variablesOf(claim), podSpec, policy: template.spec.envVarsInjectionPolicy });
+  return injectEnv({ env: containerVariables(claim, template), podSpec, policy: template.spec.envVarsInjectionPolicy });
 }
 
 function merged(claim: SandboxClaim, template: SandboxTemplate): ReturnType<typeof mergeVolumeClaimTemplates> {
@@ -107,7 +122,7 @@ export function claimedPodSpec(
   template: SandboxTemplate,
   defaults: PodDefaults,
 ): PodSpec | undefined {
-  if (variablesOf(claim).length === 0) return undefined;
+  if (containerVariables(claim, template).length === 0) return undefined;
   const outcome = injected(claim, template, defaults);
   return outcome.kind === 'injected' ? outcome.podSpec : undefined;
 }

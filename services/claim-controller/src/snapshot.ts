@@ -1,6 +1,7 @@
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import type { PodDefaults } from '@sandlot/blueprint';
 import type { Failures } from './delivery.ts';
+import type { Uninitialised } from './runtime-init.ts';
 
 /** Where a claim's sandbox may come from, as far as the objects it names exist. */
 export type Origin =
@@ -13,8 +14,10 @@ export type Origin =
 export interface ClaimSnapshot {
   readonly claim: SandboxClaim;
   readonly origin: Origin;
-  /** Sandboxes the claim controls, the freshest known form of each. Normally none or one. */
+  /** Sandboxes the claim controls, the freshest known form of each, not Ready before their daemon is initialised. Normally none or one. */
   readonly owned: readonly Sandbox[];
+  /** Those of the claim's Sandboxes whose daemon has to be initialised. */
+  readonly uninitialised: readonly Uninitialised[];
   /** A Sandbox that bears the claim's name but is not the claim's. */
   readonly namesake: Sandbox | undefined;
   /** A member of one of the origin's pools that the claim was promised: annotated on it, but not committed yet. */
@@ -28,6 +31,8 @@ export interface ClaimSnapshot {
   /** Since when a Sandbox is known to be the claim's, epoch milliseconds. */
   readonly sinceMs: (sandbox: Sandbox) => number;
   readonly nowMs: number;
+  /** The end for which this process has paused the Sandbox last, epoch milliseconds. */
+  readonly pausedForMs?: number | undefined;
   /** Label domains that claims may set on pods. */
   readonly allowedLabelDomains: readonly string[];
   readonly podDefaults: PodDefaults;

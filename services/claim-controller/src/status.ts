@@ -69,8 +69,8 @@ export function boundStatus(claim: SandboxClaim, sandbox: Sandbox, nowMs: number
 }
 
 /** When the claim was served first; with steps of delivery asked for, that counts for each Sandbox anew. */
-function firstServedAt(claim: SandboxClaim, { metadata }: Sandbox): string | undefined {
-  const isNew = readyWithinMs(claim) !== undefined && publishedName(claim) !== metadata.name;
+function firstServedAt(claim: SandboxClaim, sandbox: Sandbox): string | undefined {
+  const isNew = readyWithinMs(claim, sandbox) !== undefined && publishedName(claim) !== sandbox.metadata.name;
   return isNew ? undefined : claim.status?.completionTime;
 }
 

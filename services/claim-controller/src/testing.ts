@@ -7,6 +7,7 @@ import type { ActiveFault, RequestMatch } from '@sandlot/kube/testkit';
 import { ControllerWorld, startSurroundings } from '@sandlot/service/testing';
 import type { TestController } from '@sandlot/service/testing';
 import { addClaimController } from './controller.ts';
+import type { RuntimeAccess } from './runtime-inits.ts';
 
 /** W1 and W2, as requests. */
 export const COMMIT: RequestMatch = { verb: 'patch', resource: 'sandboxes' };
@@ -15,8 +16,16 @@ const BOOKKEEPING: RequestMatch = { verb: 'patch', resource: 'sandboxclaims', su
 
 type ClaimSpec = Partial<SandboxClaim['spec']>;
 
+interface ControllerChoices {
+  readonly envsFromSecrets?: boolean;
+  readonly recordsEvents?: boolean;
+  readonly runtime?: RuntimeAccess;
+}
+
 /** Claim-controllers and what stands around them. */
 export class ClaimWorld extends ControllerWorld {
+  /** How controllers started from now on speak to daemons in sandboxes. Default: not at all. */
+  runtime: RuntimeAccess | undefined;
   #members = 0;
 
   /** With the template `template` and so many warm members of the pool `pool`; without either when `members` is absent. */
@@ -30,13 +39,17 @@ export class ClaimWorld extends ControllerWorld {
     return world;
   }
 
-  startController(user = 'claim-controller', { envsFromSecrets = false, recordsEvents = true } = {}): TestController {
+  startController(
+    user = 'claim-controller',
+    { envsFromSecrets = false, recordsEvents = true, runtime }: ControllerChoices = {},
+  ): TestController {
     return this.run(user, (parts) =>
       addClaimController(parts, {
         concurrency: 8,
         namespace: undefined,
         writeBehindMs: 250,
         recordsEvents,
+        runtime: runtime ?? this.runtime,
         policy: { allowedLabelDomains: ['sandbox.users.io'], envsFromSecrets, podDefaults: POD_DEFAULTS },
       }),
     );
@@ -52,20 +65,28 @@ export class ClaimWorld extends ControllerWorld {
   }
 
   /** A member of the pool, Ready with an address unless told otherwise. */
-  addMember({ addressed = true }: { addressed?: boolean } = {}): string {
+  addMember({ addressed = true, address }: { addressed?: boolean; address?: string } = {}): string {
     this.#members += 1;
     const [thePool] = this.api.objects(sandboxWarmPools);
     const [theTemplate] = this.api.objects(sandboxTemplates);
     if (thePool === undefined || theTemplate === undefined) throw new Error('there is no pool to add a member to');
     const suffix = `m${String(this.#members).padStart(3, '0')}`;
     const made = memberSandbox({ pool: thePool, template: theTemplate, defaults: POD_DEFAULTS, suffix });
-    this.api.seed(sandboxes, addressed ? { ...made, status: readyStatus() } : made);
+    this.api.seed(sandboxes, addressed ? { ...made, status: readyStatus({ address }) } : made);
     return made.metadata.name ?? '';
   }
 
   /** The sandbox-controller: the Sandbox is Ready with an address. */
-  makeReady(name: string): void {
-    this.api.change(sandboxes, { namespace: 'default', name }, (sandbox) => void (sandbox.status = readyStatus()));
+  makeReady(name: string, how: ReadyHow = {}): void {
+    this.api.change(sandboxes, { namespace: 'default', name }, (sandbox) => void (sandbox.status = readyStatus(how)));
+  }
+
+  /** The sandbox-controller: the pod is gone, or not Ready. */
+  makeUnready(name: string): void {
+    this.api.change(sandboxes, { namespace: 'default', name }, ({ status }) => {
+      for (const condition of status?.conditions ?? [])
+        Object.assign(condition, { status: 'False', reason: 'SandboxSuspended' });
+    });
   }
 
   /** From now on every Sandbox becomes Ready as soon as it exists. */
@@ -140,8 +161,14 @@ export class ClaimWorld extends ControllerWorld {
   }
 }
 
-function readyStatus(): SandboxStatus {
-  const lastTransitionTime = '2026-01-01T12:00:00Z';
+interface ReadyHow {
+  readonly address?: string | undefined;
+  /** Since when. */
+  readonly since?: string;
+}
+
+function readyStatus({ address = '10.0.0.1', since = '2026-01-01T12:00:00Z' }: ReadyHow = {}): SandboxStatus {
+  const lastTransitionTime = since;
   const ready = { type: 'Ready', status: 'True', reason: 'DependenciesReady', message: 'Pod is Ready' } as const;
-  return { conditions: [{ ...ready, lastTransitionTime }], podIPs: ['10.0.0.1'], nodeName: 'node-1' };
+  return { conditions: [{ ...ready, lastTransitionTime }], podIPs: [address], nodeName: 'node-1' };
 }

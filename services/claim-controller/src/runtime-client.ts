@@ -1,0 +1,100 @@
+import { createHash, sign } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { request } from 'node:http';
+import type { Clock } from '@sandlot/std';
+
+/** The port of the in-sandbox daemon. */
+export const ENVD_PORT = 49_983;
+/** A daemon answers within a millisecond; one on a busy node may take longer, and there will be another try. */
+const TIMEOUT_MS = 5_000;
+
+/** The daemon did not take the initialisation. The message is for the owner of the claim, and names no value. */
+export class RuntimeError extends Error {
+  override readonly name = 'RuntimeError';
+}
+
+export interface InitCall {
+  readonly address: string;
+  readonly sandboxUid: string;
+  readonly claimUid: string;
+  readonly accessToken: string;
+  readonly envVars: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal;
+}
+
+export interface RuntimeClientOptions {
+  /** Ed25519: the half that only the installation has. */
+  readonly signingKey: KeyObject;
+  readonly clock: Clock;
+  /** Of the daemon; another one in tests. */
+  readonly port?: number | undefined;
+}
+
+/**
+ * Tells daemons in sandboxes whom they serve. A daemon takes it from nobody but the holder of the installation's key: the
+ * call is signed for one Sandbox and one moment, so that a pod it was not meant for, or one who repeats it, gains nothing.
+ */
+export class RuntimeClient {
+  readonly #options: RuntimeClientOptions;
+  #lastMs = 0;
+
+  constructor(options: RuntimeClientOptions) {
+    this.#options = options;
+  }
+
+  /** Resolves with the daemon's version when it has taken everything. Throws {@link RuntimeError}. */
+  init(call: InitCall): Promise<string | undefined> {
+    const { accessToken, envVars, claimUid } = call;
+    const body = JSON.stringify({ accessToken, envVars, sandlot: { claim: claimUid } });
+    const headers = {
+      'content-type': 'application/json',
+      'content-length': Buffer.byteLength(body),
+      'x-access-token': accessToken,
+      ...this.#signature(call.sandboxUid, body),
+    };
+    return this.#post(call, headers, body);
+  }
+
+  /** Each later than the one before: the daemon takes nothing older than what it has. */
+  #signature(sandboxUid: string, body: string): Record<string, string> {
+    this.#lastMs = Math.max(this.#options.clock.now(), this.#lastMs + 1);
+    const timestamp = String(Math.round(this.#lastMs));
+    const digest = createHash('sha256').update(body).digest('hex');
+    const text = `sandlot-init-v1\n${sandboxUid}\n${timestamp}\n${digest}`;
+    const signature = sign(null, Buffer.from(text), this.#options.signingKey).toString('base64');
+    return { 'x-sandlot-signature': signature, 'x-sandlot-timestamp': timestamp };
+  }
+
+  /** A connection of its own for each call: addresses of pods are used again, and what is kept open would outlive one. */
+  #post(
+    { address, signal }: InitCall,
+    headers: Readonly<Record<string, string | number>>,
+    body: string,
+  ): Promise<string | undefined> {
+    const { port = ENVD_PORT } = this.#options;
+    const { promise, resolve, reject } = Promise.withResolvers<string | undefined>();
+    const outgoing = request(
+      { host: address, port, path: '/init', method: 'POST', headers, agent: false, signal, timeout: TIMEOUT_MS },
+      (response) => {
+        const { statusCode = 0, headers: given } = response;
+        // What a sandbox says is its owner's, of any size, and of no interest.
+        response.on('error', () => undefined);
+        response.destroy();
+        const version = given['x-envd-version'];
+        if (statusCode === 204 || statusCode === 200) resolve(typeof version === 'string' ? version : undefined);
+        else reject(new RuntimeError(`its runtime refused the initialisation with status ${statusCode}`));
+      },
+    );
+    outgoing.on('timeout', () => outgoing.destroy(new Error(`no answer within ${TIMEOUT_MS / 1_000} s`)));
+    outgoing.on('error', (error) => {
+      reject(new RuntimeError(`its runtime does not answer on port ${port}: ${reasonOf(error)}`, { cause: error }));
+    });
+    outgoing.end(body);
+    return promise;
+  }
+}
+
+/** Without the address: a message that names another one with each pod would be written with each. */
+function reasonOf(error: Error & { readonly code?: string }): string {
+  return error.code ?? error.message;
+}

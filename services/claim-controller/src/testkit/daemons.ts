@@ -1,0 +1,89 @@
+import { createHash, generateKeyPairSync, randomBytes, verify } from 'node:crypto';
+import type { KeyObject } from 'node:crypto';
+import { createServer } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Clock } from '@sandlot/std';
+import { RuntimeClient } from '../runtime-client.ts';
+import type { RuntimeAccess } from '../runtime-inits.ts';
+
+/** What a daemon was told, at which address. */
+export interface Told {
+  readonly address: string;
+  readonly sandboxUid: string;
+  readonly accessToken: string;
+  readonly envVars: Readonly<Record<string, string>>;
+  readonly claim: string;
+}
+
+type Answer = (told: Told) => number;
+
+/**
+ * Daemons on addresses of the loopback network, all on one port, that check what the contract of the in-sandbox daemon says
+ * of `/init`: the signature over Sandbox, time and body, and that time goes forward.
+ */
+export class Daemons {
+  readonly told: Told[] = [];
+  /** Sandbox UIDs that the daemons belong to, by address: a call for another one is refused. */
+  readonly owners = new Map<string, string>();
+  /** Status of the answer to a call that is in order. */
+  answer: Answer = () => 204;
+  readonly #servers: Server[] = [];
+  readonly #keys: { readonly publicKey: KeyObject; readonly privateKey: KeyObject };
+  readonly #newestMs = new Map<string, number>();
+  readonly tokenKey = randomBytes(32);
+  #port = 0;
+
+  private constructor() {
+    this.#keys = generateKeyPairSync('ed25519');
+  }
+
+  /** One daemon per address, such as 127.0.1.1. */
+  static async start(addresses: readonly string[]): Promise<Daemons> {
+    const daemons = new Daemons();
+    for (const address of addresses) await daemons.#listen(address);
+    return daemons;
+  }
+
+  access(clock: Clock): RuntimeAccess {
+    const client = new RuntimeClient({ signingKey: this.#keys.privateKey, clock, port: this.#port });
+    return { client, tokenKey: this.tokenKey };
+  }
+
+  async #listen(address: string): Promise<void> {
+    const server = createServer((request, response) => void this.#handle(address, request, response));
+    this.#servers.push(server);
+    await new Promise<void>((resolve) => server.listen(this.#port, address, resolve));
+    this.#port = (server.address() as AddressInfo).port;
+  }
+
+  async #handle(address: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const chunks: Buffer[] = [];
+    for await (const chunk of request) chunks.push(chunk as Buffer);
+    const body = Buffer.concat(chunks).toString();
+    const { accessToken, envVars, sandlot } = JSON.parse(body) as Omit<Told, 'claim'> & { sandlot: { claim: string } };
+    const sandboxUid = this.owners.get(address) ?? '';
+    const told = { address, sandboxUid, accessToken, envVars, claim: sandlot.claim };
+    const status = this.#isGenuine(request, body, sandboxUid) ? this.answer(told) : 401;
+    if (status === 204) this.told.push(told);
+    response.writeHead(status, { 'x-envd-version': '0.6.4' }).end();
+  }
+
+  #isGenuine({ headers, method, url }: IncomingMessage, body: string, sandboxUid: string): boolean {
+    const { 'x-sandlot-timestamp': timestamp = '', 'x-sandlot-signature': signature = '' } = headers;
+    if (method !== 'POST' || url !== '/init' || Number(timestamp) <= (this.#newestMs.get(sandboxUid) ?? 0))
+      return false;
+    const digest = createHash('sha256').update(body).digest('hex');
+    const text = Buffer.from(`sandlot-init-v1\n${sandboxUid}\n${String(timestamp)}\n${digest}`);
+    if (!verify(null, text, this.#keys.publicKey, Buffer.from(String(signature), 'base64'))) return false;
+    this.#newestMs.set(sandboxUid, Number(timestamp));
+    return true;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const server of this.#servers) {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    }
+  }
+}
