@@ -1,0 +1,205 @@
+// Package e2e tests the daemon as clients meet it: the built binary, over real connections, with real processes.
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience bounds every wait, so that a test that would hang fails instead. No test measures time by it.
+const patience = 30 * time.Second
+
+// program is the daemon under test, built as it is shipped.
+var program string
+
+func TestMain(m *testing.M) {
+	os.Exit(func() int {
+		dir, err := os.MkdirTemp("", "sandlot-runtime-")
+		if err != nil {
+			panic(err)
+		}
+		defer os.RemoveAll(dir)
+		program = filepath.Join(dir, "sandlot-runtime")
+		build := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", program, "../cmd/sandlot-runtime")
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if out, err := build.CombinedOutput(); err != nil {
+			fmt.Fprintf(os.Stderr, "building the daemon: %v\n%s", err, out)
+			return 1
+		}
+		return m.Run()
+	}())
+}
+
+// daemon is a running `sandlot-runtime serve`.
+type daemon struct {
+	t       *testing.T
+	dir     string
+	port    int
+	url     string
+	execURL string
+	token   string
+	cmd     *exec.Cmd
+	said    *safeBuffer
+}
+
+type safeBuffer struct {
+	mu     sync.Mutex
+	buffer bytes.Buffer
+}
+
+func (b *safeBuffer) Write(data []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.Write(data)
+}
+
+func (b *safeBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.buffer.String()
+}
+
+// serve starts a daemon in debug mode on free ports; env adds to or replaces its environment.
+func serve(t *testing.T, env ...string) *daemon {
+	t.Helper()
+	d := &daemon{t: t, dir: t.TempDir(), port: freePort(t)}
+	execPort := freePort(t)
+	d.url, d.execURL = "http://127.0.0.1:"+strconv.Itoa(d.port), "http://127.0.0.1:"+strconv.Itoa(execPort)
+	base := []string{
+		"PATH=/usr/local/bin:/usr/bin:/bin", "HOME=" + t.TempDir(), "DAEMON_SECRET=not for the tenant",
+		"SANDLOT_RUNTIME_DIR=" + d.dir, "SANDLOT_ENVD_PORT=" + strconv.Itoa(d.port), "SANDLOT_EXEC_PORT=" + strconv.Itoa(execPort),
+	}
+	d.start(append(base, env...))
+	return d
+}
+
+func (d *daemon) start(env []string) {
+	d.t.Helper()
+	d.said = &safeBuffer{}
+	d.cmd = exec.Command(program, "serve")
+	d.cmd.Env, d.cmd.Stdout, d.cmd.Stderr = env, d.said, d.said
+	if err := d.cmd.Start(); err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(d.stop)
+	eventually(d.t, "the daemon answers; it said: "+d.said.String(), func() bool { return healthy(d.url) })
+}
+
+// stop ends the daemon as a container does and checks that it had nothing to complain about.
+func (d *daemon) stop() {
+	if d.cmd.ProcessState != nil {
+		return
+	}
+	_ = d.cmd.Process.Signal(syscall.SIGTERM)
+	if err := d.cmd.Wait(); err != nil {
+		d.t.Errorf("the daemon ended with %v and said: %s", err, d.said)
+	}
+	if said := d.said.String(); strings.Contains(said, "panic") || strings.Contains(said, "DATA RACE") {
+		d.t.Errorf("the daemon said: %s", said)
+	}
+}
+
+// restart ends the daemon and starts it with the same folder and ports.
+func (d *daemon) restart() {
+	d.t.Helper()
+	d.stop()
+	d.start(d.cmd.Env)
+}
+
+func healthy(url string) bool {
+	response, err := http.Get(url + "/health")
+	if err != nil {
+		return false
+	}
+	_ = response.Body.Close()
+	return response.StatusCode == http.StatusNoContent
+}
+
+func freePort(t *testing.T) int {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().(*net.TCPAddr).Port
+}
+
+func eventually(t *testing.T, what string, holds func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if holds() {
+			return
+		}
+	}
+	t.Fatal("not within the patience of a test: " + what)
+}
+
+// answer is a whole HTTP response.
+type answer struct {
+	status int
+	header http.Header
+	body   string
+}
+
+type header map[string]string
+
+// request sends a plain request to the daemon's port, with its token.
+func (d *daemon) request(method, path string, h header, body io.Reader) answer {
+	d.t.Helper()
+	return d.send(d.url, method, path, h, body)
+}
+
+func (d *daemon) send(base, method, path string, h header, body io.Reader) answer {
+	d.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, method, base+path, body)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.dress(request, h)
+	response, err := plainTransport.RoundTrip(request)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	defer response.Body.Close()
+	content, err := io.ReadAll(response.Body)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
+		d.t.Fatal(err)
+	}
+	return answer{response.StatusCode, response.Header, string(content)}
+}
+
+// plainTransport adds nothing to requests and undoes nothing in responses.
+var plainTransport = &http.Transport{DisableCompression: true}
+
+func (d *daemon) dress(request *http.Request, h header) {
+	if d.token != "" {
+		request.Header.Set("X-Access-Token", d.token)
+	}
+	for name, value := range h {
+		request.Header.Set(name, value)
+	}
+}
+
+func expect(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s:\n got %s\nwant %s", what, got, want)
+	}
+}
