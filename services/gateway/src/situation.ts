@@ -1,0 +1,57 @@
+import { labels } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import type { OwnerReference } from '@sandlot/kube';
+
+/** Whom a request is for: by the id of the E2B API, or by namespace and name. */
+export type Query =
+  | { readonly by: 'id'; readonly id: string }
+  | {
+      readonly by: 'name';
+      readonly namespace: string;
+      readonly name: string;
+      /** Of the Sandbox, if the client knows which incarnation it means. */
+      readonly uid: string | undefined;
+    };
+
+/** What is known about whom a request is for. */
+export interface Situation {
+  readonly claim: SandboxClaim | undefined;
+  readonly sandbox: Sandbox | undefined;
+}
+
+/** A text that stands for what a query asks for, so that those who ask the same share an answer. */
+export function queryKey(query: Query): string {
+  return query.by === 'id' ? query.id : `${query.namespace}/${query.name}`;
+}
+
+/** The id under which the API made a claim; undefined for a claim that others made. */
+export function sandboxIdOf({ metadata }: SandboxClaim): string | undefined {
+  const id = metadata.labels?.[labels.sandboxId];
+  return id !== undefined && id === metadata.name ? id : undefined;
+}
+
+/**
+ * The claim that an id stands for. Whoever may make claims may put any id on one: the first that had it keeps it, so that
+ * nobody takes over the traffic of another.
+ */
+export function holderOf(claims: Iterable<SandboxClaim>): SandboxClaim | undefined {
+  let first: SandboxClaim | undefined;
+  for (const claim of claims) if (first === undefined || isEarlier(claim, first)) first = claim;
+  return first;
+}
+
+function isEarlier({ metadata: a }: SandboxClaim, { metadata: b }: SandboxClaim): boolean {
+  const [when = '', other = ''] = [a.creationTimestamp, b.creationTimestamp];
+  return when === other ? (a.uid ?? '') < (b.uid ?? '') : when < other;
+}
+
+/** The claim that owns a Sandbox; undefined for one of a batch, of a pool, or that was authored directly. */
+export function owningClaim({ metadata }: Sandbox): OwnerReference | undefined {
+  return metadata.ownerReferences?.find(({ kind, controller }) => kind === 'SandboxClaim' && controller === true);
+}
+
+/** Nobody's yet, or set apart: such a Sandbox has no address for anybody. */
+export function isPoolMember({ metadata }: Sandbox): boolean {
+  if (metadata.labels?.[labels.warmPoolMember] !== undefined) return true;
+  return metadata.ownerReferences?.some(({ kind }) => kind === 'SandboxWarmPool') === true;
+}
