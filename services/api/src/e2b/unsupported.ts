@@ -1,0 +1,64 @@
+import { z } from 'zod';
+import { notSupported } from '../http/errors.ts';
+import { route } from '../http/route.ts';
+import type { Method, Route } from '../http/route.ts';
+import { errorAnswer } from './schemas.ts';
+
+/** Families of the E2B API that are not built: each path with its methods, and what it is called in the refusal. */
+const FAMILIES: readonly (readonly [feature: string, path: string, methods: readonly Method[]])[] = [
+  ['fork', '/sandboxes/{sandboxID}/fork', ['post']],
+  ['snapshots', '/sandboxes/{sandboxID}/snapshots', ['post']],
+  ['snapshots', '/snapshots', ['get']],
+  ['logs', '/sandboxes/{sandboxID}/logs', ['get']],
+  ['logs', '/v2/sandboxes/{sandboxID}/logs', ['get']],
+  ['metrics of several sandboxes', '/sandboxes/metrics', ['get']],
+  ['template builds', '/templates', ['post']],
+  ['template builds', '/v2/templates', ['post']],
+  ['template builds', '/v3/templates', ['post']],
+  ['template builds', '/templates/{templateID}', ['post', 'patch']],
+  ['template builds', '/v2/templates/{templateID}', ['patch']],
+  ['template builds', '/templates/{templateID}/builds/{buildID}', ['post']],
+  ['template builds', '/v2/templates/{templateID}/builds/{buildID}', ['post']],
+  ['template builds', '/templates/{templateID}/files/{hash}', ['get']],
+  ['template builds', '/templates/{templateID}/builds/{buildID}/status', ['get']],
+  ['template builds', '/templates/{templateID}/builds/{buildID}/logs', ['get']],
+  ['template tags', '/templates/tags', ['get', 'post', 'delete']],
+  ['template tags', '/templates/{templateID}/tags', ['get', 'post', 'delete']],
+];
+
+/** Whole trees of paths: the root and all below it. */
+const TREES: readonly (readonly [feature: string, root: string])[] = [
+  ['volumes', '/volumes'],
+  ['volume contents', '/volumecontent'],
+  ['secrets', '/secrets'],
+  ['management of API keys in this dialect', '/api-keys'],
+  ['teams', '/teams'],
+  ['access tokens', '/access-tokens'],
+  ['nodes', '/nodes'],
+  ['administration', '/admin'],
+];
+
+const METHODS: readonly Method[] = ['get', 'post', 'put', 'patch', 'delete'];
+const answers = { 501: { description: 'Not built.', schema: errorAnswer } };
+
+function refusal(feature: string, path: string, method: Method): Route {
+  const names = [...path.matchAll(/\{\*?(\w+)\}/g)].map(([, name = '']) => name);
+  const isTree = path.includes('{*');
+  const params =
+    isTree || names.length === 0
+      ? {}
+      : { params: z.object(Object.fromEntries(names.map((name) => [name, z.string()]))) };
+  const id = `${method}${path.replaceAll(/[^a-zA-Z0-9]+(\w)/g, (_all, letter: string) => letter.toUpperCase()).replaceAll(/\W/g, '')}`;
+  return route(
+    { id, method, path, summary: `Not supported: ${feature}.`, tag: 'not supported', ...params, answers },
+    () => Promise.reject(notSupported(feature)),
+  );
+}
+
+/** What answers 501, lists included, so that clients say plainly what is missing (E2B contract, route table). */
+export const unsupportedRoutes: readonly Route[] = [
+  ...FAMILIES.flatMap(([feature, path, methods]) => methods.map((method) => refusal(feature, path, method))),
+  ...TREES.flatMap(([feature, root]) =>
+    METHODS.flatMap((method) => [refusal(feature, root, method), refusal(feature, `${root}/{*rest}`, method)]),
+  ),
+];

@@ -1,0 +1,53 @@
+import { randomUUID } from 'node:crypto';
+import type { Bus, EventData } from '@sandlot/bus';
+import { eventId } from '@sandlot/bus';
+import type { Clock, Logger } from '@sandlot/std';
+import type { ApiKey } from '@sandlot/tenancy';
+
+export interface AuditDeps {
+  readonly bus: Pick<Bus, 'publish'>;
+  readonly log: Logger;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+/** One request for a change, once it has its answer. */
+export interface AuditRecord {
+  readonly action: string;
+  readonly key: ApiKey;
+  readonly object: { readonly namespace: string; readonly name: string; readonly uid: string };
+  readonly source: { readonly address: string; readonly userAgent: string | undefined };
+  readonly requestId: string;
+  readonly status: number;
+  /** Why it was refused, as the caller was told. */
+  readonly message: string | undefined;
+}
+
+const LONGEST_AGENT = 256;
+
+/** What became of a request with that answer. */
+export function outcomeOf(status: number): EventData['audit.recorded']['outcome'] {
+  if (status < 400) return 'done';
+  if (status === 401 || status === 403) return 'denied';
+  return status < 500 ? 'refused' : 'failed';
+}
+
+/** Records who asked for what, from where, and what became of it: an event on the bus and a line in the log. */
+export function recordAudit({ bus, log, clock }: AuditDeps, record: AuditRecord): void {
+  const { action, key, object, source, requestId, status, message } = record;
+  const type = 'audit.recorded';
+  const { address, userAgent } = source;
+  const agent = userAgent?.slice(0, LONGEST_AGENT);
+  const data = {
+    ...object,
+    action,
+    actor: { key: key.id, team: key.team, role: key.role },
+    source: { address, ...(agent === undefined ? {} : { userAgent: agent }) },
+    requestId,
+    status,
+    outcome: outcomeOf(status),
+    ...(message === undefined ? {} : { message }),
+  };
+  log.info({ audit: data }, 'a change was asked for');
+  const id = eventId({ uid: randomUUID(), type, marker: requestId });
+  bus.publish({ type, id, timeMs: clock.now(), data });
+}

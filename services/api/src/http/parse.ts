@@ -1,0 +1,38 @@
+import type { z } from 'zod';
+import { badRequest } from './errors.ts';
+
+const MAX_PROBLEMS = 3;
+
+/** What the schema makes of the value; an {@link ApiError} 400 that names the fields otherwise. */
+export function parsed<T>(schema: z.ZodType<T> | undefined, value: unknown, where: string): T {
+  if (schema === undefined) return undefined as T;
+  const result = schema.safeParse(value);
+  if (result.success) return result.data;
+  const problems = result.error.issues.slice(0, MAX_PROBLEMS).map(({ path, message }) => {
+    const field = path.map(String).join('.');
+    return field === '' ? `${where}: ${message}` : `${field}: ${message}`;
+  });
+  throw badRequest(problems.join('; '));
+}
+
+/** Parameters of a query: a name given twice is a list. Malformed escapes stay as they are. */
+export function queryOf(url: string): Record<string, string | string[]> {
+  const start = url.indexOf('?');
+  const values = new Map<string, string | string[]>();
+  for (const [name, value] of new URLSearchParams(start === -1 ? '' : url.slice(start + 1))) {
+    const before = values.get(name);
+    values.set(name, before === undefined ? value : [...(Array.isArray(before) ? before : [before]), value]);
+  }
+  return Object.fromEntries(values);
+}
+
+/** A JSON body; empty is `{}`. */
+export function jsonOf(body: unknown): unknown {
+  const text = Buffer.isBuffer(body) ? body.toString('utf8') : '';
+  if (text.trim() === '') return {};
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw badRequest(`the body is no valid JSON: ${error instanceof Error ? error.message : 'malformed'}`);
+  }
+}

@@ -1,0 +1,170 @@
+import { annotations, rfc3339, sandboxClaims } from '@sandlot/api-types';
+import type { SandboxClaim, SandboxClaimSpec } from '@sandlot/api-types';
+import type { ApiKey } from '@sandlot/tenancy';
+import { z } from 'zod';
+import type { Deps } from '../deps.ts';
+import { rateHeaders, takeCreate } from '../e2b/rates.ts';
+import { allowanceOf } from '../e2b/tenant.ts';
+import { ApiError, badRequest } from '../http/errors.ts';
+import { route } from '../http/route.ts';
+import type { Answer, Route, TenantCall } from '../http/route.ts';
+import { BY_NAMESPACE } from '../world/cache.ts';
+import { objectName } from './pools.ts';
+import * as schemas from './schemas.ts';
+import type { NewClaim } from './schemas.ts';
+import { namespaceOf } from './scope.ts';
+import { claimView } from './views.ts';
+
+const TAG = 'claims';
+const { named, scope, claimWait } = schemas;
+type Wait = z.output<typeof claimWait>;
+
+/** Claims as they are in Kubernetes: one sandbox, or a batch of them. */
+export function claimRoutes(deps: Deps): readonly Route[] {
+  const { client, world } = deps;
+  const one = { description: 'The claim.', schema: schemas.claim };
+  return [
+    route(
+      {
+        id: 'listClaims',
+        method: 'get',
+        path: '/api/v1/claims',
+        summary: 'Lists the claims.',
+        tag: TAG,
+        query: scope,
+        answers: { 200: { description: 'All of them.', schema: z.array(schemas.claim) } },
+      },
+      async ({ key, query }) => {
+        const namespace = namespaceOf(key, query);
+        const claims = [
+          ...world.claims.all([BY_NAMESPACE, namespace], ({ metadata }) => metadata.namespace === namespace),
+        ];
+        return { status: 200, body: claims.map(claimView).sort((a, b) => (a.name < b.name ? -1 : 1)) };
+      },
+    ),
+    route(
+      {
+        id: 'createClaim',
+        method: 'post',
+        path: '/api/v1/claims',
+        summary: 'Claims a sandbox, or with replicas a batch of them.',
+        tag: TAG,
+        query: claimWait,
+        body: schemas.newClaim,
+        answers: { 201: one },
+        action: 'claim.create',
+      },
+      (call) => createClaim(deps, call),
+    ),
+    route(
+      {
+        id: 'getClaim',
+        method: 'get',
+        path: '/api/v1/claims/{name}',
+        summary: 'Says what has become of a claim.',
+        tag: TAG,
+        params: named,
+        query: claimWait,
+        answers: { 200: one },
+      },
+      async ({ key, query, params: { name }, signal }) => {
+        const claim = await client.get(sandboxClaims, { namespace: namespaceOf(key, query), name: objectName(name) });
+        return { status: 200, body: claimView(await served(deps, claim, { wait: query.wait, signal })) };
+      },
+    ),
+    route(
+      {
+        id: 'deleteClaim',
+        method: 'delete',
+        path: '/api/v1/claims/{name}',
+        summary: 'Deletes a claim; the sandbox of a single one goes with it.',
+        tag: TAG,
+        params: named,
+        query: scope,
+        answers: { 204: { description: 'Done.' } },
+        action: 'claim.delete',
+      },
+      async ({ key, query, params: { name }, trail }) => {
+        const namespace = namespaceOf(key, query);
+        trail.about({ namespace, name });
+        await client.delete(sandboxClaims, { namespace, name: objectName(name) });
+        return { status: 204 };
+      },
+    ),
+  ];
+}
+
+async function createClaim(deps: Deps, call: TenantCall<unknown, Wait, NewClaim>): Promise<Answer> {
+  const { key, query, body, trail, signal } = call;
+  const namespace = namespaceOf(key, query);
+  trail.about({ namespace, name: body.name });
+  const allowance = allowanceOf(key, deps.settings);
+  const headers = rateHeaders(takeCreate(deps, key, allowance.createsPerSecond));
+  assertQuota(deps, key, body);
+  const { maxTimeoutSeconds: max } = allowance;
+  if (max > 0 && (body.timeoutSeconds ?? 0) > max) throw badRequest(`timeoutSeconds: expected at most ${max}`);
+  const claim = claimOf(body, { namespace, keyId: key.id, nowMs: deps.clock.now() });
+  const { world, client } = deps;
+  const made = await world.claims.through(`${namespace}/${body.name}`, () => client.create(sandboxClaims, claim));
+  trail.about({ name: body.name, uid: made.metadata.uid ?? '' });
+  const shown = await served(deps, made, { wait: query.wait, signal });
+  return { status: 201, body: claimView(shown), headers };
+}
+
+/** Batches count whole, those of the E2B dialect one by one. */
+function assertQuota({ world, settings }: Deps, key: ApiKey, { replicas }: NewClaim): void {
+  const { sandboxes: limit } = allowanceOf(key, settings);
+  let present = 0;
+  for (const claim of world.claims.all(
+    [BY_NAMESPACE, key.namespace],
+    ({ metadata }) => metadata.namespace === key.namespace,
+  )) {
+    if (claim.metadata.annotations?.[annotations.apiKeyId] === key.id) present += claim.spec.replicas ?? 1;
+  }
+  if (limit === 0 || present + replicas <= limit) return;
+  const message = `this API key may have ${limit} sandboxes at a time, ${present} are there; delete some, or ask for a larger quota`;
+  throw new ApiError({ status: 429, message, headers: { 'Retry-After': '5' } });
+}
+
+interface ClaimPlace {
+  readonly namespace: string;
+  readonly keyId: string;
+  readonly nowMs: number;
+}
+
+function claimOf(body: NewClaim, { namespace, keyId, nowMs }: ClaimPlace): SandboxClaim {
+  const { name, pool, template, replicas, labels = {}, timeoutSeconds } = body;
+  const shutdownTime = timeoutSeconds === undefined ? undefined : rfc3339(nowMs + timeoutSeconds * 1_000);
+  const spec: SandboxClaimSpec = {
+    ...(pool === undefined ? {} : { warmPoolRef: { name: pool } }),
+    ...(template === undefined ? {} : { sandboxTemplateRef: { name: template } }),
+    ...(replicas === 1 ? {} : { replicas }),
+    ...(body.claimTimeout === undefined ? {} : { claimTimeout: body.claimTimeout }),
+    ...(body.createOnNoStock === undefined ? {} : { createOnNoStock: body.createOnNoStock }),
+    ...(body.ttlSecondsAfterCompleted === undefined ? {} : { ttlSecondsAfterCompleted: body.ttlSecondsAfterCompleted }),
+    ...(shutdownTime === undefined ? {} : { lifecycle: { shutdownTime, shutdownPolicy: 'Delete' as const } }),
+  };
+  const reserved = Object.keys(labels).find((label) => label.startsWith('sandlot.dev/'));
+  if (reserved !== undefined) throw badRequest(`labels: "${reserved}" is set by the system`);
+  return { metadata: { namespace, name, labels, annotations: { [annotations.apiKeyId]: keyId } }, spec };
+}
+
+interface Patience {
+  readonly wait: number | undefined;
+  readonly signal: AbortSignal;
+}
+
+/** The claim once it is served or given up, or as it is when the caller's patience ends. */
+async function served({ world }: Deps, claim: SandboxClaim, { wait = 0, signal }: Patience): Promise<SandboxClaim> {
+  if (wait === 0) return claim;
+  const done = await world.settle(
+    { claim, sandbox: undefined },
+    (held) => (isSettled(held?.claim ?? claim) ? held : undefined),
+    { timeoutMs: wait * 1_000, signal },
+  );
+  return done?.claim ?? world.claims.get(`${claim.metadata.namespace ?? ''}/${claim.metadata.name ?? ''}`) ?? claim;
+}
+
+function isSettled({ status }: SandboxClaim): boolean {
+  return status?.phase === 'Completed' || status?.phase === 'Failed' || status?.phase === 'Expired';
+}

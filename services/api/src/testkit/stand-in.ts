@@ -1,0 +1,170 @@
+// In tests: does to claims and Sandboxes what the controllers would, as far as the api sees it.
+import { annotations, effectiveMode, rfc3339, sandboxClaims, sandboxes } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import type { Bus } from '@sandlot/bus';
+import { eventId } from '@sandlot/bus';
+import { controllerOf, createInformer, isConflict, isNotFound } from '@sandlot/kube';
+import type { JsonObject, KubeClient } from '@sandlot/kube';
+
+/** What a pool of that name does with claims; any other serves them. */
+const BEHAVIOUR: Readonly<Record<string, { readonly reason: string; readonly message: string } | 'silent'>> = {
+  empty: { reason: 'WaitingForStock', message: 'No ready sandbox in the pool; createOnNoStock is false' },
+  refusing: { reason: 'EnvVarsInjectionRejected', message: 'environment variable injection rejected: not allowed' },
+  broken: { reason: 'SandboxInitFailed', message: 'the daemon did not answer' },
+  silent: 'silent',
+};
+
+export interface StandInOptions {
+  readonly client: KubeClient;
+  readonly bus: Bus;
+}
+
+/** Binds claims, follows operatingMode, and collects what deleted claims leave. */
+export class StandIn implements AsyncDisposable {
+  readonly #client: KubeClient;
+  readonly #bus: Bus;
+  readonly #stop = new AbortController();
+  readonly #running: Promise<unknown>;
+  readonly #claims;
+  readonly #sandboxes;
+  /** A claim is left alone while it is paused. */
+  held = false;
+
+  constructor({ client, bus }: StandInOptions) {
+    this.#client = client;
+    this.#bus = bus;
+    this.#claims = createInformer<SandboxClaim>({ client, resource: sandboxClaims });
+    this.#sandboxes = createInformer<Sandbox>({ client, resource: sandboxes });
+    this.#claims.onChange(({ next, old }) => {
+      if (next === undefined && old !== undefined) void this.#guard(() => this.#collect(old));
+      else if (next !== undefined && next.status === undefined) void this.#guard(() => this.#bind(next));
+    });
+    this.#sandboxes.onChange(({ next }) => {
+      if (next !== undefined) void this.#guard(() => this.#follow(next));
+    });
+    const informers = [this.#claims, this.#sandboxes];
+    this.#running = Promise.all(informers.map((informer) => informer.run(this.#stop.signal)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await this.#running;
+  }
+
+  async #guard(work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      if (!isNotFound(error) && !isConflict(error) && !this.#stop.signal.aborted) throw error;
+    }
+  }
+
+  async #bind(claim: SandboxClaim): Promise<void> {
+    const { namespace = '', name = '', uid = '' } = claim.metadata;
+    const behaviour = BEHAVIOUR[claim.spec.warmPoolRef?.name ?? ''];
+    if (behaviour === 'silent') return;
+    if (behaviour !== undefined) {
+      const conditions = [condition('Ready', 'False', behaviour)];
+      await this.#claimStatus(claim, { conditions, phase: 'Pending' });
+      return;
+    }
+    const sandbox = await this.#client.create(sandboxes, sandboxOf(claim));
+    const status = { conditions: [condition('Ready', 'True'), condition('Suspended', 'False')], podIPs: ['10.1.2.3'] };
+    const key = { namespace, name: sandbox.metadata.name ?? '' };
+    await this.#client.mergePatch(sandboxes, key, { status }, { subresource: 'status' });
+    await this.#ready(claim, key.name);
+    const type = 'claim.bound';
+    const data = {
+      namespace,
+      name,
+      uid,
+      launchType: 'warm' as const,
+      sandbox: { name: key.name, uid: sandbox.metadata.uid ?? '' },
+    };
+    this.#bus.publish({ type, id: eventId({ uid, type, marker: key.name }), timeMs: Date.now(), data });
+  }
+
+  #ready(claim: SandboxClaim, sandbox: string): Promise<void> {
+    const completionTime = claim.status?.completionTime ?? rfc3339(Date.now());
+    return this.#claimStatus(claim, {
+      conditions: [condition('Ready', 'True')],
+      phase: 'Completed',
+      completionTime,
+      claimedReplicas: 1,
+      readyReplicas: 1,
+      sandbox: { name: sandbox, podIPs: ['10.1.2.3'] },
+    });
+  }
+
+  async #claimStatus({ metadata: { namespace, name = '' } }: SandboxClaim, status: JsonObject): Promise<void> {
+    await this.#client.mergePatch(sandboxClaims, { namespace, name }, { status }, { subresource: 'status' });
+  }
+
+  async #follow(sandbox: Sandbox): Promise<void> {
+    if (this.held) return;
+    const { namespace = '', name = '' } = sandbox.metadata;
+    const wanted = effectiveMode(sandbox.spec) === 'Suspended';
+    const conditions = sandbox.status?.conditions ?? [];
+    const shown = conditions.find(({ type }) => type === 'Suspended');
+    if (shown === undefined || (shown.status === 'True') === wanted) return;
+    const next = wanted
+      ? [
+          condition('Ready', 'False', { reason: 'SandboxSuspended', message: 'Sandbox is suspended' }),
+          condition('Suspended', 'True'),
+        ]
+      : [condition('Ready', 'True'), condition('Suspended', 'False')];
+    await this.#client.mergePatch(
+      sandboxes,
+      { namespace, name },
+      { status: { conditions: next } },
+      { subresource: 'status' },
+    );
+    const owner = controllerOf(sandbox)?.name ?? '';
+    const claim = this.#claims.store.get(`${namespace}/${owner}`);
+    if (claim === undefined) return;
+    if (wanted)
+      await this.#claimStatus(claim, {
+        conditions: [condition('Ready', 'False', { reason: 'SandboxSuspended', message: 'Sandbox is suspended' })],
+      });
+    else await this.#ready(claim, name);
+  }
+
+  /** As garbage collection would. */
+  async #collect({ metadata: { namespace }, status }: SandboxClaim): Promise<void> {
+    const name = status?.sandbox?.name;
+    if (name !== undefined) await this.#client.delete(sandboxes, { namespace, name });
+  }
+}
+
+function sandboxOf({ metadata, spec }: SandboxClaim): Sandbox {
+  const { namespace, name = '', uid = '' } = metadata;
+  const owner = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxClaim', name, uid, controller: true };
+  const resources = { limits: { cpu: '1500m', memory: '512Mi', 'ephemeral-storage': '1Gi' } };
+  const disk = {
+    metadata: { name: 'work' },
+    spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '2Gi' } } },
+  };
+  return {
+    metadata: {
+      namespace,
+      name: `${spec.warmPoolRef?.name ?? 'cold'}-${name.slice(0, 8)}`,
+      ownerReferences: [owner],
+      annotations: { [annotations.podName]: `pod-${name}` },
+    },
+    spec: {
+      podTemplate: { spec: { containers: [{ name: 'main', image: 'debian', resources }] } },
+      volumeClaimTemplates: [disk],
+    },
+  };
+}
+
+function condition(
+  type: string,
+  status: 'True' | 'False',
+  { reason, message }: { readonly reason: string; readonly message: string } = {
+    reason: 'DependenciesReady',
+    message: 'Pod is Ready',
+  },
+) {
+  return { type, status, reason, message, lastTransitionTime: rfc3339(Date.now()) };
+}

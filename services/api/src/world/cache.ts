@@ -1,0 +1,69 @@
+import { annotations, labels, sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import { createInformer, dropBulk } from '@sandlot/kube';
+import type { Informer, InformerOptions, KubeObject } from '@sandlot/kube';
+
+/** Index of any object by its namespace. */
+export const BY_NAMESPACE = 'namespace';
+/** Index of claims by the API key that made them. */
+export const BY_KEY = 'key';
+/** Index of pools and templates by `namespace/alias`. */
+export const BY_ALIAS = 'alias';
+
+/** What the api follows. */
+export interface Cache {
+  readonly claims: Informer<SandboxClaim>;
+  readonly sandboxes: Informer<Sandbox>;
+  readonly pools: Informer<SandboxWarmPool>;
+  readonly templates: Informer<SandboxTemplate>;
+}
+
+const namespaceOf = ({ metadata }: KubeObject): readonly string[] => [metadata.namespace ?? ''];
+
+/** Other names of a pool or template. */
+export function aliasesOf({ metadata }: KubeObject): readonly string[] {
+  const text = metadata.annotations?.[annotations.aliases] ?? '';
+  return text
+    .split(',')
+    .map((alias) => alias.trim())
+    .filter((alias) => alias !== '');
+}
+
+function aliasKeys(object: KubeObject): readonly string[] {
+  return aliasesOf(object).map((alias) => `${object.metadata.namespace ?? ''}/${alias}`);
+}
+
+export function createCache(
+  shared: Pick<InformerOptions<KubeObject>, 'client' | 'namespace' | 'clock' | 'random' | 'metrics' | 'log'>,
+): Cache {
+  const byName = { [BY_NAMESPACE]: namespaceOf, [BY_ALIAS]: aliasKeys };
+  return {
+    claims: createInformer({
+      ...shared,
+      resource: sandboxClaims,
+      indexers: { [BY_NAMESPACE]: namespaceOf, [BY_KEY]: keyIds },
+    }),
+    sandboxes: createInformer({ ...shared, resource: sandboxes, transform: lean }),
+    pools: createInformer({ ...shared, resource: sandboxWarmPools, indexers: byName }),
+    templates: createInformer({ ...shared, resource: sandboxTemplates, indexers: byName }),
+  };
+}
+
+function keyIds({ metadata }: SandboxClaim): readonly string[] {
+  const id = metadata.annotations?.[annotations.apiKeyId];
+  return id === undefined || !isOfApi(metadata) ? [] : [id];
+}
+
+/** Whether a claim was made by the API: it is then found by its name, which is the sandbox id. */
+export function isOfApi({ name, labels: marks }: KubeObject['metadata']): boolean {
+  return name !== undefined && marks?.[labels.sandboxId] === name;
+}
+
+/** Of the pod only what its size is read from: there may be many thousand Sandboxes. */
+function lean(sandbox: Sandbox): Sandbox {
+  const { spec, ...rest } = dropBulk(sandbox);
+  const { podTemplate, ...fields } = spec;
+  const [first] = podTemplate.spec.containers;
+  const containers = first === undefined ? [] : [{ name: first.name, resources: first.resources }];
+  return { ...rest, spec: { ...fields, podTemplate: { spec: { containers } } } };
+}

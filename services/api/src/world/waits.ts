@@ -1,0 +1,67 @@
+import type { Clock } from '@sandlot/std';
+
+export interface WaitOptions<T> {
+  /** Objects whose changes are worth another look. */
+  readonly keys: readonly string[];
+  /** What was waited for; undefined: not yet. A throw ends the wait. */
+  readonly look: () => T | undefined;
+  readonly timeoutMs: number;
+  /** Ends the wait early, without a result. */
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Requests that wait for objects to change. Nobody polls: each look has its reason in the watch or on the bus. */
+export class Waits {
+  readonly #clock: Clock;
+  readonly #waiting = new Map<string, Set<() => void>>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** The object under that key may have changed. */
+  touch(key: string): void {
+    for (const look of [...(this.#waiting.get(key) ?? [])]) look();
+  }
+
+  isAwaited(key: string): boolean {
+    return this.#waiting.has(key);
+  }
+
+  /** Resolves with what `look` gives, at once if it does; undefined when time is over or the signal aborts. */
+  async until<T>({ keys, look, timeoutMs, signal }: WaitOptions<T>): Promise<T | undefined> {
+    const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
+    const attempt = (): void => {
+      try {
+        const found = look();
+        if (found !== undefined) resolve(found);
+      } catch (error) {
+        reject(error);
+      }
+    };
+    const stop = (): void => resolve(undefined);
+    const timer = this.#clock.setTimeout(stop, Math.max(0, timeoutMs));
+    signal?.addEventListener('abort', stop, { once: true });
+    for (const key of keys) this.#add(key, attempt);
+    try {
+      attempt();
+      if (signal?.aborted === true) stop();
+      return await promise;
+    } finally {
+      timer.cancel();
+      signal?.removeEventListener('abort', stop);
+      for (const key of keys) this.#remove(key, attempt);
+    }
+  }
+
+  #add(key: string, look: () => void): void {
+    const looks = this.#waiting.get(key) ?? new Set();
+    this.#waiting.set(key, looks.add(look));
+  }
+
+  #remove(key: string, look: () => void): void {
+    const looks = this.#waiting.get(key);
+    looks?.delete(look);
+    if (looks?.size === 0) this.#waiting.delete(key);
+  }
+}
