@@ -22,6 +22,7 @@ import { requireRealNode } from './preflight.ts';
 import { raiseSimulated, requireNoOther } from './simulated/simulated.ts';
 import { externalTarget, findProgram, localTarget } from './target.ts';
 import type { Target } from './target.ts';
+import { prepareTenants } from './tenants/tenants.ts';
 
 /** What came of `up`. */
 export interface UpResult {
@@ -66,6 +67,7 @@ async function upNode(options: UpOptions, context: UpContext): Promise<UpResult>
   await installChart(target, values, progress);
   if (observed) await installObservability(target, { images, registry: named, progress });
   else await removeObservability(target, progress);
+  await prepareTenants(target, { images, registry: named, progress });
   const demo = options.demo ? await runDemo({ ...context, target, image: 'busybox' }) : undefined;
   return { target, images, demo, kube: await cluster.bin('kube'), observed };
 }
@@ -134,10 +136,12 @@ async function buildAll(
   { observability }: { observability: boolean },
 ): Promise<readonly BuiltImage[]> {
   await bundleControllers();
-  const bin = await ensureBinaries(observability ? ['nats-server', 'jaeger'] : ['nats-server'], { progress });
+  const programs = ['nats-server', 'sandlot-runtime'] as const;
+  const bin = await ensureBinaries(observability ? [...programs, 'jaeger'] : programs, { progress });
   const busybox = (await findProgram('busybox')) ?? '/bin/busybox';
   const jaeger = observability ? bin('jaeger') : undefined;
-  return buildImages(imageRecipes({ natsServer: bin('nats-server'), busybox, jaeger }), { buildah, progress });
+  const runtime = bin('sandlot-runtime');
+  return buildImages(imageRecipes({ natsServer: bin('nats-server'), busybox, runtime, jaeger }), { buildah, progress });
 }
 
 async function upSimulated(options: UpOptions, context: UpContext): Promise<UpResult> {

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { sandboxWarmPools } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { createKubeClient, isNotFound, loadCredentials, pods } from '@sandlot/kube';
 import type { KubeClient, Pod } from '@sandlot/kube';
@@ -10,12 +9,12 @@ import { parse } from 'yaml';
 import { commandFailed } from '../command.ts';
 import { UpError } from '../errors.ts';
 import { checkoutRoot } from '../paths.ts';
+import { awaitPool } from '../pools.ts';
 import type { Target } from '../target.ts';
 import { claimAndTime } from './claim.ts';
 import type { Say } from './narrate.ts';
 import { timelineLines } from './narrate.ts';
 
-const POOL_LIMIT_MS = 180_000;
 const POD_LIMIT_MS = 120_000;
 const POLL_MS = 100;
 const NOTE = '/data/note';
@@ -74,33 +73,11 @@ async function prepare({ target, image, progress, say }: DemoOptions, client: Ku
   await kubectlOrFail(target, ['apply', '-f', '-'], `${template}---\n${pool}`);
   const step = progress.step('Filling the warm pool');
   try {
-    const members = await awaitPool(client, namespace, (text) => step.update(text));
+    const members = await awaitPool(client, { namespace, name: 'demo-pool' }, (text) => step.update(text));
     step.done(`${members} sandboxes, each with a disk of its own`);
   } catch (error) {
     step.fail();
     throw error;
-  }
-}
-
-/** Waits until the pool is full; the number of its members. */
-async function awaitPool(client: KubeClient, namespace: string, report: (text: string) => void): Promise<number> {
-  const deadlineMs = performance.now() + POOL_LIMIT_MS;
-  for (;;) {
-    const pool = await client.get(sandboxWarmPools, { namespace, name: 'demo-pool' });
-    const [ready, desired] = [pool.status?.readyReplicas ?? 0, pool.spec.replicas ?? 0];
-    if (ready >= desired) return ready;
-    report(`${ready} of ${desired} ready`);
-    if (performance.now() > deadlineMs) {
-      throw new UpError({
-        step: 'Filling the warm pool',
-        problem: `only ${ready} of ${desired} sandboxes are ready after ${POOL_LIMIT_MS / 1000} s`,
-        details: (pool.status?.conditions ?? [])
-          .map(({ type, status, message }) => `${type}=${status} ${message}`)
-          .join('\n'),
-        advice: 'See what holds them up: kubectl describe sandboxwarmpool demo-pool; kubectl get sandboxes,pods,pvc',
-      });
-    }
-    await sleep(POLL_MS);
   }
 }
 

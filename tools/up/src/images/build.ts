@@ -43,22 +43,45 @@ export async function buildImages(
   { buildah, progress }: { buildah: Buildah; progress: Progress },
 ): Promise<readonly BuiltImage[]> {
   const built: BuiltImage[] = [];
-  for (const recipe of recipes) built.push(await buildImage(recipe, { buildah, progress }));
+  for (const recipe of recipes) built.push(await buildImage(recipe, { buildah, progress, built }));
   if (built.some((image) => image.fresh)) await forgetOldGenerations(buildah);
   return built;
 }
 
-async function buildImage(
-  recipe: ImageRecipe,
-  { buildah, progress }: { buildah: Buildah; progress: Progress },
-): Promise<BuiltImage> {
+interface Workshop {
+  readonly buildah: Buildah;
+  readonly progress: Progress;
+  /** Images of this run so far: others may be made on them. */
+  readonly built: readonly BuiltImage[];
+}
+
+function builtBefore(name: ImageName, built: readonly BuiltImage[]): BuiltImage {
+  const found = built.find((image) => image.name === name);
+  if (found !== undefined) return found;
+  throw new UpError({
+    step: 'Building images',
+    problem: `the image ${name} has to be built before what is made on it`,
+  });
+}
+
+async function keyOfBase(base: ImageRecipe['base'], built: readonly BuiltImage[]): Promise<string> {
+  if (base === undefined) return 'default';
+  return typeof base === 'string' ? baseKey(base) : builtBefore(base.image, built).tag;
+}
+
+async function nameOfBase(base: ImageRecipe['base'], { built, ...tools }: Workshop): Promise<string | undefined> {
+  if (base === undefined) return undefined;
+  return typeof base === 'string' ? baseImageFor(base, tools) : builtBefore(base.image, built).stored;
+}
+
+async function buildImage(recipe: ImageRecipe, { buildah, progress, built }: Workshop): Promise<BuiltImage> {
   const dockerfile = join(checkoutRoot, 'images', recipe.folder, 'Dockerfile');
-  const base = recipe.base === undefined ? 'default' : await baseKey(recipe.base);
+  const base = await keyOfBase(recipe.base, built);
   const tag = await contentKey([await readFile(dockerfile, 'utf8'), base, process.arch], recipe.context);
   const stored = `${PREFIX}/${recipe.name}:${tag}`;
   const fresh = !(await buildah.has(stored));
   if (fresh) {
-    const baseImage = recipe.base === undefined ? undefined : await baseImageFor(recipe.base, { buildah, progress });
+    const baseImage = await nameOfBase(recipe.base, { buildah, progress, built });
     const step = progress.step(`Building the image ${recipe.name}`);
     await orFail(step, async () => {
       const context = await stageContext(recipe);

@@ -5,7 +5,17 @@ import type { ContextFile } from './content-key.ts';
 /** The controllers of the chart, by the name of their service and image. */
 export const controllerNames = ['sandbox-controller', 'warmpool-controller', 'claim-controller'] as const;
 export type ControllerName = (typeof controllerNames)[number];
-export type ImageName = ControllerName | 'nats' | 'redis' | 'busybox' | 'debian' | 'prometheus' | 'jaeger';
+export type ImageName =
+  | ControllerName
+  | 'nats'
+  | 'redis'
+  | 'busybox'
+  | 'debian'
+  | 'runtime'
+  | 'sandbox-base'
+  | 'code-interpreter'
+  | 'prometheus'
+  | 'jaeger';
 
 /** A root file system made by mmdebstrap. */
 export type BaseName = 'runtime' | 'debian';
@@ -14,8 +24,8 @@ export interface ImageRecipe {
   readonly name: ImageName;
   /** Folder under images/. */
   readonly folder: string;
-  /** What BASE_IMAGE is; absent where the Dockerfile's own default is meant. */
-  readonly base?: BaseName | undefined;
+  /** What BASE_IMAGE is: a root file system, or an image that comes before; absent where the Dockerfile's own is meant. */
+  readonly base?: BaseName | { readonly image: ImageName } | undefined;
   readonly context: readonly ContextFile[];
 }
 
@@ -23,6 +33,8 @@ export interface ImageRecipe {
 export interface ImagePrograms {
   readonly natsServer: string;
   readonly busybox: string;
+  /** The daemon of the sandboxes. */
+  readonly runtime: string;
   /** Present when Prometheus and Jaeger are wanted too. */
   readonly jaeger?: string | undefined;
 }
@@ -40,12 +52,24 @@ export function imageRecipes(programs: ImagePrograms): readonly ImageRecipe[] {
       folder: 'busybox',
       context: [
         { target: 'busybox', source: programs.busybox },
-        ...['passwd', 'group'].map((file) => ({ target: file, source: join(checkoutRoot, 'images/busybox', file) })),
+        ...['passwd', 'group'].map((file) => fileOf('busybox', file)),
       ],
     },
     { name: 'debian', folder: 'debian', base: 'debian', context: [] },
+    { name: 'runtime', folder: 'runtime', context: [{ target: 'sandlot-runtime', source: programs.runtime }] },
+    { name: 'sandbox-base', folder: 'sandbox-base', base: 'debian', context: [] },
+    {
+      name: 'code-interpreter',
+      folder: 'code-interpreter',
+      base: { image: 'sandbox-base' },
+      context: ['server.py', 'code-interpreter'].map((file) => fileOf('code-interpreter', file)),
+    },
     ...(programs.jaeger === undefined ? [] : observabilityRecipes(programs.jaeger)),
   ];
+}
+
+function fileOf(folder: string, file: string): ContextFile {
+  return { target: file, source: join(checkoutRoot, 'images', folder, file) };
 }
 
 function observabilityRecipes(jaeger: string): readonly ImageRecipe[] {

@@ -4,7 +4,9 @@ import type { ImageName } from '../images/recipes.ts';
 import { chartValues } from './values.ts';
 
 const image = (name: ImageName): BuiltImage => ({ name, tag: `t-${name}`, stored: name, sizeBytes: 1, fresh: false });
-const images = (['sandbox-controller', 'warmpool-controller', 'claim-controller', 'nats', 'redis'] as const).map(image);
+const images = (
+  ['sandbox-controller', 'warmpool-controller', 'claim-controller', 'runtime', 'nats', 'redis'] as const
+).map(image);
 
 describe('values of the release', () => {
   it('name the images of this checkout, each by its own tag, in the registry they were pushed to', () => {
@@ -13,7 +15,8 @@ describe('values of the release', () => {
       image: { registry: 'registry.example.com', repository: 'team/sandlot' },
       sandboxController: { image: { tag: 't-sandbox-controller' } },
       warmpoolController: { image: { tag: 't-warmpool-controller' } },
-      claimController: { image: { tag: 't-claim-controller' } },
+      claimController: { image: { tag: 't-claim-controller' }, envsFromSecrets: true },
+      runtime: { image: { tag: 't-runtime' } },
       nats: { image: { registry: 'registry.example.com', repository: 'team/sandlot/nats', tag: 't-nats' } },
       redis: { image: { registry: 'registry.example.com', repository: 'team/sandlot/redis', tag: 't-redis' } },
     });

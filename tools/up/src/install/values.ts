@@ -16,7 +16,8 @@ export interface ChartValues {
   readonly image: { readonly registry: string; readonly repository: string };
   readonly sandboxController: { readonly image: { readonly tag: string } };
   readonly warmpoolController: { readonly image: { readonly tag: string } };
-  readonly claimController: { readonly image: { readonly tag: string } };
+  readonly claimController: { readonly image: { readonly tag: string }; readonly envsFromSecrets: boolean };
+  readonly runtime: { readonly image: { readonly tag: string } };
   readonly nats: { readonly image: ForeignImage };
   readonly redis: { readonly image: ForeignImage };
   readonly networkPolicy?: {
@@ -60,7 +61,8 @@ export function chartValues(
     image: { registry: registry.host, repository: registry.path },
     sandboxController: controller('sandbox-controller'),
     warmpoolController: controller('warmpool-controller'),
-    claimController: controller('claim-controller'),
+    claimController: { ...controller('claim-controller'), envsFromSecrets: true },
+    runtime: controller('runtime'),
     nats: foreign('nats'),
     redis: foreign('redis'),
     ...(port === '' && observers === undefined ? {} : { networkPolicy: openings(port, observers?.scraper) }),
