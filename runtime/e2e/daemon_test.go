@@ -185,6 +185,17 @@ func (d *daemon) send(base, method, path string, h header, body io.Reader) answe
 	return answer{response.StatusCode, response.Header, string(content)}
 }
 
+// newRequest is a request for those who read the response themselves.
+func (d *daemon) newRequest(method, path string, h header, body io.Reader) *http.Request {
+	d.t.Helper()
+	request, err := http.NewRequest(method, d.url+path, body)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.dress(request, h)
+	return request
+}
+
 // plainTransport adds nothing to requests and undoes nothing in responses.
 var plainTransport = &http.Transport{DisableCompression: true}
 
