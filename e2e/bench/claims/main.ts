@@ -8,8 +8,17 @@ import type { Result } from './run.ts';
 import { SCENARIOS } from './scenarios.ts';
 
 const { values } = parseArgs({
-  options: { scenario: { type: 'string', multiple: true }, json: { type: 'string' } },
+  options: {
+    scenario: { type: 'string', multiple: true },
+    json: { type: 'string' },
+    'warm-up': { type: 'string', default: '100' },
+  },
 });
+const warmUp = Number(values['warm-up']);
+if (!Number.isInteger(warmUp) || warmUp < 0) {
+  console.error(`--warm-up takes a number of claims, not "${values['warm-up']}"`);
+  process.exit(2);
+}
 const wanted = values.scenario ?? SCENARIOS.map(({ name }) => name);
 const unknown = wanted.filter((name) => !SCENARIOS.some((scenario) => scenario.name === name));
 if (unknown.length > 0) {
@@ -22,7 +31,7 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 const load = loadavg()[0]?.toFixed(1) ?? '?';
 const results: Result[] = [];
 for (const scenario of SCENARIOS.filter(({ name }) => wanted.includes(name))) {
-  results.push(await runScenario(scenario, say));
+  results.push(await runScenario(scenario, { say, warmUp }));
   if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(results, undefined, 2)}\n`);
 }
 console.log(

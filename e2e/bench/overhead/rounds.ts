@@ -1,12 +1,12 @@
 // The same burst of warm claims with and without events and traces, in turn, on one control plane.
-import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import { sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import { burst, clear } from '../claims/bursts.ts';
+import type { Burst } from '../claims/bursts.ts';
 import { countNow } from '../claims/counts.ts';
-import { inParallel } from '../claims/floor.ts';
-import { claimObject, poolObject, templateObject } from '../claims/objects.ts';
-import { latenciesOf, Observer } from '../claims/observer.ts';
-import { full } from '../claims/run.ts';
+import { poolObject, templateObject } from '../claims/objects.ts';
+import { full } from '../claims/pool.ts';
 import { pause } from '../claims/shapes.ts';
-import { CONTROLLERS, NAMESPACE, Stage } from '../claims/stage.ts';
+import { CONTROLLERS, Stage } from '../claims/stage.ts';
 import type { ControllerName } from '../claims/stage.ts';
 import { sumOf } from '../prometheus.ts';
 import { startReceiver } from './receiver.ts';
@@ -60,22 +60,19 @@ export async function runRounds({ claims, variants, profiles }: Plan, say: (text
     }
     await full(stage, claims);
     // What is compiled meanwhile is not compiled in the bursts that count, as in a process that has run for a while.
-    await cleared(stage, `w${index}`, claims);
+    const first = { prefix: `w${index}`, claims };
+    await burst(stage, first);
+    await clear(stage, first, { members: claims });
     for (let time = 0; time < BURSTS; time += 1) {
       const prefix = `c${index}-${time}`;
       const round = { variant, ...(await measured(stage, receiver, { prefix, claims })) };
       say(JSON.stringify(round));
       rounds.push(round);
-      await clear(stage, prefix, claims);
+      await clear(stage, { prefix, claims }, { members: claims });
     }
     await stage.stopControllers();
   }
   return rounds;
-}
-
-async function cleared(stage: Stage, prefix: string, claims: number): Promise<void> {
-  await burst(stage, prefix, claims);
-  await clear(stage, prefix, claims);
 }
 
 function environmentOf(name: ControllerName, variant: Variant, { endpoint }: Receiver): Record<string, string> {
@@ -90,20 +87,12 @@ function profiling(folder: string | undefined, name: string): Record<string, str
   return { NODE_OPTIONS: `--max-old-space-size=256 --cpu-prof --cpu-prof-dir=${folder}/${name}` };
 }
 
-interface Burst {
-  readonly prefix: string;
-  readonly claims: number;
-}
-
-async function measured(
-  stage: Stage,
-  { received }: Receiver,
-  { prefix, claims }: Burst,
-): Promise<Omit<Round, 'variant'>> {
+async function measured(stage: Stage, { received }: Receiver, planned: Burst): Promise<Omit<Round, 'variant'>> {
+  const { claims } = planned;
   await pause(QUIET_MS);
   const before = await countNow(stage);
   const [bytesBefore, eventsBefore] = [received.bytes, await eventsOf(stage)];
-  const { allReadyMs, p50Ms } = await burst(stage, prefix, claims);
+  const { allReadyMs, p50Ms } = await burst(stage, planned);
   await full(stage, claims);
   await pause(QUIET_MS);
   const after = await countNow(stage);
@@ -120,28 +109,6 @@ async function measured(
     eventsPerClaim: ((await eventsOf(stage)) - eventsBefore) / claims,
     traceBytesPerClaim: (received.bytes - bytesBefore) / claims,
   };
-}
-
-async function burst(stage: Stage, prefix: string, claims: number): Promise<{ allReadyMs: number; p50Ms: number }> {
-  await using observer = await Observer.watch(stage.client);
-  const names = Array.from({ length: claims }, (_, index) => `${prefix}-${index}`);
-  const sent = names.map(async (name) => {
-    observer.sending(name);
-    await stage.client.create(sandboxClaims, claimObject(name));
-  });
-  await Promise.all(sent);
-  await observer.readyAre(claims);
-  return latenciesOf(observer.times.values());
-}
-
-/** Deletes the claims, and resolves when nothing but a full pool is left. */
-async function clear(stage: Stage, prefix: string, claims: number): Promise<void> {
-  const { client } = stage;
-  await inParallel(claims, async (index) => {
-    await client.delete(sandboxClaims, { namespace: NAMESPACE, name: `${prefix}-${index}` });
-  });
-  await full(stage, claims);
-  while ((await client.listAll(sandboxes, { namespace: NAMESPACE })).items.length > claims) await pause(500);
 }
 
 async function eventsOf(stage: Stage): Promise<number> {

@@ -1,0 +1,44 @@
+// Bursts of warm claims that leave nothing behind.
+import { sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { inParallel } from './floor.ts';
+import { claimObject } from './objects.ts';
+import { latenciesOf, Observer } from './observer.ts';
+import type { Latencies } from './observer.ts';
+import { full } from './pool.ts';
+import { pause } from './shapes.ts';
+import { NAMESPACE } from './stage.ts';
+import type { Stage } from './stage.ts';
+
+export interface Burst {
+  /** The claims are `<prefix>-<number>`. */
+  readonly prefix: string;
+  readonly claims: number;
+}
+
+/** Sends the claims at once and resolves when all are Ready. */
+export async function burst({ client }: Stage, { prefix, claims }: Burst): Promise<Latencies> {
+  await using observer = await Observer.watch(client);
+  const names = Array.from({ length: claims }, (_, index) => `${prefix}-${index}`);
+  const sent = names.map(async (name) => {
+    observer.sending(name);
+    await client.create(sandboxClaims, claimObject(name));
+  });
+  await Promise.all(sent);
+  await observer.readyAre(claims);
+  return latenciesOf(observer.times.values());
+}
+
+/** Deletes the claims, and resolves when `members` of the full pool and `others` are all the Sandboxes left. */
+export async function clear(
+  stage: Stage,
+  { prefix, claims }: Burst,
+  { members, others = 0 }: { readonly members: number; readonly others?: number },
+): Promise<void> {
+  const { client } = stage;
+  await inParallel(claims, async (index) => {
+    await client.delete(sandboxClaims, { namespace: NAMESPACE, name: `${prefix}-${index}` });
+  });
+  const left = async (): Promise<number> => (await client.listAll(sandboxes, { namespace: NAMESPACE })).items.length;
+  await full(stage, members);
+  while ((await left()) > members + others) await pause(500);
+}
