@@ -29,6 +29,7 @@ export async function measureFloor(stage: Stage, kind: FloorKind, shape: Shape):
   });
   await pause(1_000);
   await using observer = await Observer.watch(client);
+  await stage.collectGarbage();
   const bare = new BareClient({ stage, template, members, observer });
   if (kind === 'batch') await bare.batch(shape.claims);
   else if (kind === 'warm') await drive(shape, 'floor', (name) => bare.warm(name));

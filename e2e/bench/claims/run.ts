@@ -80,6 +80,7 @@ export async function runScenario(scenario: Scenario, { say, warmUp }: RunOption
   const before = await countNow(stage);
   say(`${scenario.name}: claims`);
   await using observer = await Observer.watch(stage.client);
+  await stage.collectGarbage();
   const outage = await claimAll(stage, scenario, observer);
   if (scenario.dwellMs === undefined) await full(stage, pool);
   await pause(QUIET_MS);

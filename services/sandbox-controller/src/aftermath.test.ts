@@ -2,8 +2,9 @@ import { labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
-import { Aftermath } from './aftermath.ts';
-import { notebook } from './testing.ts';
+import { Aftermath, courtesyMs } from './aftermath.ts';
+import type { Step } from './steps.ts';
+import { NOW_MS, notebook, podOf, snapshotOf } from './testing.ts';
 
 const READY = { type: 'Ready', status: 'True', reason: '', message: '', lastTransitionTime: '' } as const;
 const sandboxOf = (uid: string, generation: number): Sandbox =>
@@ -55,5 +56,52 @@ describe('the generation that an adoption makes goes untold', () => {
     const { aftermath, goneUntoldMs } = aftermathOf(0);
     aftermath.observed({ old: undefined, next: sandboxOf('uid-0', 2) });
     expect(goneUntoldMs('uid-0')).toBeUndefined();
+  });
+});
+
+/** Adoptions `everyMs` apart, the last one just now, named `uid-0` and so on. */
+async function adoptionsEvery(everyMs: number, count: number) {
+  const clock = new FakeClock();
+  const aftermath = new Aftermath(clock);
+  for (let i = 0; i < count; i += 1) {
+    if (i > 0) await clock.advance(everyMs);
+    aftermath.observed({ old: sandboxOf(`uid-${i}`, 1), next: sandboxOf(`uid-${i}`, 2) });
+  }
+  const yieldsMs = (uid: string): number | undefined => {
+    const untilMs = aftermath.yieldsUntilMs(sandboxOf(uid, 2));
+    return untilMs === undefined ? undefined : untilMs - clock.now();
+  };
+  return { clock, yieldsMs };
+}
+
+describe('the pod of an adopted Sandbox goes on as it is', () => {
+  it.each([
+    ['not at all when adoptions come one by one', 200, 10, undefined],
+    ['not at all under steady traffic of 50 a second', 20, 200, undefined],
+    ['for a moment in a burst', 5, 200, 300],
+    ['for three seconds at most, however long the burst', 5, 580, 105],
+    ['no longer than three seconds', 5, 700, -495],
+  ])('%s', async (_, everyMs, count, ms) => {
+    const { yieldsMs } = await adoptionsEvery(everyMs, count);
+    expect(yieldsMs('uid-0')).toBe(ms);
+  });
+
+  it('not at all once the burst is over', async () => {
+    const { clock, yieldsMs } = await adoptionsEvery(5, 200);
+    await clock.advance(300);
+    expect(yieldsMs('uid-199')).toBeUndefined();
+  });
+});
+
+describe('claims are served before', () => {
+  const patch: Step = { kind: 'patchPod', phase: 'pod', pod: podOf(notebook()), patch: {} };
+  it.each<[string, readonly Step[], number | undefined, number]>([
+    ['labels of a pod, in a burst', [patch], NOW_MS + 300, 300],
+    ['none of them otherwise', [patch], undefined, 0],
+    ['none of them after the longest wait', [patch], NOW_MS - 500, 0],
+    ['no image that a claim waits for', [{ ...patch, image: 'x' } as Step], NOW_MS + 300, 0],
+    ['no status', [patch, { kind: 'patchStatus', patch: {} }], NOW_MS + 300, 0],
+  ])('%s', (_, plan, yieldsUntilMs, ms) => {
+    expect(courtesyMs(snapshotOf({ yieldsUntilMs }), plan)).toBe(ms);
   });
 });

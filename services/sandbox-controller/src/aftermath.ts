@@ -1,5 +1,8 @@
 import type { Sandbox } from '@sandlot/api-types';
-import type { Clock } from '@sandlot/std';
+import { rateAt, withEvent } from '@sandlot/std';
+import type { Clock, Rate } from '@sandlot/std';
+import type { Snapshot } from './snapshot.ts';
+import type { Plan } from './steps.ts';
 import { isAftermath } from './urgency.ts';
 
 /** For each adopted Sandbox whose generation is untold: however many there are, telling costs ten writes a second at most. */
@@ -7,6 +10,13 @@ const PER_ADOPTION_MS = 100;
 
 /** Whatever else is adopted, the generation is told after this long. */
 const LONGEST_MS = 5_000;
+
+/** Adoptions come as fast as only a burst of claims makes them come. */
+const BURST_PER_SECOND = 100;
+const BURST_WINDOW_MS = 300;
+/** In a burst, what an adoption changes in a Pod waits for its end: looked at again after this long, and no longer than that. */
+const YIELD_MS = 300;
+const LONGEST_YIELD_MS = 3_000;
 
 /**
  * How long the new generation of a Sandbox that a claim has just been given may go untold. Adoption changes the metadata of
@@ -19,8 +29,18 @@ export class Aftermath {
   /** When each was seen to be adopted and until when it was then granted to go untold, by UID. */
   readonly #adopted = new Map<string, { readonly sinceMs: number; untilMs?: number }>();
 
+  #pace: Rate | undefined;
+
   constructor(clock: Clock) {
     this.#clock = clock;
+  }
+
+  /** Wall time, milliseconds, until when its Pod goes on as it is, as claims are being served; undefined when it need not. */
+  yieldsUntilMs({ metadata: { uid = '' } }: Sandbox): number | undefined {
+    const adoption = this.#adopted.get(uid);
+    const isBurst = rateAt(this.#pace, this.#clock.monotonic(), BURST_WINDOW_MS) > BURST_PER_SECOND;
+    if (adoption === undefined || !isBurst) return undefined;
+    return Math.min(this.#clock.now() + YIELD_MS, adoption.sinceMs + LONGEST_YIELD_MS);
   }
 
   /** Wall time, milliseconds, until when the generation may go untold; undefined when nothing is. */
@@ -38,6 +58,13 @@ export class Aftermath {
       this.#adopted.delete(uid);
     } else if (old !== undefined && !this.#adopted.has(uid)) {
       this.#adopted.set(uid, { sinceMs: this.#clock.now() });
+      this.#pace = withEvent(this.#pace, this.#clock.monotonic(), BURST_WINDOW_MS);
     }
   }
+}
+
+/** Milliseconds for which a plan can wait because claims are being served: it only makes a Pod bear its adoption. */
+export function courtesyMs({ nowMs, yieldsUntilMs = 0 }: Snapshot, plan: Plan): number {
+  const isPodOnly = plan.every((step) => step.kind === 'patchPod' && step.image === undefined);
+  return isPodOnly ? Math.max(0, yieldsUntilMs - nowMs) : 0;
 }

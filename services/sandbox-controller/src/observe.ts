@@ -62,6 +62,7 @@ export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot 
     sandbox,
     quietMs,
     aftermathUntilMs: deps.aftermath.untilMs(sandbox),
+    yieldsUntilMs: deps.aftermath.yieldsUntilMs(sandbox),
     ...found,
     failures: [...found.failures, ...standingRefusals(deps, sandbox, found)],
     service: recent.latest('Service', key, caches.services.get(key)),

@@ -2,6 +2,7 @@ import { annotations } from '@sandlot/api-types';
 import { RetryableError, done, keyOf, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
 import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
+import { courtesyMs } from './aftermath.ts';
 import { apply } from './apply.ts';
 import type { ApplyDeps } from './apply.ts';
 import { decide, wakeAtMs } from './decide.ts';
@@ -26,6 +27,8 @@ export async function reconcile(deps: ReconcileDeps, key: string): Promise<Recon
   if (snapshot === undefined) return done;
   const plan = decide(snapshot);
   if (plan.length === 0) return conclude(snapshot, isCacheBehind(deps, snapshot));
+  const yieldMs = courtesyMs(snapshot, plan);
+  if (yieldMs > 0) return requeueAfter(yieldMs, 'claims are being served');
   const attributes = attributesOf(snapshot, plan);
   return withChildSpan({ name: spanNames.sandboxReconcile, attributes }, () => settle(deps, snapshot, plan));
 }

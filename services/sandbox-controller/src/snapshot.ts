@@ -36,6 +36,8 @@ export interface Snapshot {
   readonly quietMs: number;
   /** Until when the generation that an adoption made may go untold, in wall time; undefined when there is none. */
   readonly aftermathUntilMs: number | undefined;
+  /** Wall time, milliseconds, until when its Pod goes on as before its adoption. */
+  readonly yieldsUntilMs: number | undefined;
   /** Pods whose controller is this Sandbox's UID, terminating ones included. More than one is never resolved by us. */
   readonly ownedPods: readonly Pod[];
   /** A Pod that has the name ours has or would have, but is not controlled by this Sandbox. */

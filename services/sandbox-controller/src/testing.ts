@@ -124,6 +124,7 @@ export function snapshotOf(parts: SnapshotParts = {}): Snapshot {
     sandbox: notebook(),
     quietMs: 2_000,
     aftermathUntilMs: undefined,
+    yieldsUntilMs: undefined,
     ownedPods: [],
     foreignPod: undefined,
     service: undefined,

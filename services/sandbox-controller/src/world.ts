@@ -36,6 +36,7 @@ export class World {
       settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', runtime: RUNTIME },
       quietMs: 2_000,
       aftermathUntilMs: undefined,
+      yieldsUntilMs: undefined,
       sandbox,
       ownedPods: owned,
       foreignPod: owned.length > 0 ? undefined : this.pods[0],

@@ -4,8 +4,11 @@ import { controllerOf } from '@sandlot/kube';
 import type { Change } from '@sandlot/kube';
 import { formerPoolOf, strayOf } from './cache.ts';
 
-/** In a refill every member changes several times: one look at the pool serves all changes of so long. */
-const GATHER_MS = 20;
+/**
+ * In a refill every member changes several times, and in a burst adoptions come by the hundred: one look at the pool serves all
+ * changes of so long. No refill begins sooner after an adoption.
+ */
+export const GATHER_MS = 30;
 
 type SandboxChange = Pick<Change<Sandbox>, 'old' | 'next'>;
 
@@ -17,10 +20,11 @@ export function concernsPool({ old, next }: SandboxChange): boolean {
   return !staysClaimed;
 }
 
-/** How long a change can wait, milliseconds: an adoption, a loss and an orphan not at all, the progress of a member a little. */
+/** How long a change can wait, milliseconds: a loss and an orphan not at all, an adoption and the progress of a member a little. */
 export function gatherMs({ old, next }: SandboxChange): number {
-  if (next === undefined || !isMember(next) || isEnding(next)) return 0;
-  return old === undefined || isMember(old) ? GATHER_MS : 0;
+  if (next === undefined || isEnding(next)) return 0;
+  if (old !== undefined && !isMember(old)) return 0;
+  return isMember(next) || isClaimed(next) ? GATHER_MS : 0;
 }
 
 function isMember(sandbox: Sandbox): boolean {

@@ -16,7 +16,7 @@ import { keepDeadlines, openOutboxes } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
 import { BY_HASH, BY_TEMPLATE, createCache, formerPoolOf, strayOf, templateKeyOf } from './cache.ts';
 import type { Cache } from './cache.ts';
-import { concernsPool, gatherMs } from './concern.ts';
+import { concernsPool, GATHER_MS, gatherMs } from './concern.ts';
 import { deadlinesOf } from './deadlines.ts';
 import { UNSEEN_LIMIT_MS } from './decide.ts';
 import { poolTelling, templateTelling } from './events.ts';
@@ -106,7 +106,7 @@ function openBoth(parts: ControllerParts, { pools, templates }: Cache): readonly
 function hintsOf(bus: Bus) {
   const hints = channelSource();
   const subscription = bus.onHint('claim.bound', ({ data }) => {
-    if (data.pool !== undefined) hints.push(`${data.namespace}/${data.pool}`);
+    if (data.pool !== undefined) hints.push(`${data.namespace}/${data.pool}`, { delayMs: GATHER_MS });
   });
   return { hints, subscription };
 }

@@ -1,7 +1,7 @@
 import { parseDurationMs } from '@sandlot/std';
 import type { SandboxWarmPoolSpec } from '@sandlot/api-types';
-import { rateAt, withEvent } from './rate.ts';
-import type { Rate } from './rate.ts';
+import { rateAt, withEvent } from '@sandlot/std';
+import type { Rate } from '@sandlot/std';
 
 type Refill = SandboxWarmPoolSpec['refill'];
 
@@ -19,13 +19,11 @@ const REARM_LIMIT = 10;
  * Without a delay of its own a pool still lets claims pass first: each member costs the API server several times what
  * an adoption costs, and those claims wait for it. A short silence ends the pause, and so does an empty pool.
  */
-const YIELD_MS = 30;
-/** Longest pause under steady traffic. */
-const YIELD_LIMIT_MS = 200;
-/** Longest pause during a burst. */
-const BURST_LIMIT_MS = 3_000;
+const STEADY_YIELDS = { waitMs: 30, limitMs: 200 };
+/** In a burst the server has more to do than it can, and adoptions come in clumps: a silence is longer there. */
+const BURST_YIELDS = { waitMs: 200, limitMs: 3_000 };
 const BURST_PER_SECOND = 100;
-const PACE_WINDOW_MS = 100;
+const PACE_WINDOW_MS = 300;
 
 const DEFAULT_MAX_IN_FLIGHT = 300;
 
@@ -48,9 +46,8 @@ interface Pause {
 
 function pauseOf(adoptions: Adoptions, refill: Refill, nowMs: number): Pause {
   const delayMs = delayMsOf(refill);
-  const waitMs = delayMs > 0 ? delayMs : YIELD_MS;
-  const yieldLimitMs = isBurst(adoptions, nowMs) ? BURST_LIMIT_MS : YIELD_LIMIT_MS;
-  const limitMs = delayMs > 0 ? delayMs * REARM_LIMIT : yieldLimitMs;
+  const yields = isBurst(adoptions, nowMs) ? BURST_YIELDS : STEADY_YIELDS;
+  const { waitMs, limitMs } = delayMs > 0 ? { waitMs: delayMs, limitMs: delayMs * REARM_LIMIT } : yields;
   const silentMs = adoptions.lastMs + waitMs;
   const lastMs = adoptions.firstMs + limitMs;
   return { untilMs: Math.min(silentMs, lastMs), silentMs, exhausted: lastMs <= nowMs && nowMs < silentMs };

@@ -3,7 +3,7 @@ import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
 import { progressing } from './progress.ts';
 import type { Finding, Outlook } from './progress.ts';
-import { rateAt } from './rate.ts';
+import { rateAt } from '@sandlot/std';
 import type { PoolSnapshot } from './snapshot.ts';
 import { CLAIM_RATE_WINDOW_MS } from './target.ts';
 import { templateProblem } from './template.ts';

@@ -1,8 +1,8 @@
 import type { SandboxWarmPoolSpec, SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { demandOf, heldForMs, withDemand } from './autoscale.ts';
 import type { Autoscaling, Demand } from './autoscale.ts';
-import { rateAt } from './rate.ts';
-import type { Rate } from './rate.ts';
+import { rateAt } from '@sandlot/std';
+import type { Rate } from '@sandlot/std';
 import { nextEdgeMs } from './schedule.ts';
 import type { Window } from './schedule.ts';
 

@@ -41,6 +41,8 @@ export interface ControlPlaneOptions {
    * More costs memory and saves time.
    */
   heapGrowthPercent?: number | undefined;
+  /** kube-apiserver serves its profiles. */
+  profiling?: boolean | undefined;
 }
 
 /** A Kubernetes control plane of its own: folder, port and certificates are shared with nobody. */
@@ -177,7 +179,7 @@ class RunningControlPlane implements ControlPlane {
           bindAddress: '127.0.0.1',
           audit,
           serviceAccountAdmission: options.controllerManager === true,
-          extra: ['--endpoint-reconciler-type=none'],
+          extra: ['--endpoint-reconciler-type=none', `--profiling=${options.profiling === true}`],
         }),
         env,
       ),
