@@ -42,6 +42,14 @@ const resuming = told(
   ],
   { resumedAt: LATER },
 );
+const resumingAtOnce = told(
+  'Pending',
+  [
+    ['Ready', 'False', NOW],
+    ['Suspended', 'False', NOW],
+  ],
+  { resumedAt: NOW },
+);
 const resumed = told(
   'Running',
   [
@@ -78,6 +86,7 @@ describe('what a status ends', () => {
     ['a suspension', suspending, suspended, { what: 'suspend' }],
     ['nothing, by a Sandbox that was made suspended', notebook(), suspended, undefined],
     ['a resume', resuming, resumed, { what: 'resume' }],
+    ['a resume within the second of the suspension', resumingAtOnce, resumed, { what: 'resume' }],
     ['nothing, by a Pod that was replaced later', replaced, resumed, undefined],
     ['a creation that failed, by a Pod that ended', starting, finished, { what: 'create', error: 'Ready is False' }],
     ['a creation that failed, by its expiry', starting, expired, { what: 'create', error: 'Ready is False' }],
@@ -93,6 +102,7 @@ describe('a Sandbox is being created', () => {
     ['until it is Ready', starting, true],
     ['not when it is', running, false],
     ['not when it resumes', resuming, false],
+    ['not when it resumes within the second of its suspension', resumingAtOnce, false],
     ['not when it ended', finished, false],
     [
       'not when it is asked to be suspended',

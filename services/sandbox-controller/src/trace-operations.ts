@@ -35,8 +35,12 @@ export function isCreating({ metadata, spec, status }: Sandbox): boolean {
 
 const ENDED: ReadonlySet<string> = new Set(['Finished', 'Expired']);
 
-/** Until it is Ready for the first time, Ready has been False since the first status, which Suspended dates. */
-function wasNeverReady({ conditions }: SandboxStatus): boolean {
+/**
+ * Until it is Ready for the first time, Ready has been False since the first status, which Suspended dates. A Sandbox that
+ * slept and was woken within one second has the same times.
+ */
+function wasNeverReady({ conditions, resumedAt }: SandboxStatus): boolean {
+  if (resumedAt !== undefined) return false;
   const ready = findCondition(conditions, sandboxConditions.ready);
   const since = findCondition(conditions, sandboxConditions.suspended)?.lastTransitionTime;
   return ready !== undefined && ready.status !== 'True' && ready.lastTransitionTime === since;

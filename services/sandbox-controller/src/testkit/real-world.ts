@@ -27,6 +27,9 @@ const LOOK_EVERY_MS = 50;
 /** Times of a status have whole seconds: what is done at once may show the next one. */
 const PUNCTUAL_MS = 2_000;
 
+/** Variables of the controller's process. */
+type Settings = Readonly<Record<string, string>>;
+
 /** Where every Sandbox of a test lives. */
 export const NAMESPACE = 'team-a';
 
@@ -86,22 +89,22 @@ export interface AuditedRequest {
 export class RealWorld implements AsyncDisposable {
   readonly plane: ControlPlane;
   readonly client: KubeClient;
-  readonly #kubeconfig: string;
+  readonly #settings: Settings;
   readonly #over = new AbortController();
   #lagMs = 0;
   #controller: ServiceProcess | undefined;
 
-  private constructor(plane: ControlPlane, client: KubeClient, kubeconfig: string) {
+  private constructor(plane: ControlPlane, client: KubeClient, settings: Settings) {
     this.plane = plane;
     this.client = client;
-    this.#kubeconfig = kubeconfig;
+    this.#settings = settings;
   }
 
   /** Starts everything; the namespace is there and the controller is at work. */
-  static async start(options: ControlPlaneOptions = {}): Promise<RealWorld> {
+  static async start(options: ControlPlaneOptions = {}, settings: Settings = {}): Promise<RealWorld> {
     const plane = await startControlPlane({ crds: [CRDS], controllerManager: true, ...options });
     const client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: plane.kubeconfigPath }) });
-    const world = new RealWorld(plane, client, await plane.kubeconfigFor(USER));
+    const world = new RealWorld(plane, client, { KUBECONFIG: await plane.kubeconfigFor(USER), ...settings });
     await client.create(namespaces, { metadata: { name: NAMESPACE } });
     await world.apply(ROLE, BINDING, ACCOUNT, LANDLORD);
     await world.startController();
@@ -134,7 +137,7 @@ export class RealWorld implements AsyncDisposable {
   }
 
   async startController(podName = 'first'): Promise<void> {
-    const env = { KUBECONFIG: this.#kubeconfig, POD_NAME: podName, LOG_LEVEL: 'info' };
+    const env = { ...this.#settings, POD_NAME: podName, LOG_LEVEL: 'info' };
     this.#controller = await startServiceProcess(MAIN, env);
   }
 

@@ -1,0 +1,50 @@
+import { sandboxes } from '@sandlot/api-types';
+import type { SandboxClaim } from '@sandlot/api-types';
+import { secrets } from '@sandlot/kube';
+import { envdAccessToken, parseTokenKey, tokenSubject } from '@sandlot/tenancy';
+import { inject } from 'vitest';
+import { z } from 'zod';
+import { sandboxNameOf } from './sandboxes.ts';
+import type { Team } from './team.ts';
+
+const PORTS = { envd: 49_983, exec: 8_888 } as const;
+
+const executed = z.object({ stdout: z.string(), stderr: z.string(), exit_code: z.number() });
+
+/** The daemon in the Sandbox of a claim, spoken to at the pod's own address, which this machine reaches as the node. */
+export interface Daemon {
+  /** Status of a request for the variables it was given, with this token. */
+  statusOf(token: string): Promise<number>;
+  /** The variables it was given, with the claim's own token. */
+  envs(): Promise<unknown>;
+  /** What a shell command prints, by the API that knows no token. */
+  prints(command: string): Promise<string>;
+}
+
+export async function daemonOf(team: Team, claim: SandboxClaim): Promise<Daemon> {
+  const { namespace } = team;
+  const { status } = await team.client.get(sandboxes, { namespace, name: sandboxNameOf(claim) });
+  const host = status?.podIPs?.[0] ?? 'nowhere';
+  const token = await tokenOf(team, claim);
+  const envs = (given: string): Promise<Response> =>
+    fetch(`http://${host}:${PORTS.envd}/envs`, { headers: { 'x-access-token': given } });
+  return {
+    statusOf: async (given) => (await envs(given)).status,
+    envs: async () => (await envs(token)).json(),
+    prints: async (command) => {
+      const body = JSON.stringify({ command });
+      const headers = { 'content-type': 'application/json' };
+      const answer = await fetch(`http://${host}:${PORTS.exec}/execute`, { method: 'POST', headers, body });
+      const { stdout, stderr, exit_code: code } = executed.parse(await answer.json());
+      if (code !== 0) throw new Error(`${command} ended with ${code}: ${stderr}`);
+      return stdout.trim();
+    },
+  };
+}
+
+async function tokenOf({ client }: Team, claim: SandboxClaim): Promise<string> {
+  const key = { namespace: inject('releaseNamespace'), name: 'sandlot-runtime' };
+  const { data = {} } = await client.get(secrets, key);
+  const tokenKey = parseTokenKey(Buffer.from(data['envd.key'] ?? '', 'base64').toString());
+  return envdAccessToken(tokenKey, tokenSubject(claim));
+}
