@@ -7,7 +7,7 @@ import type { DemoResult } from './demo/demo.ts';
 import { runDemo } from './demo/demo.ts';
 import type { Say } from './demo/narrate.ts';
 import { UpError } from './errors.ts';
-import { buildImages, bundleControllers } from './images/build.ts';
+import { buildImages, bundleServices } from './images/build.ts';
 import type { BuiltImage } from './images/build.ts';
 import type { Buildah } from './images/buildah.ts';
 import { openBuildah } from './images/buildah.ts';
@@ -135,7 +135,7 @@ async function buildAll(
   progress: Progress,
   { observability }: { observability: boolean },
 ): Promise<readonly BuiltImage[]> {
-  await bundleControllers();
+  await bundleServices();
   const programs = ['nats-server', 'sandlot-runtime'] as const;
   const bin = await ensureBinaries(observability ? [...programs, 'jaeger'] : programs, { progress });
   const busybox = (await findProgram('busybox')) ?? '/bin/busybox';

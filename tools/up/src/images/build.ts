@@ -9,7 +9,7 @@ import { baseKey, ensureBase } from './base.ts';
 import type { Buildah } from './buildah.ts';
 import { contentKey } from './content-key.ts';
 import type { BaseName, ImageName, ImageRecipe } from './recipes.ts';
-import { controllerNames } from './recipes.ts';
+import { controllerNames, serviceNames } from './recipes.ts';
 
 /** An image in buildah's store. */
 export interface BuiltImage {
@@ -28,8 +28,17 @@ const PREFIX = 'localhost/sandlot';
 const KEPT_GENERATIONS = 2;
 
 /** Bundles every controller: `services/<name>/dist/main.js`. */
-export async function bundleControllers(): Promise<void> {
-  for (const name of controllerNames) {
+export function bundleControllers(): Promise<void> {
+  return bundle(controllerNames);
+}
+
+/** The same for every service of the chart. */
+export function bundleServices(): Promise<void> {
+  return bundle(serviceNames);
+}
+
+async function bundle(names: readonly string[]): Promise<void> {
+  for (const name of names) {
     await bundleService(join(checkoutRoot, 'services', name)).catch((error: unknown) => {
       const details = error instanceof Error ? error.message : String(error);
       throw new UpError({ step: 'Bundling the services', problem: `${name} does not bundle`, details });

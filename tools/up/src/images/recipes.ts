@@ -5,8 +5,11 @@ import type { ContextFile } from './content-key.ts';
 /** The controllers of the chart, by the name of their service and image. */
 export const controllerNames = ['sandbox-controller', 'warmpool-controller', 'claim-controller'] as const;
 export type ControllerName = (typeof controllerNames)[number];
+/** Every service of the chart that is a bundle of ours on Node: the controllers, and what serves requests. */
+export const serviceNames = [...controllerNames, 'gateway'] as const;
+type ServiceName = (typeof serviceNames)[number];
 export type ImageName =
-  | ControllerName
+  | ServiceName
   | 'nats'
   | 'redis'
   | 'busybox'
@@ -41,10 +44,10 @@ export interface ImagePrograms {
 
 const node = join(checkoutRoot, 'node_modules/node/bin/node');
 
-/** Every image of the local cluster. The controllers' bundles must have been made. */
+/** Every image of the local cluster. The bundles of the services must have been made. */
 export function imageRecipes(programs: ImagePrograms): readonly ImageRecipe[] {
   return [
-    ...controllerNames.map(controllerRecipe),
+    ...serviceNames.map(serviceRecipe),
     { name: 'nats', folder: 'nats', context: [{ target: 'nats-server', source: programs.natsServer }] },
     { name: 'redis', folder: 'redis', base: 'debian', context: [] },
     {
@@ -79,7 +82,7 @@ function observabilityRecipes(jaeger: string): readonly ImageRecipe[] {
   ];
 }
 
-function controllerRecipe(name: ControllerName): ImageRecipe {
+function serviceRecipe(name: ServiceName): ImageRecipe {
   const bundle = { target: 'main.js', source: join(checkoutRoot, 'services', name, 'dist/main.js') };
   return { name, folder: 'controller', base: 'runtime', context: [{ target: 'node', source: node }, bundle] };
 }
