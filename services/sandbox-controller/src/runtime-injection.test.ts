@@ -4,7 +4,7 @@ import { buildPod } from './pod-build.ts';
 import { decidePod } from './pod.ts';
 import { kinds, notebook, podOf, published, RUNTIME, snapshotOf, stepOf } from './testing.ts';
 
-const PROGRAM = '/.sandlot/sandlot-runtime';
+const PROGRAM = '/.sandlot/bin/sandlot-runtime';
 
 /** The Pod of a Sandbox that asks for the daemon. */
 function injected(container: Partial<Container>, more: Partial<PodSpec> = {}, image?: string): PodSpec {
@@ -19,21 +19,25 @@ const variables = (spec: PodSpec): Record<string, string | undefined> =>
 const lifecycle = (spec: PodSpec): unknown => first(spec)['lifecycle'];
 
 describe('a Pod with the daemon', () => {
-  it('gains a folder in memory, an installer and nothing else beside its containers', () => {
+  it('gains two folders, an installer and nothing else beside its containers', () => {
     const spec = injected({}, { volumes: [{ name: 'own' }], initContainers: [{ name: 'setup' }] });
     expect(spec.volumes).toEqual([
       { name: 'own' },
-      { name: 'sandlot-runtime', emptyDir: { medium: 'Memory', sizeLimit: '48Mi' } },
+      { name: 'sandlot-runtime', emptyDir: { sizeLimit: '64Mi' } },
+      { name: 'sandlot-runtime-state', emptyDir: { medium: 'Memory', sizeLimit: '16Mi' } },
     ]);
     expect(spec.initContainers?.map(({ name }) => name)).toEqual(['sandlot-runtime-install', 'setup']);
     expect(spec.containers.map(({ name }) => name)).toEqual(['main']);
-    expect(first(spec).volumeMounts).toEqual([{ name: 'sandlot-runtime', mountPath: '/.sandlot' }]);
+    expect(first(spec).volumeMounts).toEqual([
+      { name: 'sandlot-runtime-state', mountPath: '/.sandlot' },
+      { name: 'sandlot-runtime', mountPath: '/.sandlot/bin', readOnly: true },
+    ]);
   });
 
   it('has an installer that a restricted namespace accepts', () => {
     expect(injected({}).initContainers?.[0]).toMatchObject({
       image: RUNTIME.image,
-      args: ['install', '/.sandlot'],
+      args: ['install', '/.sandlot/bin'],
       securityContext: {
         runAsNonRoot: true,
         allowPrivilegeEscalation: false,

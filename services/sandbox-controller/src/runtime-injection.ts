@@ -16,14 +16,26 @@ export interface Injection {
 
 /** The port of the daemon. A container that declares it has a daemon of its own, and the Pod is left as it is. */
 const ENVD_PORT = 49_983;
-const FOLDER = '/.sandlot';
-const PROGRAM = `${FOLDER}/sandlot-runtime`;
+/** Where the daemon remembers what it was told while a container is started anew. */
+const STATE_FOLDER = '/.sandlot';
+const PROGRAM_FOLDER = `${STATE_FOLDER}/bin`;
+const PROGRAM = `${PROGRAM_FOLDER}/sandlot-runtime`;
 /** Whatever is added to a Pod has a name that starts so (API contract, runtime injection). */
-const VOLUME = 'sandlot-runtime';
+const PROGRAM_VOLUME = 'sandlot-runtime';
+const STATE_VOLUME = 'sandlot-runtime-state';
 const INSTALLER = 'sandlot-runtime-install';
 
-/** The program, and what the daemon has to remember while a container is started anew. */
-const FOLDER_SIZE = '48Mi';
+/** Secrets are never on a disk; the program is, since it would take memory of the Pod for as long as that lives. */
+const VOLUMES = [
+  { name: PROGRAM_VOLUME, emptyDir: { sizeLimit: '64Mi' } },
+  { name: STATE_VOLUME, emptyDir: { medium: 'Memory', sizeLimit: '16Mi' } },
+];
+
+/** What runs in the sandbox cannot replace the program that the next start of its container runs. */
+const MOUNTS = [
+  { name: STATE_VOLUME, mountPath: STATE_FOLDER },
+  { name: PROGRAM_VOLUME, mountPath: PROGRAM_FOLDER, readOnly: true },
+];
 
 /** Restricted by the Pod Security Standards: it copies one file into a folder that is open to all. */
 const INSTALLER_SECURITY = {
@@ -36,7 +48,7 @@ const INSTALLER_SECURITY = {
   seccompProfile: { type: 'RuntimeDefault' },
 };
 
-/** Of an installer beside containers that state nothing. The file it writes counts as its memory. */
+/** Of an installer beside containers that state nothing. */
 const INSTALLER_RESOURCES = { requests: { cpu: '10m', memory: '32Mi' }, limits: { memory: '64Mi' } };
 
 /**
@@ -49,7 +61,7 @@ export function injectRuntime(spec: PodSpec, injection: Injection): PodSpec {
   if (first === undefined || hasDaemon(spec)) return spec;
   return {
     ...spec,
-    volumes: [...(spec.volumes ?? []), { name: VOLUME, emptyDir: { medium: 'Memory', sizeLimit: FOLDER_SIZE } }],
+    volumes: [...(spec.volumes ?? []), ...VOLUMES],
     initContainers: [installer(injection.image, first), ...(spec.initContainers ?? [])],
     containers: [withDaemon(first, injection), ...others],
   };
@@ -78,10 +90,10 @@ function installer(image: string, { resources }: Container): Container {
     name: INSTALLER,
     image,
     imagePullPolicy: 'IfNotPresent',
-    args: ['install', FOLDER],
+    args: ['install', PROGRAM_FOLDER],
     resources: installerResources(resources),
     securityContext: INSTALLER_SECURITY,
-    volumeMounts: [{ name: VOLUME, mountPath: FOLDER }],
+    volumeMounts: [{ name: PROGRAM_VOLUME, mountPath: PROGRAM_FOLDER }],
   };
 }
 
@@ -109,7 +121,7 @@ function withDaemon(container: Container, injection: Injection): Container {
   return {
     ...container,
     env: [...withoutOurs(env), ...environment(container, injection)],
-    volumeMounts: [...volumeMounts, { name: VOLUME, mountPath: FOLDER }],
+    volumeMounts: [...volumeMounts, ...MOUNTS],
     ...started(container),
   };
 }
@@ -169,7 +181,7 @@ function environment({ env = [], workingDir }: Container, { publicKey, sandboxUi
   };
   const fixed = {
     SANDLOT_SANDBOX_UID: sandboxUid,
-    SANDLOT_RUNTIME_DIR: FOLDER,
+    SANDLOT_RUNTIME_DIR: STATE_FOLDER,
     SANDLOT_ENVD_PORT: String(ENVD_PORT),
     ...(publicKey === '' ? {} : { SANDLOT_RUNTIME_PUBLIC_KEY: publicKey }),
   };
