@@ -134,7 +134,12 @@ func TestATerminalIsOne(t *testing.T) {
 	d.must("process.Process/Update", "{"+byPid(pid)+`,"pty":{"size":{"cols":120,"rows":40}}}`)
 	type_("stty size\n")
 	s.until("40 120\r\n")
-	type_("sleep 60\n\x03echo interr''upted\n")
+	// What has not been read is lost at an interrupt, so each waits for what the one before it does.
+	type_("sh -c 'echo sle''eps; exec sleep 60'\n")
+	s.until("sleeps\r\n")
+	type_("\x03")
+	s.until("^C")
+	type_("echo interr''upted\n")
 	s.until("interrupted\r\n")
 	type_("exit 7\n")
 	expect(t, "end", s.collect().end, `{"exitCode":7,"exited":true,"status":"exit status 7","error":"exit status 7"}`)

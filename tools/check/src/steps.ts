@@ -5,7 +5,7 @@ export interface Step {
   readonly command: readonly [string, ...string[]];
   /** The step is stopped and counted as failed after this long. */
   readonly timeoutMs: number;
-  /** Set for a vitest project: its tests are counted one by one. */
+  /** Set when the command writes a report of vitest's shape: its tests are counted one by one. */
   readonly project?: string;
 }
 
@@ -41,6 +41,13 @@ export const steps: readonly Step[] = [
     '--check',
   ]),
   tests('unit', 'decisions, libraries, in-process API server', 10),
+  {
+    name: 'runtime',
+    what: 'the daemon in Go: format, vet, generated code, real processes',
+    command: ['node', 'tools/check/src/go-tests.ts'],
+    timeoutMs: 15 * MINUTE_MS,
+    project: 'runtime',
+  },
   tests('integration', 'real kube-apiserver, etcd, NATS and Redis', 20),
   tests('chart', 'helm lint, renders, schema, RBAC', 15),
   tests('e2e', 'the chart on a real node', 35),

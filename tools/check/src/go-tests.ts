@@ -1,0 +1,79 @@
+// The checks of the daemon's Go module: format, vet, generated code, tests. Its tests are reported in vitest's counts, so
+// that `npm test` counts them one by one.
+import { spawnSync } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+const MODULE = join(import.meta.dirname, '../../../runtime');
+const OUTPUT_OPTION = '--outputFile.json=';
+const OUTPUT_LIMIT_BYTES = 256 * 2 ** 20;
+
+interface Outcome {
+  readonly ok: boolean;
+  readonly out: string;
+}
+
+function run(command: readonly [string, ...string[]], cwd: string, env: NodeJS.ProcessEnv = {}): Outcome {
+  const [file, ...args] = command;
+  const { status, stdout } = spawnSync(file, args, {
+    cwd,
+    env: { ...process.env, GOTOOLCHAIN: 'local', ...env },
+    stdio: ['ignore', 'pipe', 'inherit'],
+    encoding: 'utf8',
+    maxBuffer: OUTPUT_LIMIT_BYTES,
+  });
+  return { ok: status === 0, out: stdout };
+}
+
+/** The checks that pass or fail as a whole; a message says what to do about one that fails. */
+function staticChecks(): boolean {
+  const unformatted = run(['gofmt', '-l', '.'], MODULE);
+  if (unformatted.out !== '') console.log(`run gofmt -w on:\n${unformatted.out}`);
+  const vetted = ['.', 'generate'].map((folder) => run(['go', 'vet', './...'], join(MODULE, folder)).ok);
+  const generated = run(['go', 'run', '.', '--check'], join(MODULE, 'generate'));
+  return unformatted.ok && unformatted.out === '' && vetted.every(Boolean) && generated.ok;
+}
+
+interface TestEvent {
+  readonly Action: string;
+  readonly Package?: string;
+  readonly Test?: string;
+  readonly Output?: string;
+}
+
+function parse(lines: string): TestEvent[] {
+  return lines
+    .split('\n')
+    .filter((line) => line.startsWith('{'))
+    .map((line) => JSON.parse(line) as TestEvent);
+}
+
+/** With the race detector where it can be built, which needs a C compiler. */
+function raceOptions(): { args: string[]; env: NodeJS.ProcessEnv } {
+  const compiler = spawnSync('cc', ['--version'], { stdio: 'ignore' }).status === 0;
+  return compiler ? { args: ['-race'], env: { CGO_ENABLED: '1' } } : { args: [], env: { CGO_ENABLED: '0' } };
+}
+
+const race = raceOptions();
+const tests = run(['go', 'test', '-count=1', '-json', ...race.args, './...'], MODULE, race.env);
+const events = parse(tests.out);
+const failedTests = new Set(
+  events.filter(({ Action }) => Action === 'fail').map((e) => `${e.Package} ${e.Test ?? ''}`),
+);
+for (const event of events) {
+  const failed = failedTests.has(`${event.Package} ${event.Test ?? ''}`);
+  if (failed && event.Output !== undefined) process.stdout.write(event.Output);
+}
+
+const count = (action: string): number =>
+  events.filter(({ Action, Test }) => Action === action && Test !== undefined).length;
+const sound = staticChecks();
+const report = {
+  numPassedTests: count('pass'),
+  numFailedTests: count('fail'),
+  numPendingTests: count('skip'),
+};
+const target = process.argv.find((argument) => argument.startsWith(OUTPUT_OPTION))?.slice(OUTPUT_OPTION.length);
+if (target !== undefined) writeFileSync(target, JSON.stringify(report));
+console.log(`runtime: ${report.numPassedTests} passed, ${report.numFailedTests} failed`);
+process.exitCode = tests.ok && sound && report.numPassedTests > 0 ? 0 : 1;
