@@ -47,11 +47,14 @@ export interface SandboxTraceDeps {
 const LONGEST_MS = 3_600_000;
 const MAX_RUNNING = 10_000;
 
+type Links = ReturnType<typeof linkTo>;
+
 /** A suspension or a resume on its way. */
 interface Turn {
   readonly operation: Operation;
   readonly startMs: number;
   readonly cause: string;
+  readonly links: Links;
 }
 
 interface Deletion {
@@ -144,8 +147,10 @@ export class SandboxTraces {
     const what = effectiveMode(next.spec) === 'Suspended' ? 'suspend' : 'resume';
     const operation = turnOf({ what, uid, generation, carried: freshCarrier(old, next) });
     const cause = recordedSuspender(what === 'suspend' ? next : old);
-    if (operation !== undefined)
-      this.#turns.set(uid, { operation, startMs: this.#deps.clock.now(), cause }, LONGEST_MS);
+    if (operation === undefined) return;
+    // What came with the edit has taken the place of what it carried.
+    const links = linksOf(old);
+    this.#turns.set(uid, { operation, startMs: this.#deps.clock.now(), cause, links }, LONGEST_MS);
   }
 
   #gone(sandbox: Sandbox): void {
@@ -207,8 +212,7 @@ export class SandboxTraces {
       for (const phase of phasesOf(facts)) recordSpan({ ...phase, parent: operation.context });
     }
     const attributes = { ...describe(sandbox), ...(cause === undefined ? {} : { [spanAttributes.cause]: cause }) };
-    const links = ended.what === 'create' ? [] : linksOf(sandbox);
-    endOperation(operation, { startMs, endMs, attributes, links, error: ended.error, isSlow: slow });
+    endOperation(operation, { startMs, endMs, attributes, links: over.links ?? [], error: ended.error, isSlow: slow });
   }
 }
 
@@ -226,6 +230,7 @@ interface Over {
   readonly endMs: number;
   readonly isSlow: boolean;
   readonly cause?: string | undefined;
+  readonly links?: Links | undefined;
 }
 
 interface TurnInput {
@@ -248,7 +253,9 @@ function unseenTurn({ what }: Ended, before: Sandbox, after: Sandbox): Turn | un
   const operation = turnOf({ what, uid, generation, carried: undefined });
   const startMs = modeChangedMs(what, before, after);
   const cause = recordedSuspender(what === 'suspend' ? after : before);
-  return operation === undefined || Number.isNaN(startMs) ? undefined : { operation, startMs, cause };
+  return operation === undefined || Number.isNaN(startMs)
+    ? undefined
+    : { operation, startMs, cause, links: linksOf(after) };
 }
 
 function freshCarrier(old: Sandbox, next: Sandbox): string | undefined {
@@ -257,7 +264,7 @@ function freshCarrier(old: Sandbox, next: Sandbox): string | undefined {
 }
 
 /** The operations that a later one is about: what the Sandbox carries, and its creation. */
-function linksOf(sandbox: Sandbox): ReturnType<typeof linkTo> {
+function linksOf(sandbox: Sandbox): Links {
   const carried = linkToContext(carriedContext(sandbox.metadata.annotations?.[annotations.traceContext]));
   return carried.length > 0 ? carried : linkTo(creationOf(sandbox));
 }

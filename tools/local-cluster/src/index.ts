@@ -13,6 +13,7 @@ export type { Progress, ProgressStep } from './progress.ts';
 export { startControlPlane } from './test-servers/control-plane.ts';
 export type { ControlPlane, ControlPlaneOptions } from './test-servers/control-plane.ts';
 export { startNats, startNatsCluster } from './test-servers/nats.ts';
+export { freePort } from './process/ports.ts';
 export { PromQueryError, promExemplars, promQuery } from './test-servers/prometheus-api.ts';
 export type { PromExemplar, PromSeries } from './test-servers/prometheus-api.ts';
 export { runPromtool, startPrometheus } from './test-servers/prometheus.ts';
