@@ -138,6 +138,15 @@ export const valueSets: Readonly<Record<string, object>> = {
     sandboxController: { replicas: 2 },
     warmpoolController: { replicas: 2 },
     claimController: { replicas: 3, image: { digest: `sha256:${'a'.repeat(64)}` } },
+    gateway: {
+      replicas: 2,
+      domains: ['sandbox.example.com'],
+      tls: { secret: 'wildcard' },
+      service: { type: 'LoadBalancer', annotations: { 'example.com/internal': 'true' } },
+      trustedProxies: ['10.0.0.0/8'],
+      allowFrom: [{ ipBlock: { cidr: '10.0.0.0/8' } }],
+      agentSandbox: { router: { enabled: true, namespace: 'agent-sandbox-system' } },
+    },
     controller: {
       priorityClassName: 'system-cluster-critical',
       nodeSelector: { 'kubernetes.io/os': 'linux' },

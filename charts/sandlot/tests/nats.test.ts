@@ -17,6 +17,7 @@ const users = [
   'sandbox-controller',
   'warmpool-controller',
   'claim-controller',
+  'gateway',
   'events-reader',
   'events-replayer',
   'admin',
@@ -154,10 +155,26 @@ describe('users of the NATS server', () => {
     expect(await ledger?.identity()).toBeDefined();
     await ledger?.remove('uid-1');
     expect(await ledger?.read()).toEqual(new Map());
-    for (const user of users.slice(0, 5).filter((other) => other !== owner)) {
+    for (const user of users.slice(0, 6).filter((other) => other !== owner)) {
       await using foreign = disposable(await connectAs(user));
       await expect(foreign.bus.ledger(name)?.write('uid-1', 'forged')).rejects.toThrow();
     }
+  });
+
+  it('may, as the gateway, ask for a Sandbox to be woken and tell of activity, and no more', async () => {
+    await using listener = disposable(await connectAs('admin'));
+    await using gateway = disposable(await connectAs('gateway'));
+    const heard: string[] = [];
+    listener.bus.onHint('sandbox.wake.requested', ({ id }) => heard.push(id));
+    listener.bus.onHint('sandbox.ready', ({ id }) => heard.push(id));
+    listener.bus.onActivity(({ uid }) => heard.push(uid));
+    for (let wait = 0; wait < 40 && heard.length < 2; wait += 1) {
+      gateway.bus.tell({ ...event('forged'), type: 'sandbox.ready', data: object });
+      gateway.bus.tell({ ...event('wish'), type: 'sandbox.wake.requested', data: object });
+      gateway.bus.reportActivity({ ...object, atMs: 0 });
+      await sleep(25);
+    }
+    expect(new Set(heard)).toEqual(new Set(['wish', 'u']));
   });
 
   it('may read events and dead letters as a reader, and change nothing', async () => {

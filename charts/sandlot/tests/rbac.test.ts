@@ -122,6 +122,7 @@ describe('roles for people', () => {
     expect(permissions(rules)).toEqual({
       'agents.x-k8s.io/sandboxes': verbs,
       'agents.x-k8s.io/sandboxes/status': 'get',
+      ...(role === 'view' ? {} : { 'agents.x-k8s.io/sandboxes/connect': 'create' }),
       'agents.x-k8s.io/sandboxes/scale': scale,
       'extensions.agents.x-k8s.io/sandboxwarmpools/scale': scale,
       ...Object.fromEntries(kinds.map((kind) => [`extensions.agents.x-k8s.io/${kind}`, verbs])),

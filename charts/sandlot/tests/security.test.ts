@@ -7,6 +7,7 @@ import { chartFolder, find, podTemplates, render, valueSets } from './chart.ts';
 
 const workloads = [
   'sandlot-claim-controller',
+  'sandlot-gateway',
   'sandlot-nats',
   'sandlot-redis',
   'sandlot-sandbox-controller',
@@ -14,7 +15,7 @@ const workloads = [
 ];
 
 describe('pods of the release', () => {
-  it('are these five', async () => {
+  it('are these six', async () => {
     expect(
       podTemplates(await render())
         .map(([name]) => name)
@@ -55,6 +56,7 @@ describe('pods of the release', () => {
     const tokens = podTemplates(await render()).map(([name, { spec }]) => [name, spec.automountServiceAccountToken]);
     expect(Object.fromEntries(tokens)).toEqual({
       'sandlot-claim-controller': true,
+      'sandlot-gateway': true,
       'sandlot-sandbox-controller': true,
       'sandlot-warmpool-controller': true,
       'sandlot-nats': false,
@@ -65,7 +67,7 @@ describe('pods of the release', () => {
   it('are spread and protected from disruption once there are two', async () => {
     const objects = await render(valueSets['high-availability']);
     const budgets = objects.filter(({ kind }) => kind === 'PodDisruptionBudget').map(({ metadata }) => metadata.name);
-    expect(budgets.sort()).toEqual(workloads.filter((name) => name.endsWith('-controller')));
+    expect(budgets.sort()).toEqual(workloads.filter((name) => /-(?:controller|gateway)$/.test(name)));
     for (const name of budgets) expect(podTemplate(objects, name).spec.topologySpreadConstraints).toHaveLength(2);
     expect((await render()).filter(({ kind }) => kind === 'PodDisruptionBudget')).toEqual([]);
   });
@@ -74,7 +76,14 @@ describe('pods of the release', () => {
     const policies = (await render())
       .filter(({ kind }) => kind === 'NetworkPolicy')
       .map(({ metadata }) => metadata.name);
-    expect(policies.sort()).toEqual(['sandlot-controllers', 'sandlot-default-deny', 'sandlot-nats', 'sandlot-redis', 'sandlot-runtime-init']);
+    expect(policies.sort()).toEqual(['sandlot-controllers',
+      'sandlot-default-deny',
+      'sandlot-gateway',
+      'sandlot-gateway-nats',
+      'sandlot-nats',
+      'sandlot-redis',
+      'sandlot-runtime-init',
+    ]);
   });
 });
 
@@ -90,8 +99,8 @@ describe('passwords', () => {
     const all = [...first, ...second];
     expect(new Set(all).size).toBe(all.length);
     const passwords = first.filter((secret) => /^p[A-Za-z0-9]{31}$/.test(secret));
-    expect(passwords).toHaveLength(10);
-    expect(first).toHaveLength(13);
+    expect(passwords).toHaveLength(11);
+    expect(first).toHaveLength(14);
   });
 
   it('reach containers by reference only', async () => {
@@ -117,7 +126,7 @@ describe('passwords', () => {
 });
 
 function podTemplate(objects: readonly Rendered[], name: string): ReturnType<typeof podTemplates>[number][1] {
-  const kind = name.endsWith('-controller') ? 'Deployment' : 'StatefulSet';
+  const kind = /-(?:controller|gateway)$/.test(name) ? 'Deployment' : 'StatefulSet';
   const template = find(objects, kind, name).spec?.template;
   if (template === undefined) throw new Error(`${name} has no pod template`);
   return template;

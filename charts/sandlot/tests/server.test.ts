@@ -7,7 +7,8 @@ let plane: ControlPlane;
 
 beforeAll(async () => {
   plane = await startControlPlane({ controllerManager: true });
-  for (const namespace of [release.namespace, 'team-a', 'dry-run']) await kubectl(['create', 'namespace', namespace]);
+  const places = [release.namespace, 'team-a', 'dry-run', 'agent-sandbox-system'];
+  for (const namespace of places) await kubectl(['create', 'namespace', namespace]);
 });
 
 afterAll(() => plane.stop());

@@ -1,50 +1,32 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import { CORE_GROUP } from '@sandlot/api-types';
-import { defineResource, TokenBucket } from '@sandlot/kube';
-import type { KubeClient, KubeObject } from '@sandlot/kube';
+import { createKubeClient, defineResource, isForbidden, KubeError, TokenBucket } from '@sandlot/kube';
+import type { Credentials, KubeObject } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
 import type { Refusal } from './refusals.ts';
 
-interface TokenReview extends KubeObject {
-  spec: { token: string };
-  status?: { authenticated?: boolean; user?: KubeUser };
-}
-
-interface KubeUser {
-  username?: string;
-  uid?: string;
-  groups?: string[];
-  extra?: Record<string, string[]>;
-}
-
-interface SubjectAccessReview extends KubeObject {
-  spec: {
-    user?: string;
-    uid?: string;
-    groups?: string[];
-    extra?: Record<string, string[]>;
-    resourceAttributes: Record<string, string>;
-  };
+interface AccessReview extends KubeObject {
+  spec: { resourceAttributes: Readonly<Record<string, string>> };
   status?: { allowed: boolean };
 }
 
-const tokenReviews = defineResource<TokenReview>({
-  group: 'authentication.k8s.io',
-  version: 'v1',
-  plural: 'tokenreviews',
-  kind: 'TokenReview',
-  namespaced: false,
-});
-
-const subjectAccessReviews = defineResource<SubjectAccessReview>({
+const accessReviews = defineResource<AccessReview>({
   group: 'authorization.k8s.io',
   version: 'v1',
-  plural: 'subjectaccessreviews',
-  kind: 'SubjectAccessReview',
+  plural: 'selfsubjectaccessreviews',
+  kind: 'SelfSubjectAccessReview',
   namespaced: false,
 });
 
-type Verdict = Extract<Refusal, { kind: 'unauthorised' | 'unsure' }> | undefined;
+/** Why a bearer is refused; undefined: he is not. */
+export type Verdict = Extract<Refusal, { kind: 'unauthorised' | 'unsure' }> | undefined;
+
+export interface BearersOptions {
+  /** Where the API server is. Nothing else of it is used: each bearer speaks for himself. */
+  readonly credentials: Pick<Credentials, 'server' | 'ca' | 'serverName' | 'insecure'>;
+  readonly clock: Clock;
+  readonly log: Logger;
+}
 
 const STANDS_MS = 30_000;
 const REFUSAL_STANDS_MS = 5_000;
@@ -52,71 +34,74 @@ const MAX_VERDICTS = 10_000;
 const RATE = { perSecond: 50, burst: 100 };
 const LIMIT_MS = 5_000;
 
-const unauthorised = (status: 401 | 403, message: string): Verdict => ({ kind: 'unauthorised', status, message });
+const BEARER = /^Bearer +([\w.~+/=-]{1,16384})$/i;
 
 /**
- * Whether the bearer of a Kubernetes token may talk to a Sandbox: the API server knows the token, and lets its user
- * `create` the subresource `connect` of the Sandbox, as with `pods/exec`. Verdicts are kept for half a minute.
+ * Whether the bearer of a Kubernetes token may talk to a Sandbox: whether the API server lets him `create` its subresource
+ * `connect`, as with `pods/exec`. It is asked with his own token, so that the gateway needs no right to ask about others.
+ * Verdicts are kept for half a minute.
  */
 export class Bearers {
-  readonly #client: KubeClient;
-  readonly #clock: Clock;
-  readonly #log: Logger;
+  readonly #o: BearersOptions;
   readonly #rate = new TokenBucket(RATE);
   readonly #verdicts = new Map<string, { readonly verdict: Verdict; readonly untilMs: number }>();
 
-  constructor({ client, clock, log }: { readonly client: KubeClient; readonly clock: Clock; readonly log: Logger }) {
-    this.#client = client;
-    this.#clock = clock;
-    this.#log = log;
+  constructor(options: BearersOptions) {
+    this.#o = options;
   }
 
-  /** Undefined: he may. */
   async judge(authorization: string | undefined, sandbox: { namespace: string; name: string }): Promise<Verdict> {
-    const [, token] = /^Bearer +([\w.~+/=-]+)$/i.exec(authorization ?? '') ?? [];
-    if (token === undefined) {
-      return unauthorised(401, 'A Kubernetes token is needed to talk to a sandbox: Authorization: Bearer <token>');
-    }
-    const key = `${createHash('sha256').update(token).digest('base64')} ${sandbox.namespace}/${sandbox.name}`;
+    const [, token] = BEARER.exec(authorization ?? '') ?? [];
+    if (token === undefined) return NO_TOKEN;
+    const { clock, log } = this.#o;
+    const key = `${hash('sha256', token, 'base64')} ${sandbox.namespace}/${sandbox.name}`;
     const known = this.#verdicts.get(key);
-    if (known !== undefined && known.untilMs > this.#clock.monotonic()) return known.verdict;
-    if (this.#rate.take(this.#clock.monotonic(), 0) > 0) return UNSURE;
+    if (known !== undefined && known.untilMs > clock.monotonic()) return known.verdict;
+    if (this.#rate.take(clock.monotonic(), 0) > 0) return UNSURE;
     try {
       const verdict = await this.#ask(token, sandbox);
       this.#remember(key, verdict);
       return verdict;
     } catch (err) {
-      this.#log.warn({ err }, 'the API server could not be asked whether a bearer may talk to a sandbox');
+      log.warn({ err }, 'the API server could not be asked whether a bearer may talk to a sandbox');
       return UNSURE;
     }
   }
 
   async #ask(token: string, { namespace, name }: { namespace: string; name: string }): Promise<Verdict> {
-    const options = { deadlineMs: LIMIT_MS };
-    const review = await this.#client.create(tokenReviews, { metadata: {}, spec: { token } }, options);
-    if (review.status?.authenticated !== true) return unauthorised(401, 'The API server does not know this token');
-    const { username = '', uid, groups, extra } = review.status.user ?? {};
-    const resource = { group: CORE_GROUP, resource: 'sandboxes', subresource: 'connect', verb: 'create' };
-    const spec = {
-      user: username,
-      ...(uid === undefined ? {} : { uid }),
-      ...(groups === undefined ? {} : { groups }),
-      ...(extra === undefined ? {} : { extra }),
-      resourceAttributes: { ...resource, namespace, name },
-    };
-    const access = await this.#client.create(subjectAccessReviews, { metadata: {}, spec }, options);
-    if (access.status?.allowed === true) return undefined;
-    return unauthorised(403, `${username} may not create sandboxes/connect in the namespace ${namespace}`);
+    const { clock } = this.#o;
+    const { server, ca, serverName, insecure } = this.#o.credentials;
+    const authorization = async (): Promise<string> => `Bearer ${token}`;
+    const client = createKubeClient({ credentials: { server, ca, serverName, insecure, authorization }, clock });
+    const what = { group: CORE_GROUP, resource: 'sandboxes', subresource: 'connect', verb: 'create', namespace, name };
+    try {
+      const review = { metadata: {}, spec: { resourceAttributes: what } };
+      const { status } = await client.create(accessReviews, review, { deadlineMs: LIMIT_MS });
+      return status?.allowed === true ? undefined : forbidden(namespace);
+    } catch (error) {
+      if (error instanceof KubeError && error.code === 'Unauthorized') return UNKNOWN_TOKEN;
+      if (isForbidden(error)) return forbidden(namespace);
+      throw error;
+    } finally {
+      await client.close();
+    }
   }
 
   #remember(key: string, verdict: Verdict): void {
     const standsMs = verdict === undefined ? STANDS_MS : REFUSAL_STANDS_MS;
     this.#verdicts.delete(key);
-    this.#verdicts.set(key, { verdict, untilMs: this.#clock.monotonic() + standsMs });
+    this.#verdicts.set(key, { verdict, untilMs: this.#o.clock.monotonic() + standsMs });
     if (this.#verdicts.size <= MAX_VERDICTS) return;
     const [oldest] = this.#verdicts.keys();
     if (oldest !== undefined) this.#verdicts.delete(oldest);
   }
 }
 
+const unauthorised = (status: 401 | 403, message: string): Verdict => ({ kind: 'unauthorised', status, message });
+
+const NO_TOKEN = unauthorised(401, 'A Kubernetes token is needed to talk to a sandbox: Authorization: Bearer <token>');
+const UNKNOWN_TOKEN = unauthorised(401, 'The API server does not know this token');
 const UNSURE: Verdict = { kind: 'unsure', message: 'The API server cannot be asked about the token now; try again' };
+
+const forbidden = (namespace: string): Verdict =>
+  unauthorised(403, `The token's user may not create sandboxes/connect in the namespace ${namespace}`);

@@ -1,5 +1,6 @@
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import type { Change } from '@sandlot/kube';
+import { loadCredentials } from '@sandlot/kube';
+import type { Change, Credentials } from '@sandlot/kube';
 import type { ProcessParts, RunningServer } from '@sandlot/service';
 import { Activity } from './activity.ts';
 import { addressRule, networks } from './address.ts';
@@ -36,8 +37,9 @@ export async function startGateway(parts: ProcessParts, settings: GatewaySetting
   const { clock } = parts;
   const informers = createInformers({ ...parts, namespace: settings.WATCH_NAMESPACE, metrics: parts.kubeMetrics });
   const state = createState(parts, settings);
+  const credentials = await loadCredentials({ kubeconfig: settings.KUBECONFIG, mount: settings.SERVICE_ACCOUNT_DIR });
   const { holds, activity, upstreams, listeners } = state;
-  const { gateway, control } = createDoors({ parts, settings, state, informers });
+  const { gateway, control } = createDoors({ parts, settings, state, informers, credentials });
   const ports = await openListeners({ gateway, settings, parts }, listeners);
   const sweeping = repeated(parts, () => upstreams.sweep());
   return {
@@ -76,9 +78,13 @@ interface DoorInput {
   readonly settings: GatewaySettings;
   readonly state: State;
   readonly informers: Informers;
+  readonly credentials: Credentials;
 }
 
-function createDoors({ parts, settings, state, informers }: DoorInput): { gateway: Gateway; control: ControlPlane } {
+function createDoors({ parts, settings, state, informers, credentials }: DoorInput): {
+  gateway: Gateway;
+  control: ControlPlane;
+} {
   const { client, clock, log, registry } = parts;
   const { upstreams, holds, activity } = state;
   const metrics = createGatewayMetrics(registry, {
@@ -116,7 +122,7 @@ function createDoors({ parts, settings, state, informers }: DoorInput): { gatewa
   const gateway = new Gateway({
     classifying: { domains: new Set(settings.DOMAINS.map(hostName)), maxTimeoutMs: settings.AGENT_SANDBOX_MAX_TIMEOUT },
     origins: { trusted: networks(settings.TRUSTED_PROXIES) },
-    bearers: new Bearers({ client, clock, log }),
+    bearers: new Bearers({ credentials, clock, log }),
     control,
     sandboxes,
     now: () => clock.monotonic(),

@@ -1,0 +1,72 @@
+{{/* Environment of the gateway. */}}
+{{- define "sandlot.gateway.env" -}}
+{{- $values := .Values -}}
+{{- $gateway := $values.gateway -}}
+- name: POD_NAME
+  valueFrom: { fieldRef: { fieldPath: metadata.name } }
+- name: POD_NAMESPACE
+  valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
+- { name: BUILD_VERSION, value: {{ $gateway.image.tag | default $values.image.tag | default .Chart.AppVersion | quote }} }
+- { name: LOG_LEVEL, value: {{ $values.log.level | quote }} }
+- { name: PROBE_PORT, value: {{ $values.controller.probePort | quote }} }
+- { name: METRICS_PORT, value: {{ $values.controller.metricsPort | quote }} }
+{{- with $values.watchNamespace }}
+- { name: WATCH_NAMESPACE, value: {{ . | quote }} }
+{{- end }}
+- { name: PORT, value: "8080" }
+{{- if $gateway.tls.secret }}
+- { name: TLS_PORT, value: "8443" }
+- { name: TLS_CERT_FILE, value: /etc/sandlot/tls/tls.crt }
+- { name: TLS_KEY_FILE, value: /etc/sandlot/tls/tls.key }
+{{- end }}
+{{- if $gateway.agentSandbox.router.enabled }}
+- { name: ROUTER_PORT, value: "8082" }
+{{- end }}
+{{- with $gateway.domains }}
+- { name: DOMAINS, value: {{ join "," . | quote }} }
+{{- end }}
+{{- with include "sandlot.gateway.apiUrl" . }}
+- { name: API_URL, value: {{ . | quote }} }
+{{- end }}
+- { name: AGENT_SANDBOX_AUTH, value: {{ $gateway.agentSandbox.auth | quote }} }
+- { name: EXEC_PORT, value: {{ $gateway.agentSandbox.port | quote }} }
+{{- with $gateway.trustedProxies }}
+- { name: TRUSTED_PROXIES, value: {{ join "," . | quote }} }
+{{- end }}
+- { name: HOLD_TIMEOUT, value: {{ $gateway.hold.timeout | quote }} }
+- { name: HOLD_MAX, value: {{ $gateway.hold.requests | int64 | quote }} }
+- { name: HOLD_MAX_BYTES, value: {{ $gateway.hold.bytes | int64 | quote }} }
+- { name: MAX_CONNECTIONS, value: {{ $gateway.limits.connections | int64 | quote }} }
+- { name: MAX_CONNECTIONS_PER_SANDBOX, value: {{ $gateway.limits.perSandbox | int64 | quote }} }
+- { name: MAX_CONNECTIONS_PER_KEY, value: {{ $gateway.limits.perKey | int64 | quote }} }
+- { name: ACTIVITY_INTERVAL, value: {{ $gateway.activityInterval | quote }} }
+- { name: DRAIN_TIMEOUT, value: {{ $gateway.drainTimeout | quote }} }
+{{- with $values.tracing.endpoint }}
+- { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }} }
+- { name: TRACE_SAMPLE_RATIO, value: {{ $values.tracing.sampleRatio | quote }} }
+- { name: TRACE_SLOW_COLD, value: {{ $values.tracing.slow.cold | quote }} }
+- { name: CLIENT_TRACES, value: {{ $gateway.clientTraces | quote }} }
+{{- with $values.tracing.clusterUid }}
+- { name: K8S_CLUSTER_UID, value: {{ . | quote }} }
+{{- end }}
+{{- end }}
+{{- with include "sandlot.nats.url" . }}
+- { name: NATS_URL, value: {{ . | quote }} }
+- { name: NATS_USER, value: gateway }
+- name: NATS_PASSWORD
+  valueFrom: { secretKeyRef: { name: {{ include "sandlot.nats.secretName" $ }}, key: gateway } }
+{{- end }}
+{{- if include "sandlot.nats.caSecret" . }}
+- { name: NATS_CA_FILE, value: /etc/sandlot/nats/ca.crt }
+{{- end }}
+{{- with concat $values.controller.extraEnv $gateway.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Where control-plane requests go; empty when there is no API. */}}
+{{- define "sandlot.gateway.apiUrl" -}}
+{{- $api := .Values.api | default dict -}}
+{{- if .Values.gateway.apiUrl }}{{ .Values.gateway.apiUrl }}
+{{- else if $api.enabled }}http://{{ include "sandlot.fullname" . }}-api.{{ .Release.Namespace }}.svc:8080{{ end -}}
+{{- end -}}
