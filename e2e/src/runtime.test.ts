@@ -115,9 +115,12 @@ describe('the daemon in a bare busybox', () => {
       });
       const again = await team.client.get(sandboxClaims, { namespace, name: 'job' });
       const daemon = await daemonOf(team, again);
-      await eventually('the daemon answers with what it was told', async () => {
-        const envs = JSON.stringify(await daemon.envs());
-        return envs === JSON.stringify({ RUN_ID: '42', API_TOKEN: VALUE }) ? true : undefined;
-      });
+      const isBack = (): Promise<true | undefined> =>
+        daemon.envs().then(
+          () => true,
+          () => undefined,
+        );
+      await eventually('the daemon answers again', isBack);
+      expect(await daemon.envs()).toEqual({ RUN_ID: '42', API_TOKEN: VALUE });
     }));
 });

@@ -1,6 +1,5 @@
-import { readFile } from 'node:fs/promises';
-import { z } from 'zod';
-import { auditFiles } from '../audit-files.ts';
+import { auditEntries, inOrder, isWrite } from '../../src/support/audit-log.ts';
+import type { AuditEntry } from '../../src/support/audit-log.ts';
 import { sumOf } from '../prometheus.ts';
 import { CONTROLLERS, flowSchemaOf, NAMESPACE } from './stage.ts';
 import type { ControllerName, Stage } from './stage.ts';
@@ -47,16 +46,6 @@ async function countController(stage: Stage, name: ControllerName, server: strin
   };
 }
 
-const auditEvent = z.object({
-  verb: z.string(),
-  user: z.object({ username: z.string() }),
-  objectRef: z
-    .object({ resource: z.string(), namespace: z.string().optional(), name: z.string().optional() })
-    .optional(),
-  requestReceivedTimestamp: z.string(),
-});
-
-const WRITES = new Set(['create', 'update', 'patch', 'delete']);
 const CHILDREN = new Set(['sandboxes', 'pods']);
 
 /**
@@ -77,23 +66,21 @@ interface Write {
   readonly user: string;
   readonly resource: string;
   readonly name: string;
-  readonly time: string;
 }
 
 /** Writes of the controllers, in the order in which they arrived. */
-async function writesSince(stage: Stage, since: string): Promise<Write[]> {
-  const writes: Write[] = [];
-  for (const line of await auditLines(stage)) {
-    if (!line.includes('-controller"') || !line.includes(`"${NAMESPACE}"`)) continue;
-    const { verb, user, objectRef, requestReceivedTimestamp: time } = auditEvent.parse(JSON.parse(line));
-    const controller = CONTROLLERS.find((name) => user.username === `system:serviceaccount:${NAMESPACE}:${name}`);
-    if (controller === undefined || !WRITES.has(verb) || time < since || objectRef === undefined) continue;
-    writes.push({ user: controller, resource: objectRef.resource, name: objectRef.name ?? '', time });
+async function writesSince({ plane }: Stage, since: string): Promise<Write[]> {
+  const users = new Map<string, string>(
+    CONTROLLERS.map((name) => [`system:serviceaccount:${NAMESPACE}:${name}`, name]),
+  );
+  const entries: AuditEntry[] = [];
+  for await (const entry of auditEntries(plane.auditLogPath ?? '', [...users.keys()])) {
+    if (users.has(entry.user.username) && isWrite(entry) && entry.requestReceivedTimestamp >= since)
+      entries.push(entry);
   }
-  return writes.sort((a, b) => (a.time < b.time ? -1 : 1));
-}
-
-async function auditLines({ plane }: Stage): Promise<string[]> {
-  const logs = await Promise.all((await auditFiles(plane.auditLogPath ?? '')).map((file) => readFile(file, 'utf8')));
-  return logs.flatMap((log) => log.split('\n'));
+  return inOrder(entries).flatMap(({ user, objectRef }) =>
+    objectRef === undefined
+      ? []
+      : [{ user: users.get(user.username) ?? '', resource: objectRef.resource, name: objectRef.name ?? '' }],
+  );
 }

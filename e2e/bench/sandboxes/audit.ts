@@ -1,23 +1,6 @@
-import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
-import { z } from 'zod';
-import { auditFiles } from '../audit-files.ts';
+import { auditEntries, isWrite } from '../../src/support/audit-log.ts';
+import type { AuditEntry } from '../../src/support/audit-log.ts';
 import { CONTROLLER_USER } from './surroundings.ts';
-
-const entry = z.object({
-  verb: z.string(),
-  user: z.object({ username: z.string() }),
-  objectRef: z
-    .object({
-      resource: z.string(),
-      name: z.string().optional(),
-      namespace: z.string().optional(),
-      subresource: z.string().optional(),
-    })
-    .optional(),
-  responseStatus: z.object({ code: z.number() }).optional(),
-  requestReceivedTimestamp: z.string(),
-});
 
 /** A span of wall time, in milliseconds since the epoch. */
 export interface Span {
@@ -38,18 +21,12 @@ export interface Requests {
   readonly conflicts: number;
 }
 
-const WRITES = new Set(['create', 'update', 'patch', 'delete']);
-
 /** Counts the requests of the controller that the API server received within the span. */
 export async function controllerRequests(auditLogPath: string, span: Span): Promise<Requests> {
   const tally = new Tally();
-  for (const file of await auditFiles(auditLogPath)) {
-    for await (const line of createInterface({ input: createReadStream(file) })) {
-      if (!line.includes(`"${CONTROLLER_USER}"`)) continue;
-      const parsed = entry.parse(JSON.parse(line));
-      const atMs = Date.parse(parsed.requestReceivedTimestamp);
-      if (parsed.user.username === CONTROLLER_USER && atMs >= span.fromMs && atMs < span.toMs) tally.add(parsed);
-    }
+  for await (const entry of auditEntries(auditLogPath, [`"${CONTROLLER_USER}"`])) {
+    const atMs = Date.parse(entry.requestReceivedTimestamp);
+    if (entry.user.username === CONTROLLER_USER && atMs >= span.fromMs && atMs < span.toMs) tally.add(entry);
   }
   return tally.requests();
 }
@@ -62,11 +39,11 @@ class Tally {
   #leaseWrites = 0;
   #conflicts = 0;
 
-  add({ verb, objectRef, responseStatus }: z.output<typeof entry>): void {
+  add({ verb, objectRef, responseStatus }: AuditEntry): void {
     if (objectRef === undefined) return;
     const { resource, subresource } = objectRef;
     if (responseStatus?.code === 409) this.#conflicts += 1;
-    if (!WRITES.has(verb)) count(this.#reads, `${verb} ${resource}`);
+    if (!isWrite({ verb })) count(this.#reads, `${verb} ${resource}`);
     else if (resource === 'events') this.#events += 1;
     else if (resource === 'leases') this.#leaseWrites += 1;
     else {
