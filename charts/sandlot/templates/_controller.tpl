@@ -80,7 +80,7 @@
 {{- include "sandlot.env.sandboxes" . }}
 - { name: ALLOWED_LABEL_DOMAINS, value: {{ join "," .claimController.allowedLabelDomains | quote }} }
 - { name: WRITE_BEHIND_WINDOW, value: {{ .claimController.writeBehindWindow | quote }} }
-- { name: ENVS_FROM_SECRETS, value: {{ .claimController.envsFromSecrets | quote }} }
+- { name: ENVS_FROM_SECRETS, value: {{ or .claimController.envsFromSecrets (.api | default dict).enabled | default false | quote }} }
 {{- end -}}
 
 {{/* Defaults of sandboxes: the same for whoever creates them, or pool members would look stale. */}}

@@ -68,7 +68,7 @@ events.k8s.io; the core group is for clusters whose aggregator still asks for it
   resources: [sandboxes]
   verbs: [create, delete, get, list, patch, watch]
 {{ include "sandlot.rules.events" . }}
-{{- if .Values.claimController.envsFromSecrets }}
+{{- if or .Values.claimController.envsFromSecrets (.Values.api | default dict).enabled }}
 # The label sandlot.dev/claim-env of a Secret is read before a claim may name it; values go to the in-sandbox daemon alone.
 - apiGroups: [""]
   resources: [secrets]

@@ -26,6 +26,8 @@ interface ControllerChoices {
 export class ClaimWorld extends ControllerWorld {
   /** How controllers started from now on speak to daemons in sandboxes. Default: not at all. */
   runtime: RuntimeAccess | undefined;
+  /** Where pods are that nobody places elsewhere. */
+  address = '10.0.0.1';
   #members = 0;
 
   /** With the template `template` and so many warm members of the pool `pool`; without either when `members` is absent. */
@@ -65,7 +67,7 @@ export class ClaimWorld extends ControllerWorld {
   }
 
   /** A member of the pool, Ready with an address unless told otherwise. */
-  addMember({ addressed = true, address }: { addressed?: boolean; address?: string } = {}): string {
+  addMember({ addressed = true, address = this.address }: { addressed?: boolean; address?: string } = {}): string {
     this.#members += 1;
     const [thePool] = this.api.objects(sandboxWarmPools);
     const [theTemplate] = this.api.objects(sandboxTemplates);
@@ -78,7 +80,11 @@ export class ClaimWorld extends ControllerWorld {
 
   /** The sandbox-controller: the Sandbox is Ready with an address. */
   makeReady(name: string, how: ReadyHow = {}): void {
-    this.api.change(sandboxes, { namespace: 'default', name }, (sandbox) => void (sandbox.status = readyStatus(how)));
+    this.api.change(
+      sandboxes,
+      { namespace: 'default', name },
+      (sandbox) => void (sandbox.status = readyStatus({ address: this.address, ...how })),
+    );
   }
 
   /** The sandbox-controller: the pod is gone, or not Ready. */
@@ -167,7 +173,7 @@ interface ReadyHow {
   readonly since?: string;
 }
 
-function readyStatus({ address = '10.0.0.1', since = '2026-01-01T12:00:00Z' }: ReadyHow = {}): SandboxStatus {
+function readyStatus({ address = '', since = '2026-01-01T12:00:00Z' }: ReadyHow): SandboxStatus {
   const lastTransitionTime = since;
   const ready = { type: 'Ready', status: 'True', reason: 'DependenciesReady', message: 'Pod is Ready' } as const;
   return { conditions: [{ ...ready, lastTransitionTime }], podIPs: [address], nodeName: 'node-1' };

@@ -38,6 +38,7 @@ export async function nextSteps(
   const namespace = demo === undefined || demo.namespace === 'default' ? '' : ` -n ${demo.namespace}`;
   return [
     `  export KUBECONFIG=${kubeconfig}`,
+    ...(target.kind === 'node' ? ['  . .sandlot/env   # E2B_API_URL, E2B_API_KEY and what else clients want'] : []),
     ...(missing ? ['  export PATH="$PWD/.sandlot/bin:$PATH"'] : []),
     `  kubectl get sandboxwarmpools,sandboxclaims,sandboxes,pods,pvc${namespace}`,
     ...(demo === undefined ? [] : demoSteps(target, demo, namespace)),

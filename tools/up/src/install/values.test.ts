@@ -17,7 +17,7 @@ describe('values of the release', () => {
       warmpoolController: { image: { tag: 't-warmpool-controller' } },
       claimController: { image: { tag: 't-claim-controller' }, envsFromSecrets: true },
       runtime: { image: { tag: 't-runtime' } },
-      gateway: { image: { tag: 't-gateway' } },
+      gateway: { image: { tag: 't-gateway' }, agentSandbox: { router: { enabled: true } } },
       nats: { image: { registry: 'registry.example.com', repository: 'team/sandlot/nats', tag: 't-nats' } },
       redis: { image: { registry: 'registry.example.com', repository: 'team/sandlot/redis', tag: 't-redis' } },
     });

@@ -18,7 +18,10 @@ export interface ChartValues {
   readonly warmpoolController: { readonly image: { readonly tag: string } };
   readonly claimController: { readonly image: { readonly tag: string }; readonly envsFromSecrets: boolean };
   readonly runtime: { readonly image: { readonly tag: string } };
-  readonly gateway: { readonly image: { readonly tag: string } };
+  readonly gateway: {
+    readonly image: { readonly tag: string };
+    readonly agentSandbox: { readonly router: { readonly enabled: boolean } };
+  };
   readonly nats: { readonly image: ForeignImage };
   readonly redis: { readonly image: ForeignImage };
   readonly networkPolicy?: {
@@ -64,7 +67,7 @@ export function chartValues(
     warmpoolController: controller('warmpool-controller'),
     claimController: { ...controller('claim-controller'), envsFromSecrets: true },
     runtime: controller('runtime'),
-    gateway: controller('gateway'),
+    gateway: { ...controller('gateway'), agentSandbox: { router: { enabled: true } } },
     nats: foreign('nats'),
     redis: foreign('redis'),
     ...(port === '' && observers === undefined ? {} : { networkPolicy: openings(port, observers?.scraper) }),
