@@ -71,13 +71,25 @@ export function assertTimeout(seconds: number, maxSeconds: number): void {
   }
 }
 
-function assertServed({ autoPause, autoPauseMemory, autoResume, iam, volumeMounts }: NewSandbox): void {
-  const isResumed = autoResume?.enabled === true;
-  if (autoPauseMemory === false && autoPause !== true) throw badRequest('autoPauseMemory: false needs autoPause');
-  if (autoPauseMemory === false && isResumed) throw badRequest('autoPauseMemory: false excludes autoResume');
-  if (isResumed && autoPause !== true) throw badRequest('autoResume needs autoPause');
-  if (iam !== undefined && iam !== null) throw badRequest('iam is not available in this installation');
-  if ((volumeMounts ?? []).length > 0) throw badRequest('volumeMounts are not available in this installation');
+type Check = readonly [isAsked: (body: NewSandbox) => boolean, problem: string];
+
+/** Combinations and fields that are refused (E2B contract, create). */
+const REFUSED: readonly Check[] = [
+  [
+    ({ autoPause, autoPauseMemory }) => autoPauseMemory === false && autoPause !== true,
+    'autoPauseMemory: false needs autoPause',
+  ],
+  [
+    ({ autoPauseMemory, autoResume }) => autoPauseMemory === false && autoResume?.enabled === true,
+    'autoPauseMemory: false excludes autoResume',
+  ],
+  [({ autoPause, autoResume }) => autoResume?.enabled === true && autoPause !== true, 'autoResume needs autoPause'],
+  [({ iam }) => iam !== undefined && iam !== null, 'iam is not available in this installation'],
+  [({ volumeMounts }) => (volumeMounts ?? []).length > 0, 'volumeMounts are not available in this installation'],
+];
+
+function assertServed(body: NewSandbox): void {
+  for (const [isAsked, problem] of REFUSED) if (isAsked(body)) throw badRequest(problem);
 }
 
 function assertSize(metadata: Readonly<Record<string, string>>): void {

@@ -10,13 +10,13 @@ import type { Deps } from '../deps.ts';
 import { ApiError, badRequest, forbidden } from '../http/errors.ts';
 import type { CreateOutcome } from '../http/metrics.ts';
 import type { Answer, TenantCall } from '../http/route.ts';
-import { BY_KEY } from '../world/cache.ts';
 import type { Held } from '../world/world.ts';
 import { claimOf, readCreate } from './claim.ts';
 import type { CreateRequest } from './claim.ts';
 import { dropEnvs, ownEnvs, storeEnvs } from './env-secret.ts';
 import { findOrigin } from './origin.ts';
 import { outcomeOf, tooLate } from './outcome.ts';
+import { takePlace } from './quota.ts';
 import { rateHeaders, takeCreate } from './rates.ts';
 import type { NewSandbox } from './schemas.ts';
 import { allowanceOf } from './tenant.ts';
@@ -118,7 +118,7 @@ async function created(deps: Deps, creation: Creation): Promise<Held> {
     digest: creation.digest,
     trace: carrier.inject(),
   });
-  const place = placeOf(deps, key);
+  const place = takePlace(deps, key);
   const made = await submitted(deps, creation, claim).finally(() => place[Symbol.dispose]());
   try {
     return await settled(deps, creation, made);
@@ -126,17 +126,6 @@ async function created(deps: Deps, creation: Creation): Promise<Held> {
     await withdraw(deps, made);
     throw error;
   }
-}
-
-/** Counts paused sandboxes, too, and those that are being made. Throws an ApiError 429. */
-function placeOf({ world, places, settings }: Deps, key: ApiKey): Disposable {
-  const { sandboxes: limit } = allowanceOf(key, settings);
-  const ofKey = ({ metadata }: SandboxClaim): boolean => metadata.annotations?.[annotations.apiKeyId] === key.id;
-  const present = [...world.claims.all([BY_KEY, key.id], ofKey)].length;
-  const place = places.take(key.id, { present, limit });
-  if (place !== undefined) return place;
-  const message = `this API key may have ${limit} sandboxes at a time; kill one, or ask for a larger quota`;
-  throw new ApiError({ status: 429, message, headers: { 'Retry-After': '5' } });
 }
 
 /** The claim as the API server made it; its Secret is there before and belongs to it after. */

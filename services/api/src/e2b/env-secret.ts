@@ -8,7 +8,7 @@ import type { CreateRequest } from './claim.ts';
 
 type SecretDeps = Pick<Deps, 'client' | 'log'>;
 
-function secretKey({ namespace, name = '' }: ObjectKey): ObjectKey {
+function secretKey({ namespace, name }: ObjectKey): ObjectKey {
   return { namespace, name: envSecretName(name) };
 }
 

@@ -1,7 +1,7 @@
 import { annotations, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { isConflict, isNotFound } from '@sandlot/kube';
-import type { JsonObject } from '@sandlot/kube';
+import { isConflict, isNotFound, keyOf } from '@sandlot/kube';
+import type { JsonObject, ObjectKey } from '@sandlot/kube';
 import type { ApiKey } from '@sandlot/tenancy';
 import type { Deps } from '../deps.ts';
 import { ApiError, conflict, noSandbox } from '../http/errors.ts';
@@ -60,28 +60,37 @@ async function reread({ world }: Deps, { claim }: Held): Promise<Held> {
 }
 
 /** Suspends or resumes a Sandbox in the spelling it uses; an edit that comes first makes it look again. */
-async function setMode(deps: Deps, held: Held, mode: 'Running' | 'Suspended'): Promise<Sandbox> {
-  const { client, world } = deps;
+async function setMode(deps: Deps, held: Held, mode: Mode): Promise<Sandbox> {
   const id = held.claim.metadata.name ?? '';
   let sandbox = held.sandbox;
   for (let tries = 1; ; tries += 1) {
     if (sandbox === undefined || sandbox.metadata.deletionTimestamp !== undefined) throw noSandbox(id);
-    const { namespace, name = '', uid, resourceVersion } = sandbox.metadata;
-    if (stateOf(sandbox) === (mode === 'Suspended' ? 'paused' : 'running')) return sandbox;
-    const patch = guardedBy(modePatch(sandbox, mode), { uid, resourceVersion });
+    if (stateOf(sandbox) === WANTED_STATE[mode]) return sandbox;
     try {
-      const call = (): Promise<Sandbox> => client.mergePatch(sandboxes, { namespace, name }, patch);
-      return await world.sandboxes.through(`${namespace ?? ''}/${name}`, call);
+      return await patchMode(deps, sandbox, mode);
     } catch (error) {
       if (isNotFound(error)) throw noSandbox(id);
       if (!isConflict(error) || tries >= MAX_TRIES) throw error;
-      sandbox = await world.readSandbox({ namespace, name });
+      sandbox = await deps.world.readSandbox(nameOf(sandbox));
     }
   }
 }
 
+type Mode = 'Running' | 'Suspended';
+const WANTED_STATE = { Running: 'running', Suspended: 'paused' } as const;
+
+function nameOf({ metadata: { namespace, name = '' } }: Sandbox): ObjectKey {
+  return { namespace, name };
+}
+
+async function patchMode({ client, world }: Deps, sandbox: Sandbox, mode: Mode): Promise<Sandbox> {
+  const { uid, resourceVersion } = sandbox.metadata;
+  const patch = guardedBy(modePatch(sandbox, mode), { uid, resourceVersion });
+  return world.sandboxes.through(keyOf(sandbox), () => client.mergePatch(sandboxes, nameOf(sandbox), patch));
+}
+
 /** As its owner would ask, with the record of who did (API contract, idle). */
-function modePatch({ spec }: Sandbox, mode: 'Running' | 'Suspended'): JsonObject {
+function modePatch({ spec }: Sandbox, mode: Mode): JsonObject {
   const by = mode === 'Suspended' ? 'API' : null;
   const counts = spec.replicas !== undefined;
   return {

@@ -1,5 +1,5 @@
 import { claimReasons, findCondition } from '@sandlot/api-types';
-import type { SandboxClaim } from '@sandlot/api-types';
+import type { Condition, SandboxClaim } from '@sandlot/api-types';
 import { ApiError, NO_RETRY } from '../http/errors.ts';
 
 /** What has become of a claim that a create waits for. */
@@ -27,16 +27,20 @@ export function outcomeOf({ status }: SandboxClaim, patient: boolean): Outcome {
   const ready = findCondition(status?.conditions, 'Ready');
   if (ready === undefined) return { kind: 'waiting' };
   if (ready.status === 'True') return { kind: 'ready' };
-  const reason = ready.reason;
-  const told = ready.message;
-  if (REFUSED.has(reason)) return { kind: 'failed', error: new ApiError({ status: 400, message: told }) };
-  if (reason === claimReasons.waitingForStock && !patient) return { kind: 'failed', error: noStock() };
-  if (LATE.has(reason)) return { kind: 'failed', error: tooLate(told) };
-  if (BROKEN.has(reason) || status?.phase === 'Failed') return { kind: 'failed', error: broken(told) };
-  return { kind: 'waiting' };
+  const error = failureOf(ready, patient);
+  if (error !== undefined) return { kind: 'failed', error };
+  return status?.phase === 'Failed' ? { kind: 'failed', error: broken(ready.message) } : { kind: 'waiting' };
 }
 
-export function noStock(): ApiError {
+/** Why no time can help; undefined when it may. */
+function failureOf({ reason, message }: Condition, patient: boolean): ApiError | undefined {
+  if (REFUSED.has(reason)) return new ApiError({ status: 400, message });
+  if (reason === claimReasons.waitingForStock) return patient ? undefined : noStock();
+  if (LATE.has(reason)) return tooLate(message);
+  return BROKEN.has(reason) ? broken(message) : undefined;
+}
+
+function noStock(): ApiError {
   const message = 'no ready sandbox is in the pool, and none is to be made for this request';
   // Nothing is left of it, so that it may be repeated.
   const headers = { 'Retry-After': '1' };

@@ -1,8 +1,8 @@
 // The E2B dialect: version 1 and 2 of each operation side by side (E2B contract, route table).
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
-import { ApiError, conflict, noSandbox } from '../http/errors.ts';
-import { publicRoute, route } from '../http/route.ts';
+import { conflict, noSandbox } from '../http/errors.ts';
+import { endpoint, publicRoute, route } from '../http/route.ts';
 import type { Answer, AnswerSpec, Route, TenantCall } from '../http/route.ts';
 import { assertTimeout } from './claim.ts';
 import { createSandbox } from './create.ts';
@@ -17,11 +17,8 @@ import {
   runningSandbox,
 } from './lifecycle.ts';
 import { endPatch } from './lifetime.ts';
-import { metricsOf } from './metrics.ts';
 import { assertEnforceable } from './network.ts';
-import { findOrigin } from './origin.ts';
-import { listSandboxes, oneTemplate, sandboxDetail, sandboxesOf, templatesOf } from './read.ts';
-import { filterOf } from './list.ts';
+import { e2bReadRoutes } from './read-routes.ts';
 import * as schemas from './schemas.ts';
 import { allowanceOf } from './tenant.ts';
 import { answerOf } from './tokens.ts';
@@ -53,7 +50,43 @@ const idempotency = z.object({
 });
 
 export function e2bRoutes(deps: Deps): readonly Route[] {
-  return [...lifeRoutes(deps), ...timeRoutes(deps), ...readRoutes(deps), ...templateRoutes(deps), healthRoute()];
+  return [
+    ...createRoutes(deps),
+    ...lifeRoutes(deps),
+    ...endRoutes(deps),
+    ...timeRoutes(deps),
+    networkRoute(deps),
+    ...e2bReadRoutes(deps),
+    healthRoute(),
+  ];
+}
+
+function createRoutes(deps: Deps): readonly Route[] {
+  const answers = { 201: created };
+  return [
+    route(
+      {
+        ...endpoint('createSandboxV2', 'post /v2/sandboxes', 'Creates a sandbox.'),
+        tag: TAG,
+        headers: idempotency,
+        body: schemas.newSandboxV2,
+        answers,
+        action: 'sandbox.create',
+      },
+      (call) => createSandbox(deps, call),
+    ),
+    route(
+      {
+        ...endpoint('createSandbox', 'post /sandboxes', 'Creates a sandbox (version 1).'),
+        tag: TAG,
+        headers: idempotency,
+        body: schemas.newSandboxV1,
+        answers,
+        action: 'sandbox.create',
+      },
+      (call) => createSandbox(deps, call),
+    ),
+  ];
 }
 
 function lifeRoutes(deps: Deps): readonly Route[] {
@@ -66,39 +99,8 @@ function lifeRoutes(deps: Deps): readonly Route[] {
   return [
     route(
       {
-        id: 'createSandboxV2',
-        method: 'post',
-        path: '/v2/sandboxes',
-        summary: 'Creates a sandbox.',
-        tag: TAG,
-        headers: idempotency,
-        body: schemas.newSandboxV2,
-        answers,
-        action: 'sandbox.create',
-      },
-      (call) => createSandbox(deps, call),
-    ),
-    route(
-      {
-        id: 'createSandbox',
-        method: 'post',
-        path: '/sandboxes',
-        summary: 'Creates a sandbox (version 1).',
-        tag: TAG,
-        headers: idempotency,
-        body: schemas.newSandboxV1,
-        answers,
-        action: 'sandbox.create',
-      },
-      (call) => createSandbox(deps, call),
-    ),
-    route(
-      {
+        ...endpoint('connectSandboxV2', 'post /v2/sandboxes/{sandboxID}/connect', 'Connects, resuming if needed.'),
         ...shape,
-        id: 'connectSandboxV2',
-        method: 'post',
-        path: '/v2/sandboxes/{sandboxID}/connect',
-        summary: 'Connects, resuming if needed.',
         body: schemas.connectV2,
         answers: connected,
         action: 'sandbox.connect',
@@ -107,11 +109,12 @@ function lifeRoutes(deps: Deps): readonly Route[] {
     ),
     route(
       {
+        ...endpoint(
+          'connectSandbox',
+          'post /sandboxes/{sandboxID}/connect',
+          'Connects, resuming if needed (version 1).',
+        ),
         ...shape,
-        id: 'connectSandbox',
-        method: 'post',
-        path: '/sandboxes/{sandboxID}/connect',
-        summary: 'Connects, resuming if needed (version 1).',
         body: schemas.connectV1,
         answers: connected,
         action: 'sandbox.connect',
@@ -120,24 +123,28 @@ function lifeRoutes(deps: Deps): readonly Route[] {
     ),
     route(
       {
+        ...endpoint('resumeSandbox', 'post /sandboxes/{sandboxID}/resume', 'Resumes a paused sandbox.'),
         ...shape,
-        id: 'resumeSandbox',
-        method: 'post',
-        path: '/sandboxes/{sandboxID}/resume',
-        summary: 'Resumes a paused sandbox.',
         body: schemas.resumeRequest,
         answers,
         action: 'sandbox.resume',
       },
       (call) => resume(deps, call),
     ),
+  ];
+}
+
+function endRoutes(deps: Deps): readonly Route[] {
+  const shape = { params: sandboxId, tag: TAG } as const;
+  return [
     route(
       {
+        ...endpoint(
+          'pauseSandbox',
+          'post /sandboxes/{sandboxID}/pause',
+          'Pauses a sandbox: its volumes stay, its memory does not.',
+        ),
         ...shape,
-        id: 'pauseSandbox',
-        method: 'post',
-        path: '/sandboxes/{sandboxID}/pause',
-        summary: 'Pauses a sandbox: its volumes stay, its memory does not.',
         body: schemas.pauseRequest,
         answers: done,
         action: 'sandbox.pause',
@@ -146,11 +153,8 @@ function lifeRoutes(deps: Deps): readonly Route[] {
     ),
     route(
       {
+        ...endpoint('killSandbox', 'delete /sandboxes/{sandboxID}', 'Kills a sandbox, running or paused.'),
         ...shape,
-        id: 'killSandbox',
-        method: 'delete',
-        path: '/sandboxes/{sandboxID}',
-        summary: 'Kills a sandbox, running or paused.',
         answers: done,
         action: 'sandbox.kill',
       },
@@ -203,14 +207,16 @@ async function named(deps: Deps, { params, key, trail }: TenantCall<Id>): Return
 }
 
 function timeRoutes(deps: Deps): readonly Route[] {
-  const shape = { method: 'post', params: sandboxId, tag: TAG, answers: done } as const;
+  const shape = { params: sandboxId, tag: TAG, answers: done } as const;
   return [
     route(
       {
+        ...endpoint(
+          'setSandboxTimeout',
+          'post /sandboxes/{sandboxID}/timeout',
+          'Sets the end of a running sandbox, counted from now.',
+        ),
         ...shape,
-        id: 'setSandboxTimeout',
-        path: '/sandboxes/{sandboxID}/timeout',
-        summary: 'Sets the end of a running sandbox, counted from now.',
         body: schemas.timeoutRequest,
         action: 'sandbox.timeout',
       },
@@ -227,10 +233,12 @@ function timeRoutes(deps: Deps): readonly Route[] {
     ),
     route(
       {
+        ...endpoint(
+          'refreshSandbox',
+          'post /sandboxes/{sandboxID}/refreshes',
+          'Gives a running sandbox more time, never less.',
+        ),
         ...shape,
-        id: 'refreshSandbox',
-        path: '/sandboxes/{sandboxID}/refreshes',
-        summary: 'Gives a running sandbox more time, never less.',
         body: schemas.refreshRequest,
         action: 'sandbox.refresh',
       },
@@ -241,162 +249,36 @@ function timeRoutes(deps: Deps): readonly Route[] {
         return { status: 204 };
       },
     ),
-    route(
-      {
-        ...shape,
-        id: 'updateSandboxNetwork',
-        method: 'put',
-        path: '/sandboxes/{sandboxID}/network',
-        summary: 'Replaces the egress rules of a sandbox; only what the template already does can be asked for.',
-        body: schemas.networkUpdate,
-        action: 'sandbox.network',
-      },
-      async ({ key, params, body, trail }) => {
-        const held = await runningSandbox(deps, key, params.sandboxID);
-        trail.about({ name: params.sandboxID, uid: held.claim.metadata.uid ?? '' });
-        assertEnforceable(body, body.allow_internet_access);
-        return { status: 204 };
-      },
-    ),
   ];
 }
 
-function readRoutes(deps: Deps): readonly Route[] {
-  const list = { tag: TAG, method: 'get' } as const;
-  return [
-    route(
-      {
-        ...list,
-        id: 'listSandboxesV2',
-        path: '/v2/sandboxes',
-        summary: 'Lists the sandboxes of the team, page by page.',
-        query: schemas.listQuery,
-        answers: {
-          200: {
-            description: 'A page.',
-            schema: z.array(schemas.listedSandbox),
-            headers: z.object({
-              'x-next-token': z.string().optional().meta({ description: 'The next page; absent on the last.' }),
-            }),
-          },
-        },
-      },
-      async ({ key, query }) => listSandboxes(deps, key, query),
-    ),
-    route(
-      {
-        ...list,
-        id: 'listSandboxes',
-        path: '/sandboxes',
-        summary: 'Lists the running sandboxes of the team.',
-        query: schemas.oldListQuery,
-        answers: { 200: { description: 'All of them.', schema: z.array(schemas.listedSandbox) } },
-      },
-      async ({ key, query }) => {
-        const wanted = filterOf({ ...query, state: ['running'], startedAfter: undefined, template: undefined });
-        return { status: 200, body: sandboxesOf(deps, key).filter(wanted) };
-      },
-    ),
-    route(
-      {
-        ...list,
-        id: 'getSandbox',
-        path: '/sandboxes/{sandboxID}',
-        summary: 'Says all about a sandbox.',
-        params: sandboxId,
-        answers: { 200: { description: 'The sandbox.', schema: schemas.sandboxDetail } },
-      },
-      async ({ key, params }) => ({ status: 200, body: await sandboxDetail(deps, key, params.sandboxID) }),
-    ),
-    route(
-      {
-        ...list,
-        id: 'getSandboxMetrics',
-        path: '/sandboxes/{sandboxID}/metrics',
-        summary: 'Says how much a sandbox uses now.',
-        params: sandboxId,
-        query: schemas.metricsQuery,
-        answers: {
-          200: {
-            description: 'One sample, or none when its daemon does not answer.',
-            schema: z.array(schemas.sandboxMetric),
-          },
-        },
-      },
-      async ({ key, params, signal }) => {
-        const held = await ownSandbox(deps, key, params.sandboxID);
-        return { status: 200, body: await metricsOf(deps, held, signal) };
-      },
-    ),
-  ];
-}
-
-function templateRoutes(deps: Deps): readonly Route[] {
-  const shape = { tag: 'E2B templates', method: 'get' } as const;
-  const one = { description: 'The template.', schema: schemas.templateAnswer };
-  return [
-    route(
-      {
-        ...shape,
-        id: 'listTemplates',
-        path: '/templates',
-        summary: 'Lists pools, and templates without a pool.',
-        answers: { 200: { description: 'All of them.', schema: z.array(schemas.templateAnswer) } },
-      },
-      async ({ key }) => ({ status: 200, body: templatesOf(deps, key) }),
-    ),
-    route(
-      {
-        ...shape,
-        id: 'getTemplateAlias',
-        path: '/templates/aliases/{alias}',
-        summary: 'Says whether a template of that name exists.',
-        params: schemas.aliasParams,
-        answers: { 200: { description: 'It does.', schema: schemas.aliasAnswer } },
-      },
-      async ({ key, params }) => {
-        const { name } = await findOrigin(deps, key, params.alias);
-        return { status: 200, body: { templateID: name, public: false } };
-      },
-    ),
-    route(
-      {
-        ...shape,
-        id: 'getTemplate',
-        path: '/templates/{templateID}',
-        summary: 'Says what a template is like.',
-        params: schemas.templateParams,
-        answers: { 200: one },
-      },
-      async ({ key, params }) => ({ status: 200, body: await oneTemplate(deps, key, params.templateID) }),
-    ),
-    route(
-      {
-        ...shape,
-        method: 'delete',
-        id: 'deleteTemplate',
-        path: '/templates/{templateID}',
-        summary: 'Refused: templates and pools are deleted where they were made.',
-        params: schemas.templateParams,
-        answers: {},
-        action: 'template.delete',
-      },
-      async ({ key, params }) => {
-        await findOrigin(deps, key, params.templateID);
-        const message = `template '${params.templateID}' belongs to the installation and cannot be deleted over this API`;
-        throw new ApiError({ status: 403, message });
-      },
-    ),
-  ];
+function networkRoute(deps: Deps): Route {
+  return route(
+    {
+      ...endpoint(
+        'updateSandboxNetwork',
+        'put /sandboxes/{sandboxID}/network',
+        'Replaces the egress rules of a sandbox; only what the template already does can be asked for.',
+      ),
+      params: sandboxId,
+      tag: TAG,
+      answers: done,
+      body: schemas.networkUpdate,
+      action: 'sandbox.network',
+    },
+    async ({ key, params, body, trail }) => {
+      const held = await runningSandbox(deps, key, params.sandboxID);
+      trail.about({ name: params.sandboxID, uid: held.claim.metadata.uid ?? '' });
+      assertEnforceable(body, body.allow_internet_access);
+      return { status: 204 };
+    },
+  );
 }
 
 function healthRoute(): Route {
   return publicRoute(
     {
-      id: 'health',
-      method: 'get',
-      path: '/health',
-      summary: 'Says that the API answers.',
+      ...endpoint('health', 'get /health', 'Says that the API answers.'),
       tag: 'health',
       answers: { 200: { description: 'It does.' } },
     },

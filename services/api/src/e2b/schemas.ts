@@ -1,5 +1,6 @@
 // The E2B dialect on the wire (E2B contract, sections 2.3 and 2.4). Unknown fields of requests are dropped.
 import { z } from 'zod';
+import { shownAs } from '../http/document.ts';
 
 const seconds = z.int().meta({ description: 'Seconds.' });
 const strings = z.record(z.string(), z.string());
@@ -138,58 +139,43 @@ export const sandboxMetric = z
   .meta({ id: 'SandboxMetric' });
 export type SandboxMetric = z.output<typeof sandboxMetric>;
 
-/** A comma list, or the same name several times. */
-const states = z
-  .union([z.string(), z.array(z.string())])
-  .transform((given) => (Array.isArray(given) ? given : [given]).flatMap((part) => part.split(',')))
-  .pipe(z.array(state));
-
-const once = z
-  .union([z.string(), z.array(z.string())])
-  .transform((given) => (Array.isArray(given) ? (given[0] ?? '') : given));
-
-/** Of lists; what a query says twice counts once. */
+/** Of lists. */
 export const listQuery = z.object({
-  metadata: once.optional().meta({
-    override: { type: 'string' },
+  metadata: z.string().optional().meta({
     description: 'Pairs that must all match: form-encoded, keys and values percent-encoded before.',
   }),
-  state: states.optional().meta({
-    override: { type: 'array', items: { type: 'string', enum: ['running', 'paused'] } },
-    description: 'States to list; default both.',
-  }),
-  order: once
-    .pipe(z.enum(['asc', 'desc']))
-    .default('desc')
-    .meta({
-      override: { type: 'string', enum: ['asc', 'desc'], default: 'desc' },
-      description: 'By start time.',
-    }),
-  startedAfter: once
-    .pipe(timestamp)
+  state: z
+    .string()
+    .transform((given) => given.split(','))
+    .pipe(z.array(state))
     .optional()
-    .meta({ override: { type: 'string', format: 'date-time' } }),
-  template: once.optional().meta({ override: { type: 'string' }, description: 'Name of a pool or template.' }),
-  limit: once
-    .pipe(z.string().regex(/^\d{1,3}$/, 'expected a whole number from 1 to 100'))
+    .meta({
+      override: shownAs({ type: 'array', items: { type: 'string', enum: state.options } }),
+      description: 'States to list; default both.',
+    }),
+  order: z.enum(['asc', 'desc']).default('desc').meta({ description: 'By start time.' }),
+  startedAfter: timestamp.optional(),
+  template: z.string().optional().meta({ description: 'Name of a pool or template.' }),
+  limit: z
+    .string()
+    .regex(/^\d{1,3}$/, 'expected a whole number from 1 to 100')
     .transform(Number)
     .pipe(z.int().min(1).max(100))
     .default(100)
-    .meta({ override: { type: 'integer', minimum: 1, maximum: 100, default: 100 } }),
-  nextToken: once.optional().meta({
-    override: { type: 'string' },
-    description: 'Where the page before ended: its header x-next-token.',
-  }),
+    .meta({ override: shownAs({ type: 'integer', minimum: 1, maximum: 100 }) }),
+  nextToken: z.string().optional().meta({ description: 'Where the page before ended: its header x-next-token.' }),
 });
 export type ListQuery = z.output<typeof listQuery>;
 
 /** Of the older list: running sandboxes only, all of them. */
 export const oldListQuery = listQuery.pick({ metadata: true });
 
-export const metricsQuery = z.object({
-  start: once.optional().meta({ override: { type: 'integer' }, description: 'Unix seconds.' }),
-  end: once.optional().meta({ override: { type: 'integer' }, description: 'Unix seconds.' }),
-});
+const unixSeconds = z
+  .string()
+  .regex(/^\d{1,12}$/, 'expected whole Unix seconds')
+  .optional()
+  .meta({ override: shownAs({ type: 'integer', minimum: 0 }), description: 'Unix seconds.' });
+export const metricsQuery = z.object({ start: unixSeconds, end: unixSeconds });
 
 export const templateParams = z.object({ templateID: z.string().min(1).max(512) });
 export const aliasParams = z.object({ alias: z.string().min(1).max(512) });

@@ -37,7 +37,7 @@ export function envdVersionOf(sandbox: Sandbox | undefined, { envdVersion }: Vie
 }
 
 /** What the user said about a sandbox; nothing when the annotation is not ours. */
-export function metadataOf({ metadata }: SandboxClaim): Readonly<Record<string, string>> {
+function metadataOf({ metadata }: SandboxClaim): Readonly<Record<string, string>> {
   try {
     const parsed: unknown = JSON.parse(metadata.annotations?.[annotations.metadata] ?? '{}');
     if (typeof parsed !== 'object' || parsed === null) return {};
@@ -96,15 +96,13 @@ export const KRUISE_VIEW = 'sandlot.dev/kruise-view';
 
 /** What clients of OpenKruise find among the metadata (E2B contract, OpenKruise extension keys). */
 function kruiseMetadata({ claim, sandbox }: Held): Record<string, string> {
-  const wanted = claim.metadata.annotations?.[KRUISE_VIEW]?.split(',') ?? [];
-  const { namespace = '', name = '' } = sandbox?.metadata ?? {};
-  const ip = sandbox?.status?.podIPs?.[0];
-  return {
-    ...(wanted.includes('resource') && name !== ''
-      ? { [`${KRUISE_PREFIX}sandbox-resource`]: `${namespace}/${name}` }
-      : {}),
-    ...(wanted.includes('ip') && ip !== undefined ? { [`${KRUISE_PREFIX}sandbox-ip`]: ip } : {}),
-  };
+  const text = claim.metadata.annotations?.[KRUISE_VIEW];
+  if (text === undefined || sandbox === undefined) return {};
+  const { namespace = '', name = '' } = sandbox.metadata;
+  const resource = { [`${KRUISE_PREFIX}sandbox-resource`]: `${namespace}/${name}` };
+  const [ip] = sandbox.status?.podIPs ?? [];
+  const isWanted = text.split(',').includes('ip') && ip !== undefined;
+  return isWanted ? { ...resource, [`${KRUISE_PREFIX}sandbox-ip`]: ip } : resource;
 }
 
 export interface Tokens {

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { pipeline } from 'node:stream';
 import express from 'express';
-import type { Express, NextFunction, Request, Response } from 'express';
+import type { ErrorRequestHandler, Express, NextFunction, Request, Response } from 'express';
 import type { Clock, Logger } from '@sandlot/std';
 import type { ApiKey, KeyRing } from '@sandlot/tenancy';
 import { ApiError, forbidden, notFound, toApiError } from './errors.ts';
@@ -66,7 +66,7 @@ export function createApp(options: AppOptions): Express {
   app.use((request: Request) => {
     throw notFound(`there is no ${request.method} ${request.path}`);
   });
-  app.use((error: unknown, request: Request, response: Response, next: NextFunction) => {
+  app.use((...[error, request, response, next]: Parameters<ErrorRequestHandler>) => {
     if (response.headersSent) next(error);
     else fail(options, exchangeOf(request, response), error);
   });

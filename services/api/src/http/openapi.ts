@@ -1,5 +1,5 @@
 import { createDocument } from 'zod-openapi';
-import type { ZodOpenApiOperationObject, ZodOpenApiPathsObject, ZodOpenApiResponsesObject } from 'zod-openapi';
+import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
 import { errorAnswer } from '../e2b/schemas.ts';
 import type { AnswerSpec, Route } from './route.ts';
 
@@ -28,7 +28,8 @@ namespace, and all it does happens there.`;
 /** The OpenAPI 3.1 document of these operations. */
 export function openApiOf(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
-  for (const route of routes) (paths[route.path.replace('{*', '{')] ??= {})[route.method] = operationOf(route);
+  const refusals = refusalsOf();
+  for (const route of routes) (paths[route.path] ??= {})[route.method] = operationOf(route, refusals);
   return createDocument({
     openapi: '3.1.0',
     info: {
@@ -38,14 +39,14 @@ export function openApiOf(routes: readonly Route[], version: string): object {
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: '/', description: 'This installation.' }],
-    paths: paths as ZodOpenApiPathsObject,
+    paths,
     components: {
       securitySchemes: { apiKey: { type: 'apiKey', in: 'header', name: 'X-API-KEY' } },
     },
   });
 }
 
-function operationOf(route: Route): ZodOpenApiOperationObject {
+function operationOf(route: Route, refusals: Refusals): ZodOpenApiOperationObject {
   const { id, summary, tag, params, query, headers, body, access } = route;
   return {
     operationId: id,
@@ -61,16 +62,26 @@ function operationOf(route: Route): ZodOpenApiOperationObject {
     ...(body === undefined
       ? {}
       : { requestBody: { required: !body.safeParse({}).success, content: { 'application/json': { schema: body } } } }),
-    responses: responsesOf(route),
+    responses: responsesOf(route, refusals),
   };
 }
 
-function responsesOf({ answers, access }: Route): ZodOpenApiResponsesObject {
-  const refusals = REFUSALS.filter(([, , which]) => which === 'any' || access !== 'public').map(
-    ([status, description]) => [String(status), answer({ description, schema: errorAnswer })] as const,
-  );
+type Refusals = ReadonlyMap<number, ZodOpenApiResponseObject>;
+
+/** One object each, so that the document has it once. */
+function refusalsOf(): Refusals {
+  const found = new Map<number, ZodOpenApiResponseObject>();
+  for (const [status, description] of REFUSALS) {
+    found.set(status, { id: `Refusal${status}`, ...answer({ description, schema: errorAnswer }) });
+  }
+  return found;
+}
+
+function responsesOf({ answers, access }: Route, refusals: Refusals): ZodOpenApiResponsesObject {
+  const shared = REFUSALS.filter(([, , which]) => which === 'any' || access !== 'public');
+  const told = shared.map(([status]) => [String(status), refusals.get(status) ?? {}] as const);
   const own = Object.entries(answers).map(([status, spec]) => [status, answer(spec)] as const);
-  return Object.fromEntries([...refusals, ...own]) as ZodOpenApiResponsesObject;
+  return Object.fromEntries([...told, ...own]) as ZodOpenApiResponsesObject;
 }
 
 function answer({ description, schema, type = 'application/json', headers }: AnswerSpec) {

@@ -15,13 +15,13 @@ export function parsed<T>(schema: z.ZodType<T> | undefined, value: unknown, wher
   throw badRequest(problems.join('; '));
 }
 
-/** Parameters of a query: a name given twice is a list. Malformed escapes stay as they are. */
-export function queryOf(url: string): Record<string, string | string[]> {
+/** Parameters of a query: of a name given several times, a comma list. Malformed escapes stay as they are. */
+export function queryOf(url: string): Record<string, string> {
   const start = url.indexOf('?');
-  const values = new Map<string, string | string[]>();
+  const values = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(start === -1 ? '' : url.slice(start + 1))) {
     const before = values.get(name);
-    values.set(name, before === undefined ? value : [...(Array.isArray(before) ? before : [before]), value]);
+    values.set(name, before === undefined ? value : `${before},${value}`);
   }
   return Object.fromEntries(values);
 }

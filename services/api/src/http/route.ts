@@ -99,3 +99,11 @@ export function publicRoute<P = unknown, Q = unknown, B = unknown>(
 ): Route {
   return { ...shape, access: 'public', handle: (call) => handler(call as Call<P, Q, B>) };
 }
+
+type Endpoint = Pick<Route, 'id' | 'method' | 'path' | 'summary'>;
+
+/** Name, method with path, and purpose of an operation. */
+export function endpoint(id: string, place: `${Method} /${string}`, summary: string): Endpoint {
+  const [method, path] = place.split(' ') as [Method, string];
+  return { id, method, path, summary };
+}

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
-import { publicRoute } from '../http/route.ts';
+import { endpoint, publicRoute } from '../http/route.ts';
 import type { Answer, Route } from '../http/route.ts';
 import * as schemas from './schemas.ts';
 
@@ -9,15 +9,13 @@ export function aboutRoutes(
   { bus, settings, isSynced }: Deps,
   { document, page }: { readonly document: () => object; readonly page: () => string },
 ): readonly Route[] {
-  const shape = { method: 'get', tag: 'health' } as const;
+  const shape = { tag: 'health' } as const;
   const text = { description: 'The document.', schema: z.string() };
   return [
     publicRoute(
       {
+        ...endpoint('getHealth', 'get /api/v1/health', 'Says how the API is.'),
         ...shape,
-        id: 'getHealth',
-        path: '/api/v1/health',
-        summary: 'Says how the API is.',
         answers: { 200: { description: 'It answers.', schema: schemas.health } },
       },
       async (): Promise<Answer> => {
@@ -33,20 +31,16 @@ export function aboutRoutes(
     ),
     publicRoute(
       {
+        ...endpoint('getOpenApi', 'get /api/v1/openapi.json', 'The OpenAPI document of this API.'),
         ...shape,
-        id: 'getOpenApi',
-        path: '/api/v1/openapi.json',
-        summary: 'The OpenAPI document of this API.',
         answers: { 200: { description: 'The document.', schema: z.record(z.string(), z.unknown()) } },
       },
       async () => ({ status: 200, body: document() }),
     ),
     publicRoute(
       {
+        ...endpoint('getDocs', 'get /api/v1/docs', 'The same for people.'),
         ...shape,
-        id: 'getDocs',
-        path: '/api/v1/docs',
-        summary: 'The same for people.',
         answers: { 200: { ...text, type: 'text/html' } },
       },
       async () => ({

@@ -1,13 +1,14 @@
-import { annotations, rfc3339, sandboxClaims } from '@sandlot/api-types';
+import { annotations, isReservedKey, rfc3339, sandboxClaims } from '@sandlot/api-types';
 import type { SandboxClaim, SandboxClaimSpec } from '@sandlot/api-types';
-import type { ApiKey } from '@sandlot/tenancy';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
+import { takePlace } from '../e2b/quota.ts';
 import { rateHeaders, takeCreate } from '../e2b/rates.ts';
 import { allowanceOf } from '../e2b/tenant.ts';
-import { ApiError, badRequest } from '../http/errors.ts';
-import { route } from '../http/route.ts';
+import { badRequest } from '../http/errors.ts';
+import { endpoint, route } from '../http/route.ts';
 import type { Answer, Route, TenantCall } from '../http/route.ts';
+import { present } from '../present.ts';
 import { BY_NAMESPACE } from '../world/cache.ts';
 import { objectName } from './pools.ts';
 import * as schemas from './schemas.ts';
@@ -21,15 +22,17 @@ type Wait = z.output<typeof claimWait>;
 
 /** Claims as they are in Kubernetes: one sandbox, or a batch of them. */
 export function claimRoutes(deps: Deps): readonly Route[] {
+  return [...readsOf(deps), ...writesOf(deps)];
+}
+
+const one = { description: 'The claim.', schema: schemas.claim };
+
+function readsOf(deps: Deps): readonly Route[] {
   const { client, world } = deps;
-  const one = { description: 'The claim.', schema: schemas.claim };
   return [
     route(
       {
-        id: 'listClaims',
-        method: 'get',
-        path: '/api/v1/claims',
-        summary: 'Lists the claims.',
+        ...endpoint('listClaims', 'get /api/v1/claims', 'Lists the claims.'),
         tag: TAG,
         query: scope,
         answers: { 200: { description: 'All of them.', schema: z.array(schemas.claim) } },
@@ -44,24 +47,7 @@ export function claimRoutes(deps: Deps): readonly Route[] {
     ),
     route(
       {
-        id: 'createClaim',
-        method: 'post',
-        path: '/api/v1/claims',
-        summary: 'Claims a sandbox, or with replicas a batch of them.',
-        tag: TAG,
-        query: claimWait,
-        body: schemas.newClaim,
-        answers: { 201: one },
-        action: 'claim.create',
-      },
-      (call) => createClaim(deps, call),
-    ),
-    route(
-      {
-        id: 'getClaim',
-        method: 'get',
-        path: '/api/v1/claims/{name}',
-        summary: 'Says what has become of a claim.',
+        ...endpoint('getClaim', 'get /api/v1/claims/{name}', 'Says what has become of a claim.'),
         tag: TAG,
         params: named,
         query: claimWait,
@@ -72,12 +58,30 @@ export function claimRoutes(deps: Deps): readonly Route[] {
         return { status: 200, body: claimView(await served(deps, claim, { wait: query.wait, signal })) };
       },
     ),
+  ];
+}
+
+function writesOf(deps: Deps): readonly Route[] {
+  const { client } = deps;
+  return [
     route(
       {
-        id: 'deleteClaim',
-        method: 'delete',
-        path: '/api/v1/claims/{name}',
-        summary: 'Deletes a claim; the sandbox of a single one goes with it.',
+        ...endpoint('createClaim', 'post /api/v1/claims', 'Claims a sandbox, or with replicas a batch of them.'),
+        tag: TAG,
+        query: claimWait,
+        body: schemas.newClaim,
+        answers: { 201: one },
+        action: 'claim.create',
+      },
+      (call) => createClaim(deps, call),
+    ),
+    route(
+      {
+        ...endpoint(
+          'deleteClaim',
+          'delete /api/v1/claims/{name}',
+          'Deletes a claim; the sandbox of a single one goes with it.',
+        ),
         tag: TAG,
         params: named,
         query: scope,
@@ -100,30 +104,17 @@ async function createClaim(deps: Deps, call: TenantCall<unknown, Wait, NewClaim>
   trail.about({ namespace, name: body.name });
   const allowance = allowanceOf(key, deps.settings);
   const headers = rateHeaders(takeCreate(deps, key, allowance.createsPerSecond));
-  assertQuota(deps, key, body);
   const { maxTimeoutSeconds: max } = allowance;
   if (max > 0 && (body.timeoutSeconds ?? 0) > max) throw badRequest(`timeoutSeconds: expected at most ${max}`);
   const claim = claimOf(body, { namespace, keyId: key.id, nowMs: deps.clock.now() });
   const { world, client } = deps;
-  const made = await world.claims.through(`${namespace}/${body.name}`, () => client.create(sandboxClaims, claim));
+  const place = takePlace(deps, key, body.replicas);
+  const made = await world.claims
+    .through(`${namespace}/${body.name}`, () => client.create(sandboxClaims, claim))
+    .finally(() => place[Symbol.dispose]());
   trail.about({ name: body.name, uid: made.metadata.uid ?? '' });
   const shown = await served(deps, made, { wait: query.wait, signal });
   return { status: 201, body: claimView(shown), headers };
-}
-
-/** Batches count whole, those of the E2B dialect one by one. */
-function assertQuota({ world, settings }: Deps, key: ApiKey, { replicas }: NewClaim): void {
-  const { sandboxes: limit } = allowanceOf(key, settings);
-  let present = 0;
-  for (const claim of world.claims.all(
-    [BY_NAMESPACE, key.namespace],
-    ({ metadata }) => metadata.namespace === key.namespace,
-  )) {
-    if (claim.metadata.annotations?.[annotations.apiKeyId] === key.id) present += claim.spec.replicas ?? 1;
-  }
-  if (limit === 0 || present + replicas <= limit) return;
-  const message = `this API key may have ${limit} sandboxes at a time, ${present} are there; delete some, or ask for a larger quota`;
-  throw new ApiError({ status: 429, message, headers: { 'Retry-After': '5' } });
 }
 
 interface ClaimPlace {
@@ -134,19 +125,28 @@ interface ClaimPlace {
 
 function claimOf(body: NewClaim, { namespace, keyId, nowMs }: ClaimPlace): SandboxClaim {
   const { name, pool, template, replicas, labels = {}, timeoutSeconds } = body;
-  const shutdownTime = timeoutSeconds === undefined ? undefined : rfc3339(nowMs + timeoutSeconds * 1_000);
-  const spec: SandboxClaimSpec = {
-    ...(pool === undefined ? {} : { warmPoolRef: { name: pool } }),
-    ...(template === undefined ? {} : { sandboxTemplateRef: { name: template } }),
-    ...(replicas === 1 ? {} : { replicas }),
-    ...(body.claimTimeout === undefined ? {} : { claimTimeout: body.claimTimeout }),
-    ...(body.createOnNoStock === undefined ? {} : { createOnNoStock: body.createOnNoStock }),
-    ...(body.ttlSecondsAfterCompleted === undefined ? {} : { ttlSecondsAfterCompleted: body.ttlSecondsAfterCompleted }),
-    ...(shutdownTime === undefined ? {} : { lifecycle: { shutdownTime, shutdownPolicy: 'Delete' as const } }),
-  };
-  const reserved = Object.keys(labels).find((label) => label.startsWith('sandlot.dev/'));
+  const { claimTimeout, createOnNoStock, ttlSecondsAfterCompleted } = body;
+  const reserved = Object.keys(labels).find(isReservedKey);
   if (reserved !== undefined) throw badRequest(`labels: "${reserved}" is set by the system`);
+  const spec: SandboxClaimSpec = present({
+    warmPoolRef: refTo(pool),
+    sandboxTemplateRef: refTo(template),
+    replicas: replicas === 1 ? undefined : replicas,
+    claimTimeout,
+    createOnNoStock,
+    ttlSecondsAfterCompleted,
+    lifecycle: endingAfter(timeoutSeconds, nowMs),
+  });
   return { metadata: { namespace, name, labels, annotations: { [annotations.apiKeyId]: keyId } }, spec };
+}
+
+function refTo(name: string | undefined): { readonly name: string } | undefined {
+  return name === undefined ? undefined : { name };
+}
+
+function endingAfter(seconds: number | undefined, nowMs: number): SandboxClaimSpec['lifecycle'] {
+  if (seconds === undefined) return undefined;
+  return { shutdownTime: rfc3339(nowMs + seconds * 1_000), shutdownPolicy: 'Delete' };
 }
 
 interface Patience {

@@ -5,7 +5,7 @@ import type { Clock } from '@sandlot/std';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { ApiError, badRequest } from '../http/errors.ts';
-import { route } from '../http/route.ts';
+import { endpoint, route } from '../http/route.ts';
 import type { Answer, Route, TenantCall } from '../http/route.ts';
 import * as schemas from './schemas.ts';
 import { namespaceOf } from './scope.ts';
@@ -22,10 +22,11 @@ export function eventRoutes(deps: Deps): readonly Route[] {
   return [
     route(
       {
-        id: 'followEvents',
-        method: 'get',
-        path: '/api/v1/events',
-        summary: 'Follows what happens to claims, sandboxes, pools and templates.',
+        ...endpoint(
+          'followEvents',
+          'get /api/v1/events',
+          'Follows what happens to claims, sandboxes, pools and templates.',
+        ),
         tag: 'events',
         query: schemas.eventQuery,
         headers: z.object({ 'Last-Event-ID': z.string().optional() }),
@@ -95,7 +96,7 @@ async function* messagesOf(
     const came = await Promise.race([next, silence]);
     pause.abort();
     if (came === undefined) {
-      if (!signal.aborted) yield ': still here\n\n';
+      yield ': still here\n\n';
       continue;
     }
     if (came.done === true) return;

@@ -3,7 +3,7 @@ import type { ApiKey } from '@sandlot/tenancy';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../http/errors.ts';
-import { route } from '../http/route.ts';
+import { endpoint, route } from '../http/route.ts';
 import type { Route } from '../http/route.ts';
 import * as schemas from './schemas.ts';
 
@@ -18,10 +18,7 @@ export function keyRoutes(deps: Deps): readonly Route[] {
   return [
     route(
       {
-        id: 'listApiKeys',
-        method: 'get',
-        path: '/api/v1/keys',
-        summary: 'Lists the API keys.',
+        ...endpoint('listApiKeys', 'get /api/v1/keys', 'Lists the API keys.'),
         tag: TAG,
         access: 'admin',
         answers: { 200: { description: 'All of them.', schema: z.array(schemas.keyView) } },
@@ -30,10 +27,7 @@ export function keyRoutes(deps: Deps): readonly Route[] {
     ),
     route(
       {
-        id: 'createApiKey',
-        method: 'post',
-        path: '/api/v1/keys',
-        summary: 'Makes an API key for a namespace.',
+        ...endpoint('createApiKey', 'post /api/v1/keys', 'Makes an API key for a namespace.'),
         tag: TAG,
         access: 'admin',
         body: schemas.newKey,
@@ -50,10 +44,7 @@ export function keyRoutes(deps: Deps): readonly Route[] {
     ),
     route(
       {
-        id: 'revokeApiKey',
-        method: 'delete',
-        path: '/api/v1/keys/{id}',
-        summary: 'Takes an API key back; its sandboxes stay.',
+        ...endpoint('revokeApiKey', 'delete /api/v1/keys/{id}', 'Takes an API key back; its sandboxes stay.'),
         tag: TAG,
         access: 'admin',
         params: schemas.keyParams,

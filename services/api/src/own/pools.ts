@@ -3,7 +3,7 @@ import type { KubeObject } from '@sandlot/kube';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
 import { notFound } from '../http/errors.ts';
-import { route } from '../http/route.ts';
+import { endpoint, route } from '../http/route.ts';
 import type { Route } from '../http/route.ts';
 import { BY_NAMESPACE } from '../world/cache.ts';
 import * as schemas from './schemas.ts';
@@ -17,18 +17,16 @@ const byName = (a: KubeObject, b: KubeObject): number => ((a.metadata.name ?? ''
 
 /** Pools, which admins change, and templates, which are read here and made with kubectl. */
 export function poolRoutes(deps: Deps): readonly Route[] {
-  return [...poolReads(deps), ...poolWrites(deps), ...templateReads(deps)];
+  return [...poolReads(deps), ...poolWrites(deps), deleteRoute(deps), ...templateReads(deps)];
 }
 
 function poolReads({ client, cache }: Deps): readonly Route[] {
-  const shape = { method: 'get', tag: TAG, query: scope } as const;
+  const shape = { tag: TAG, query: scope } as const;
   return [
     route(
       {
+        ...endpoint('listPools', 'get /api/v1/pools', 'Lists the warm pools.'),
         ...shape,
-        id: 'listPools',
-        path: '/api/v1/pools',
-        summary: 'Lists the warm pools.',
         answers: { 200: { description: 'All of them.', schema: z.array(schemas.pool) } },
       },
       async ({ key, query }) => {
@@ -38,10 +36,8 @@ function poolReads({ client, cache }: Deps): readonly Route[] {
     ),
     route(
       {
+        ...endpoint('getPool', 'get /api/v1/pools/{name}', 'Says how a pool is.'),
         ...shape,
-        id: 'getPool',
-        path: '/api/v1/pools/{name}',
-        summary: 'Says how a pool is.',
         params: named,
         answers: { 200: { description: 'The pool.', schema: schemas.pool } },
       },
@@ -59,11 +55,8 @@ function poolWrites({ client }: Deps): readonly Route[] {
   return [
     route(
       {
+        ...endpoint('createPool', 'post /api/v1/pools', 'Makes a warm pool of a template.'),
         ...shape,
-        id: 'createPool',
-        method: 'post',
-        path: '/api/v1/pools',
-        summary: 'Makes a warm pool of a template.',
         body: schemas.newPool,
         answers: { 201: one },
         action: 'pool.create',
@@ -79,11 +72,8 @@ function poolWrites({ client }: Deps): readonly Route[] {
     ),
     route(
       {
+        ...endpoint('scalePool', 'patch /api/v1/pools/{name}', 'Sets the size of a pool.'),
         ...shape,
-        id: 'scalePool',
-        method: 'patch',
-        path: '/api/v1/pools/{name}',
-        summary: 'Sets the size of a pool.',
         params: named,
         body: schemas.poolChange,
         answers: { 200: one },
@@ -101,36 +91,40 @@ function poolWrites({ client }: Deps): readonly Route[] {
         return { status: 200, body: poolView(pool) };
       },
     ),
-    route(
-      {
-        ...shape,
-        id: 'deletePool',
-        method: 'delete',
-        path: '/api/v1/pools/{name}',
-        summary: 'Deletes a pool and its unclaimed sandboxes; those in use stay.',
-        params: named,
-        answers: { 204: { description: 'Done.' } },
-        action: 'pool.delete',
-      },
-      async ({ key, query, params: { name }, trail }) => {
-        const namespace = namespaceOf(key, query);
-        trail.about({ namespace, name });
-        await client.delete(sandboxWarmPools, { namespace, name: objectName(name) });
-        return { status: 204 };
-      },
-    ),
   ];
 }
 
+function deleteRoute({ client }: Deps): Route {
+  return route(
+    {
+      ...endpoint(
+        'deletePool',
+        'delete /api/v1/pools/{name}',
+        'Deletes a pool and its unclaimed sandboxes; those in use stay.',
+      ),
+      access: 'admin',
+      tag: TAG,
+      query: scope,
+      params: named,
+      answers: { 204: { description: 'Done.' } },
+      action: 'pool.delete',
+    },
+    async ({ key, query, params: { name }, trail }) => {
+      const namespace = namespaceOf(key, query);
+      trail.about({ namespace, name });
+      await client.delete(sandboxWarmPools, { namespace, name: objectName(name) });
+      return { status: 204 };
+    },
+  );
+}
+
 function templateReads({ client, cache }: Deps): readonly Route[] {
-  const shape = { method: 'get', tag: TAG, query: scope } as const;
+  const shape = { tag: TAG, query: scope } as const;
   return [
     route(
       {
+        ...endpoint('listSandboxTemplates', 'get /api/v1/templates', 'Lists the templates.'),
         ...shape,
-        id: 'listSandboxTemplates',
-        path: '/api/v1/templates',
-        summary: 'Lists the templates.',
         answers: { 200: { description: 'All of them.', schema: z.array(schemas.template) } },
       },
       async ({ key, query }) => {
@@ -140,10 +134,8 @@ function templateReads({ client, cache }: Deps): readonly Route[] {
     ),
     route(
       {
+        ...endpoint('getSandboxTemplate', 'get /api/v1/templates/{name}', 'Says what a template is like.'),
         ...shape,
-        id: 'getSandboxTemplate',
-        path: '/api/v1/templates/{name}',
-        summary: 'Says what a template is like.',
         params: named,
         answers: { 200: { description: 'The template.', schema: schemas.template } },
       },

@@ -1,6 +1,7 @@
 // What Sandlot's own REST says: short forms of the Kubernetes objects, which stay the truth.
 import { dnsLabel, keyLimits, roles } from '@sandlot/tenancy';
 import { z } from 'zod';
+import { shownAs } from '../http/document.ts';
 
 const count = z.int().min(0);
 const timestamp = z.iso.datetime({ offset: true });
@@ -126,7 +127,7 @@ export const claimWait = scope.extend({
     .pipe(z.int().max(60))
     .optional()
     .meta({
-      override: { type: 'integer', minimum: 0, maximum: 60 },
+      override: shownAs({ type: 'integer', minimum: 0, maximum: 60 }),
       description: 'Seconds to wait for it to be served.',
     }),
 });
@@ -171,7 +172,7 @@ export const eventQuery = scope.extend({
     .transform(Number)
     .optional()
     .meta({
-      override: { type: 'integer', minimum: 0, maximum: 999_999 },
+      override: shownAs({ type: 'integer', minimum: 0, maximum: 999_999 }),
       description: 'Begin with those of the last so many seconds; default with what comes.',
     }),
 });

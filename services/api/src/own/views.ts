@@ -1,6 +1,7 @@
 import { effectiveClaimMode } from '@sandlot/api-types';
 import type { Condition, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { sizeOf } from '../e2b/view.ts';
+import { present } from '../present.ts';
 import { aliasesOf } from '../world/cache.ts';
 import type { ClaimView, Pool, TemplateView } from './schemas.ts';
 
@@ -50,32 +51,38 @@ export function templateView(template: SandboxTemplate): TemplateView {
 
 export function claimView(claim: SandboxClaim): ClaimView {
   const { spec, status, metadata } = claim;
-  const shutdownTime = spec.lifecycle?.shutdownTime;
+  const { claimedReplicas = 0, readyReplicas = 0, phase = 'Pending', message } = status ?? {};
   return {
     ...identityOf(claim),
+    ...present({
+      pool: spec.warmPoolRef?.name,
+      template: spec.sandboxTemplateRef?.name,
+      message,
+      shutdownTime: spec.lifecycle?.shutdownTime,
+    }),
     uid: metadata.uid ?? '',
-    ...(spec.warmPoolRef === undefined ? {} : { pool: spec.warmPoolRef.name }),
-    ...(spec.sandboxTemplateRef === undefined ? {} : { template: spec.sandboxTemplateRef.name }),
     replicas: spec.replicas ?? 1,
-    claimed: status?.claimedReplicas ?? 0,
-    ready: status?.readyReplicas ?? 0,
-    phase: status?.phase ?? 'Pending',
-    ...(status?.message === undefined ? {} : { message: status.message }),
-    ...(shutdownTime === undefined ? {} : { shutdownTime }),
+    claimed: claimedReplicas,
+    ready: readyReplicas,
+    phase,
     sandboxes: deliveredOf(claim),
     conditions: conditionsOf(status),
   };
 }
 
-function deliveredOf({ spec, status }: SandboxClaim): ClaimView['sandboxes'] {
-  if (effectiveClaimMode(spec) === 'Detached') {
-    return (status?.sandboxes ?? []).map(({ name, ready = false, origin, podIPs = [] }) => ({
-      name,
-      ready,
-      origin: origin ?? 'Unknown',
-      podIPs,
-    }));
-  }
+function deliveredOf(claim: SandboxClaim): ClaimView['sandboxes'] {
+  const { spec, status } = claim;
+  if (effectiveClaimMode(spec) === 'Bound') return boundTo(claim);
+  return (status?.sandboxes ?? []).map(({ name, ready = false, origin, podIPs = [] }) => ({
+    name,
+    ready,
+    origin: origin ?? 'Unknown',
+    podIPs,
+  }));
+}
+
+function boundTo({ status }: SandboxClaim): ClaimView['sandboxes'] {
   const { name = '', podIPs = [] } = status?.sandbox ?? {};
-  return name === '' ? [] : [{ name, ready: (status?.readyReplicas ?? 0) > 0, origin: 'Unknown', podIPs }];
+  const ready = (status?.readyReplicas ?? 0) > 0;
+  return name === '' ? [] : [{ name, ready, origin: 'Unknown', podIPs }];
 }

@@ -1,10 +1,11 @@
 // In tests: does to claims and Sandboxes what the controllers would, as far as the api sees it.
-import { annotations, effectiveMode, rfc3339, sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { annotations, effectiveMode, findCondition, rfc3339, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import type { Bus } from '@sandlot/bus';
 import { eventId } from '@sandlot/bus';
 import { controllerOf, createInformer, isConflict, isNotFound } from '@sandlot/kube';
 import type { JsonObject, KubeClient } from '@sandlot/kube';
+import { systemClock } from '@sandlot/std';
 
 /** What a pool of that name does with claims; any other serves them. */
 const BEHAVIOUR: Readonly<Record<string, { readonly reason: string; readonly message: string } | 'silent'>> = {
@@ -13,6 +14,8 @@ const BEHAVIOUR: Readonly<Record<string, { readonly reason: string; readonly mes
   broken: { reason: 'SandboxInitFailed', message: 'the daemon did not answer' },
   silent: 'silent',
 };
+
+const SUSPENDED = { reason: 'SandboxSuspended', message: 'Sandbox is suspended' };
 
 export interface StandInOptions {
   readonly client: KubeClient;
@@ -27,7 +30,7 @@ export class StandIn implements AsyncDisposable {
   readonly #running: Promise<unknown>;
   readonly #claims;
   readonly #sandboxes;
-  /** A claim is left alone while it is paused. */
+  /** Leaves Sandboxes in the state they are in, whatever is asked of them. */
   held = false;
 
   constructor({ client, bus }: StandInOptions) {
@@ -81,11 +84,11 @@ export class StandIn implements AsyncDisposable {
       launchType: 'warm' as const,
       sandbox: { name: key.name, uid: sandbox.metadata.uid ?? '' },
     };
-    this.#bus.publish({ type, id: eventId({ uid, type, marker: key.name }), timeMs: Date.now(), data });
+    this.#bus.publish({ type, id: eventId({ uid, type, marker: key.name }), timeMs: systemClock.now(), data });
   }
 
   #ready(claim: SandboxClaim, sandbox: string): Promise<void> {
-    const completionTime = claim.status?.completionTime ?? rfc3339(Date.now());
+    const completionTime = claim.status?.completionTime ?? rfc3339(systemClock.now());
     return this.#claimStatus(claim, {
       conditions: [condition('Ready', 'True')],
       phase: 'Completed',
@@ -101,31 +104,21 @@ export class StandIn implements AsyncDisposable {
   }
 
   async #follow(sandbox: Sandbox): Promise<void> {
-    if (this.held) return;
+    const isPaused = effectiveMode(sandbox.spec) === 'Suspended';
+    const shown = findCondition(sandbox.status?.conditions, 'Suspended');
+    if (this.held || shown === undefined || (shown.status === 'True') === isPaused) return;
     const { namespace = '', name = '' } = sandbox.metadata;
-    const wanted = effectiveMode(sandbox.spec) === 'Suspended';
-    const conditions = sandbox.status?.conditions ?? [];
-    const shown = conditions.find(({ type }) => type === 'Suspended');
-    if (shown === undefined || (shown.status === 'True') === wanted) return;
-    const next = wanted
-      ? [
-          condition('Ready', 'False', { reason: 'SandboxSuspended', message: 'Sandbox is suspended' }),
-          condition('Suspended', 'True'),
-        ]
-      : [condition('Ready', 'True'), condition('Suspended', 'False')];
-    await this.#client.mergePatch(
-      sandboxes,
-      { namespace, name },
-      { status: { conditions: next } },
-      { subresource: 'status' },
-    );
-    const owner = controllerOf(sandbox)?.name ?? '';
-    const claim = this.#claims.store.get(`${namespace}/${owner}`);
+    const ready = isPaused ? condition('Ready', 'False', SUSPENDED) : condition('Ready', 'True');
+    const status = { conditions: [ready, condition('Suspended', isPaused ? 'True' : 'False')] };
+    await this.#client.mergePatch(sandboxes, { namespace, name }, { status }, { subresource: 'status' });
+    await this.#tell(sandbox, isPaused);
+  }
+
+  async #tell(sandbox: Sandbox, isPaused: boolean): Promise<void> {
+    const { namespace = '', name = '' } = sandbox.metadata;
+    const claim = this.#claims.store.get(`${namespace}/${controllerOf(sandbox)?.name ?? ''}`);
     if (claim === undefined) return;
-    if (wanted)
-      await this.#claimStatus(claim, {
-        conditions: [condition('Ready', 'False', { reason: 'SandboxSuspended', message: 'Sandbox is suspended' })],
-      });
+    if (isPaused) await this.#claimStatus(claim, { conditions: [condition('Ready', 'False', SUSPENDED)] });
     else await this.#ready(claim, name);
   }
 
@@ -166,5 +159,5 @@ function condition(
     message: 'Pod is Ready',
   },
 ) {
-  return { type, status, reason, message, lastTransitionTime: rfc3339(Date.now()) };
+  return { type, status, reason, message, lastTransitionTime: rfc3339(systemClock.now()) };
 }

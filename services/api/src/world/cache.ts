@@ -5,7 +5,7 @@ import type { Informer, InformerOptions, KubeObject } from '@sandlot/kube';
 
 /** Index of any object by its namespace. */
 export const BY_NAMESPACE = 'namespace';
-/** Index of claims by the API key that made them. */
+/** Index of claims by `namespace/id` of the API key that made them. */
 export const BY_KEY = 'key';
 /** Index of pools and templates by `namespace/alias`. */
 export const BY_ALIAS = 'alias';
@@ -49,9 +49,10 @@ export function createCache(
   };
 }
 
+/** In the claim's own namespace alone: whoever may write claims elsewhere cannot use up the quota of a key. */
 function keyIds({ metadata }: SandboxClaim): readonly string[] {
   const id = metadata.annotations?.[annotations.apiKeyId];
-  return id === undefined || !isOfApi(metadata) ? [] : [id];
+  return id === undefined ? [] : [`${metadata.namespace ?? ''}/${id}`];
 }
 
 /** Whether a claim was made by the API: it is then found by its name, which is the sandbox id. */

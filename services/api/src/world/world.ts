@@ -126,7 +126,7 @@ export class World {
 }
 
 /** `namespace/name` of the Sandbox that a claim shows. */
-export function sandboxNameOf({ metadata, status }: SandboxClaim): string | undefined {
+function sandboxNameOf({ metadata, status }: SandboxClaim): string | undefined {
   const name = status?.sandbox?.name;
   return name === undefined || name === '' ? undefined : `${metadata.namespace ?? ''}/${name}`;
 }
