@@ -3,7 +3,7 @@ import type { Sandbox } from '@sandlot/api-types';
 import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
 import { Aftermath, courtesyMs } from './aftermath.ts';
-import type { Step } from './steps.ts';
+import type { Plan } from './steps.ts';
 import { NOW_MS, notebook, podOf, snapshotOf } from './testing.ts';
 
 const READY = { type: 'Ready', status: 'True', reason: '', message: '', lastTransitionTime: '' } as const;
@@ -81,7 +81,7 @@ describe('the pod of an adopted Sandbox goes on as it is', () => {
     ['for a moment in a burst', 5, 200, 300],
     ['for three seconds at most, however long the burst', 5, 580, 105],
     ['no longer than three seconds', 5, 700, -495],
-  ])('%s', async (_, everyMs, count, ms) => {
+  ])('%s', async (...[, everyMs, count, ms]) => {
     const { yieldsMs } = await adoptionsEvery(everyMs, count);
     expect(yieldsMs('uid-0')).toBe(ms);
   });
@@ -94,14 +94,14 @@ describe('the pod of an adopted Sandbox goes on as it is', () => {
 });
 
 describe('claims are served before', () => {
-  const patch: Step = { kind: 'patchPod', phase: 'pod', pod: podOf(notebook()), patch: {} };
-  it.each<[string, readonly Step[], number | undefined, number]>([
+  const patch = { kind: 'patchPod', phase: 'pod', pod: podOf(notebook()), patch: {} } as const;
+  it.each<[string, Plan, number | undefined, number]>([
     ['labels of a pod, in a burst', [patch], NOW_MS + 300, 300],
     ['none of them otherwise', [patch], undefined, 0],
     ['none of them after the longest wait', [patch], NOW_MS - 500, 0],
-    ['no image that a claim waits for', [{ ...patch, image: 'x' } as Step], NOW_MS + 300, 0],
+    ['no image that a claim waits for', [{ ...patch, image: 'x' }], NOW_MS + 300, 0],
     ['no status', [patch, { kind: 'patchStatus', patch: {} }], NOW_MS + 300, 0],
-  ])('%s', (_, plan, yieldsUntilMs, ms) => {
+  ])('%s', (...[, plan, yieldsUntilMs, ms]) => {
     expect(courtesyMs(snapshotOf({ yieldsUntilMs }), plan)).toBe(ms);
   });
 });
