@@ -17,34 +17,49 @@ const NEVER = [
 /** Whether an address may be dialled. */
 export type AddressRule = (address: string) => boolean;
 
+/** Networks, each family for itself: Node finds every IPv4 address in the IPv6 network of those in disguise. */
+export interface Networks {
+  readonly ipv4: BlockList;
+  readonly ipv6: BlockList;
+}
+
 /** A set of networks in CIDR notation. Throws on one that is none. */
-export function networks(cidrs: readonly string[]): BlockList {
-  const set = new BlockList();
+export function networks(cidrs: readonly string[]): Networks {
+  const set: Networks = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const cidr of cidrs) {
-    const [address = '', bits = ''] = cidr.split('/');
-    const family = isIP(address);
-    const prefix = bits === '' ? (family === 4 ? 32 : 128) : Number(bits);
-    if (family === 0 || !Number.isInteger(prefix)) throw new Error(`${cidr} is no network such as 10.0.0.0/8`);
-    set.addSubnet(address, prefix, family === 4 ? 'ipv4' : 'ipv6');
+    const [address = '', bits] = cidr.split('/');
+    const family = familyOf(address);
+    const prefix = bits === undefined ? (family === 'ipv4' ? 32 : 128) : Number(bits);
+    if (family === undefined || !Number.isInteger(prefix)) throw new Error(`${cidr} is no network such as 10.0.0.0/8`);
+    set[family].addSubnet(address, prefix, family);
   }
   return set;
 }
 
-/** Whether `address` is in one of the networks; an IPv4 address of a dual-stack socket is looked up as what it is. */
-export function isWithin(set: BlockList, address: string): boolean {
-  const plain = address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
-  const family = isIP(plain);
-  return family !== 0 && set.check(plain, family === 4 ? 'ipv4' : 'ipv6');
+/** Whether `address` is in one of the networks. */
+function isIn(set: Networks, address: string): boolean {
+  const family = familyOf(address);
+  return family !== undefined && set[family].check(address, family);
+}
+
+function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
+  const family = isIP(address);
+  return family === 4 ? 'ipv4' : family === 6 ? 'ipv6' : undefined;
+}
+
+/** An IPv4 address as itself, where a socket for both families shows it in disguise. */
+export function plainAddress(address: string): string {
+  return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
+}
+
+/** Whether the peer of a socket is in one of the networks. */
+export function isWithin(set: Networks, address: string): boolean {
+  return isIn(set, plainAddress(address));
 }
 
 /** The rule of the security checklist: no loopback, link-local, multicast or unspecified address, but for `allowed`. */
 export function addressRule(allowed: readonly string[]): AddressRule {
   const never = networks(NEVER);
   const exempt = networks(allowed);
-  return (address) => {
-    const family = isIP(address);
-    if (family === 0) return false;
-    const type = family === 4 ? 'ipv4' : 'ipv6';
-    return !never.check(address, type) || exempt.check(address, type);
-  };
+  return (address) => familyOf(address) !== undefined && (!isIn(never, address) || isIn(exempt, address));
 }

@@ -1,11 +1,11 @@
-import type { BlockList } from 'node:net';
-import { isWithin } from './address.ts';
+import { isWithin, plainAddress } from './address.ts';
+import type { Networks } from './address.ts';
 import type { Origin } from './headers.ts';
 import type { Request } from './messages.ts';
 
 export interface OriginOptions {
   /** Networks of proxies that say truly where a request comes from. */
-  readonly trusted: BlockList;
+  readonly trusted: Networks;
 }
 
 /** By whom a request came. Node gives the peer's address only while it is connected. */
@@ -13,7 +13,7 @@ export function originOf(request: Request, host: string | undefined, { trusted }
   const { socket } = request;
   const address = socket.remoteAddress ?? '';
   return {
-    address: address.startsWith('::ffff:') ? address.slice(7) : address,
+    address: plainAddress(address),
     proto: 'encrypted' in socket ? 'https' : 'http',
     host: host ?? '',
     isTrusted: isWithin(trusted, address),

@@ -13,7 +13,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 describe('a running sandbox', () => {
   it('is reached by its host and by headers, at once after it was made', async () => {
     const sandbox = await world.sandbox();
-    await using tenant = await startTenant(sandbox.address, echo);
+    const tenant = await startTenant(sandbox.address, echo);
     const byHost = await ask(world.port, {
       path: '/a%2Fb/../c?d=%20',
       headers: { Host: world.hostOf(sandbox, tenant.port) },

@@ -32,18 +32,15 @@ export function sandboxIdOf({ metadata }: SandboxClaim): string | undefined {
 
 /**
  * The claim that an id stands for. Whoever may make claims may put any id on one: the first that had it keeps it, so that
- * nobody takes over the traffic of another.
+ * nobody takes over the traffic of another. Of those of one second it is the one that was seen first.
  */
 export function holderOf(claims: Iterable<SandboxClaim>): SandboxClaim | undefined {
   let first: SandboxClaim | undefined;
-  for (const claim of claims) if (first === undefined || isEarlier(claim, first)) first = claim;
+  for (const claim of claims) if (first === undefined || createdAt(claim) < createdAt(first)) first = claim;
   return first;
 }
 
-function isEarlier({ metadata: a }: SandboxClaim, { metadata: b }: SandboxClaim): boolean {
-  const [when = '', other = ''] = [a.creationTimestamp, b.creationTimestamp];
-  return when === other ? (a.uid ?? '') < (b.uid ?? '') : when < other;
-}
+const createdAt = ({ metadata }: SandboxClaim): string => metadata.creationTimestamp ?? '';
 
 /** The claim that owns a Sandbox; undefined for one of a batch, of a pool, or that was authored directly. */
 export function owningClaim({ metadata }: Sandbox): OwnerReference | undefined {

@@ -36,7 +36,7 @@ describe('what streams through the gateway', () => {
     const sandbox = await world.sandbox();
     let received = 0;
     const go = Promise.withResolvers<undefined>();
-    await using tenant = await startTenant(sandbox.address, (incoming, response) => {
+    const tenant = await startTenant(sandbox.address, (incoming, response) => {
       void go.promise.then(() => {
         incoming.on('data', (chunk: Buffer) => (received += chunk.length));
         incoming.on('end', () => response.end(String(received)));
@@ -60,7 +60,7 @@ describe('what streams through the gateway', () => {
   it('downloads 200 MB no faster than the client takes them, in little memory', async () => {
     const sandbox = await world.sandbox();
     let produced = 0;
-    await using tenant = await startTenant(sandbox.address, (_, response) => {
+    const tenant = await startTenant(sandbox.address, (_, response) => {
       const counted = function* () {
         for (const chunk of bytes()) {
           produced += chunk.length;
@@ -84,7 +84,7 @@ describe('what streams through the gateway', () => {
   it('sends server-sent events on as they come, and the head before any', async () => {
     const sandbox = await world.sandbox();
     const next = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
-    await using tenant = await startTenant(sandbox.address, (_, response) => {
+    const tenant = await startTenant(sandbox.address, (_, response) => {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' }).flushHeaders();
       for (const [index, { promise }] of next.entries()) void promise.then(() => response.write(`data: ${index}\n\n`));
     });
@@ -103,7 +103,7 @@ describe('what streams through the gateway', () => {
   it('lets the sandbox know at once that a client has gone, though nothing was ever answered', async () => {
     const sandbox = await world.sandbox();
     const arrived = Promise.withResolvers<IncomingMessage>();
-    await using tenant = await startTenant(sandbox.address, (incoming) => arrived.resolve(incoming));
+    const tenant = await startTenant(sandbox.address, (incoming) => arrived.resolve(incoming));
     const headers = { Host: world.hostOf(sandbox, tenant.port) };
     const sent = request({ agent: false, host: '127.0.0.1', port: world.port, headers }).end();
     sent.on('error', () => undefined);
@@ -116,7 +116,7 @@ describe('what streams through the gateway', () => {
 
   it('passes trailers in both directions', async () => {
     const sandbox = await world.sandbox();
-    await using tenant = await startTenant(sandbox.address, (incoming, response) => {
+    const tenant = await startTenant(sandbox.address, (incoming, response) => {
       void read(incoming).then(({ trailers }) => {
         response.writeHead(200, { Trailer: 'X-Checksum' });
         response.write('body');
@@ -140,7 +140,7 @@ describe('what streams through the gateway', () => {
 
   it('leaves it to the sandbox whether a client that expects 100 Continue may go on', async () => {
     const sandbox = await world.sandbox();
-    await using tenant = await startTenant(sandbox.address, echo);
+    const tenant = await startTenant(sandbox.address, echo);
     tenant.server.on('checkContinue', (incoming: IncomingMessage, response: Parameters<typeof echo>[1]) => {
       if (incoming.url === '/no') {
         response.writeHead(417).end();
@@ -169,7 +169,7 @@ describe('what streams through the gateway', () => {
 
   it('keeps what bodies say of themselves: an empty one, one without an announcement, one that is announced', async () => {
     const sandbox = await world.sandbox();
-    await using tenant = await startTenant(sandbox.address, (incoming, response) => {
+    const tenant = await startTenant(sandbox.address, (incoming, response) => {
       if (incoming.url === '/empty') response.writeHead(200, { 'Content-Length': '0', 'X-A': ['1', '2'] }).end();
       else echo(incoming, response);
     });
@@ -188,7 +188,7 @@ describe('what streams through the gateway', () => {
 
   it('tells the client that an answer was cut off', async () => {
     const sandbox = await world.sandbox();
-    await using tenant = await startTenant(sandbox.address, (incoming, response) => {
+    const tenant = await startTenant(sandbox.address, (incoming, response) => {
       response.writeHead(200, { 'Content-Length': '100' });
       response.write('half', () => incoming.socket.destroy());
     });

@@ -56,7 +56,7 @@ async function open(sandbox: TestSandbox): Promise<Socket> {
 describe('a WebSocket', () => {
   it('is passed through in both directions, and ends on one side when it does on the other', async () => {
     const sandbox = await world.sandbox();
-    await using tenant = await startEcho(sandbox.address);
+    const tenant = await startEcho(sandbox.address);
     const socket = await open(sandbox);
     const text = randomBytes(300_000);
     socket.write(text);
@@ -78,7 +78,7 @@ describe('a WebSocket', () => {
 
   it('that a sandbox declines is answered by what the sandbox says', async () => {
     const sandbox = await world.sandbox();
-    await using _tenant = await startEcho(sandbox.address);
+    await startEcho(sandbox.address);
     const sent = request({
       agent: false,
       host: '127.0.0.1',
@@ -101,7 +101,7 @@ describe('a WebSocket', () => {
 
   it('to a control route of the daemon is refused', async () => {
     const sandbox = await world.sandbox();
-    await using _daemon = await startTenant(sandbox.address, echo, 49_983);
+    await startTenant(sandbox.address, echo, 49_983);
     const headers = { ...handshake(sandbox), Host: world.hostOf(sandbox, 49_983) };
     const path = '/sandlot/tunnel?port=22';
     const sent = request({ agent: false, host: '127.0.0.1', port: world.port, path, headers }).end();
@@ -111,7 +111,7 @@ describe('a WebSocket', () => {
 
   it('ends with its sandbox', async () => {
     const sandbox = await world.sandbox();
-    await using tenant = await startEcho(sandbox.address);
+    const tenant = await startEcho(sandbox.address);
     const socket = await open(sandbox);
     socket.resume();
     const closed = once(socket, 'close');
@@ -122,7 +122,7 @@ describe('a WebSocket', () => {
 
   it('is not what a client gets that offers HTTP/2 in clear text: it goes on with HTTP/1.1', async () => {
     const sandbox = await world.sandbox();
-    await using _tenant = await startTenant(sandbox.address, echo);
+    await startTenant(sandbox.address, echo);
     const headers = {
       Host: world.hostOf(sandbox, 8080),
       Connection: 'Upgrade, HTTP2-Settings',

@@ -3,6 +3,7 @@ import { Agent, request } from 'node:http';
 import type { IncomingMessage, RequestListener, RequestOptions, Server } from 'node:http';
 import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
+import { onTestFinished } from 'vitest';
 
 /** What came back of a request. */
 export interface Reply {
@@ -44,27 +45,26 @@ function parsed(text: string): unknown {
 }
 
 /** An HTTP server in a sandbox. */
-export interface Tenant extends AsyncDisposable {
+export interface Tenant {
   readonly server: Server;
   readonly port: number;
   /** Connections that were ever made to it, oldest first. */
   readonly sockets: readonly Socket[];
 }
 
-/** Starts what a tenant runs in his sandbox: it listens on the address of the sandbox's pod. */
+/** Starts what a tenant runs in his sandbox: it listens on the address of the sandbox's pod until the test is over. */
 export async function startTenant(address: string, listener: RequestListener, port = 8080): Promise<Tenant> {
   const server = createServer({ requestTimeout: 0 }, listener);
   const sockets: Socket[] = [];
   server.on('connection', (socket) => sockets.push(socket));
   server.listen(port, address);
   await once(server, 'listening');
-  const close = async (): Promise<void> => {
-    server.closeAllConnections();
+  onTestFinished(async () => {
     for (const socket of sockets) socket.destroy();
     server.close();
     await once(server, 'close');
-  };
-  return { server, port, sockets, [Symbol.asyncDispose]: close };
+  });
+  return { server, port, sockets };
 }
 
 /** Answers with what it was asked. */
