@@ -14,6 +14,7 @@ const usage = `usage: sandlot-runtime MODE
   install DIR           copy this binary into DIR
   serve                 run the daemon in the foreground
   start                 run the daemon in the background; return when it answers
+  start -- COMMAND ARGS…  the same, and then become the command
   run -- COMMAND ARGS…  run the daemon beside a command, as PID 1
   version               print the version of the protocol
 `
@@ -35,6 +36,8 @@ func mode(args []string) int {
 		return configured(lifecycle.Serve)
 	case name == "start" && len(rest) == 0:
 		return configured(lifecycle.Start)
+	case name == "start" && len(rest) > 1 && rest[0] == "--":
+		return configured(func(c config.Config) error { return lifecycle.StartAnd(c, rest[1:]) })
 	case name == "supervise" && len(rest) == 0:
 		return told(lifecycle.Supervise())
 	case name == "run" && len(rest) > 1 && rest[0] == "--":

@@ -35,6 +35,7 @@ type outcome struct {
 
 // execute always answers 200: what goes wrong with the command is in the body.
 func (s *Service) execute(w http.ResponseWriter, r *http.Request, _ string) {
+	httpx.Patient(w, r)
 	var asked command
 	if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxCommandBytes)).Decode(&asked); err != nil {
 		refuse(w, http.StatusBadRequest, "the body is not the JSON expected: "+err.Error())

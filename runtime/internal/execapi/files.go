@@ -15,9 +15,6 @@ import (
 	"sandlot.dev/runtime/internal/httpx"
 )
 
-// uploadIdle ends an upload of which no byte arrives for so long.
-const uploadIdle = 60 * time.Second
-
 // target resolves a path below the base, or answers why it cannot.
 func (s *Service) target(w http.ResponseWriter, path string) (string, bool) {
 	at, err := s.place()
@@ -33,12 +30,12 @@ func (s *Service) target(w http.ResponseWriter, path string) (string, bool) {
 }
 
 func (s *Service) upload(w http.ResponseWriter, r *http.Request, _ string) {
+	httpx.Patient(w, r)
 	reader, err := r.MultipartReader()
 	if err != nil {
 		refuse(w, http.StatusBadRequest, "the body must be multipart/form-data")
 		return
 	}
-	r.Body = &patient{ReadCloser: r.Body, controller: http.NewResponseController(w)}
 	for {
 		part, err := reader.NextRawPart()
 		if err != nil {
@@ -157,15 +154,4 @@ func (s *Service) exists(w http.ResponseWriter, _ *http.Request, path string) {
 		Path   string `json:"path"`
 		Exists bool   `json:"exists"`
 	}{path, err == nil})
-}
-
-// patient is a body that is given up when it is silent for too long.
-type patient struct {
-	io.ReadCloser
-	controller *http.ResponseController
-}
-
-func (p *patient) Read(buffer []byte) (int, error) {
-	_ = p.controller.SetReadDeadline(time.Now().Add(uploadIdle))
-	return p.ReadCloser.Read(buffer)
 }

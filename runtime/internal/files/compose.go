@@ -24,6 +24,7 @@ type composeBody struct {
 // Compose is the handler of /files/compose: it joins files into one, in order, and deletes them.
 func (s *Service) Compose() http.Handler {
 	return httpx.Handle(func(w http.ResponseWriter, r *http.Request) *httpx.Error {
+		httpx.Patient(w, r)
 		var body composeBody
 		if err := json.NewDecoder(http.MaxBytesReader(w, r.Body, maxComposeBytes)).Decode(&body); err != nil {
 			return httpx.Fail(http.StatusBadRequest, "the body is not the JSON expected: "+err.Error())

@@ -10,14 +10,10 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"sandlot.dev/runtime/internal/fsops"
 	"sandlot.dev/runtime/internal/httpx"
 )
-
-// uploadIdle ends an upload of which no byte arrives for so long.
-const uploadIdle = 60 * time.Second
 
 // Written is what is said of each file that was written.
 type Written struct {
@@ -36,7 +32,7 @@ func (s *Service) upload(w http.ResponseWriter, r *request) *httpx.Error {
 	if failure != nil {
 		return failure
 	}
-	r.Body = &patient{ReadCloser: r.Body, controller: http.NewResponseController(w)}
+	httpx.Patient(w, r.Request)
 	kind, parameters, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	var written []Written
 	switch kind {
@@ -181,15 +177,4 @@ func bodyFailure(err error) *httpx.Error {
 		return httpx.Fail(http.StatusRequestTimeout, "no byte of the upload arrived for 60 seconds")
 	}
 	return httpx.Fail(http.StatusBadRequest, "the body could not be read: "+err.Error())
-}
-
-// patient is a body that is given up when it is silent for too long.
-type patient struct {
-	io.ReadCloser
-	controller *http.ResponseController
-}
-
-func (p *patient) Read(buffer []byte) (int, error) {
-	_ = p.controller.SetReadDeadline(time.Now().Add(uploadIdle))
-	return p.ReadCloser.Read(buffer)
 }

@@ -18,11 +18,7 @@ func Install(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	// Several users of the container may write to the folder: none may replace what is another's. Who is not its owner
-	// runs as the one user of the pod, and then there is nobody to guard against.
-	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o022 != 0 {
-		_ = os.Chmod(dir, info.Mode()|os.ModeSticky)
-	}
+	stick(dir)
 	self, err := os.Executable()
 	if err != nil {
 		return fmt.Errorf("finding the own binary: %w", err)
@@ -48,4 +44,12 @@ func Install(dir string) error {
 		return fmt.Errorf("copying the binary to %s: %w", dir, err)
 	}
 	return os.Rename(partial.Name(), filepath.Join(dir, BinaryName))
+}
+
+// stick keeps the users of a container from replacing what is another's in a folder that all may write to. It does
+// nothing for who does not own the folder: that is the one user of the pod, who has nobody to guard against.
+func stick(dir string) {
+	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o022 != 0 {
+		_ = os.Chmod(dir, info.Mode()|os.ModeSticky)
+	}
 }

@@ -77,6 +77,8 @@ func passedOn(sig syscall.Signal) bool {
 func commandAttributes() *syscall.ProcAttr {
 	attributes := &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{}}
 	if group, err := unix.IoctlGetInt(0, unix.TIOCGPGRP); err == nil && group == unix.Getpgrp() {
+		// Taking the foreground from the background is answered with a signal that stops, unless it is ignored.
+		signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
 		attributes.Sys.Setpgid = true
 		attributes.Sys.Foreground = true
 		attributes.Sys.Ctty = 0

@@ -93,6 +93,7 @@ func listen(ports ...int) ([]net.Listener, error) {
 func handlers(c config.Config, table *process.Table) []http.Handler {
 	var kept *state.File
 	if c.Dir != "" {
+		stick(c.Dir)
 		kept = state.NewFile(c.Dir)
 	}
 	store := state.Open(kept)

@@ -49,12 +49,24 @@ func Start(c config.Config) error {
 	return fmt.Errorf("the daemon does not answer on port %d after %s", c.EnvdPort, startTimeout)
 }
 
+// StartAnd is Start and then becomes a command: a hook has room for one, and the container may have had its own.
+func StartAnd(c config.Config, argv []string) error {
+	if err := Start(c); err != nil {
+		return err
+	}
+	program, err := lookPath(argv[0])
+	if err == nil {
+		err = syscall.Exec(program, argv, os.Environ())
+	}
+	return fmt.Errorf("the daemon runs, but the command of the hook cannot be started: %s: %w", argv[0], err)
+}
+
 // lock keeps two starts from starting two daemons. Without a folder for it the second finds the port taken, and ends.
 func lock(dir string) (unlock func()) {
 	if dir == "" {
 		return func() {}
 	}
-	file, err := os.OpenFile(filepath.Join(dir, "start.lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	file, err := os.OpenFile(filepath.Join(dir, "start.lock"), os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return func() {}
 	}

@@ -13,6 +13,11 @@ import (
 	"sandlot.dev/runtime/internal/users"
 )
 
+const (
+	wantedShell = "/bin/bash"
+	anyShell    = "/bin/sh"
+)
+
 // Size is that of a terminal, in characters.
 type Size struct{ Cols, Rows uint16 }
 
@@ -62,7 +67,7 @@ func launch(r *reaper.Reaper, spec Spec) (*launched, error) {
 	}
 	attr := &syscall.ProcAttr{Dir: spec.Dir, Env: spec.Env, Files: ends.childFiles(), Sys: attributes(spec)}
 	child, err := withOOMScore(spec.OOMScoreAdj, func() (*reaper.Child, error) {
-		return r.Start(program, append([]string{spec.Cmd}, spec.Args...), attr)
+		return r.Start(program, append([]string{nameOf(spec.Cmd, program)}, spec.Args...), attr)
 	})
 	ends.closeChild()
 	if err != nil {
@@ -71,6 +76,15 @@ func launch(r *reaper.Reaper, spec Spec) (*launched, error) {
 	}
 	ends.own.child = child
 	return &ends.own, nil
+}
+
+// nameOf is what the program sees as its own name: that it was asked for by, unless another runs in its place, which may
+// be one that acts by its name.
+func nameOf(asked, program string) string {
+	if asked == wantedShell {
+		return program
+	}
+	return asked
 }
 
 // attributes makes the process the leader of a session, hence of a group that can be signalled as a whole.
@@ -92,8 +106,8 @@ func find(spec Spec) (string, error) {
 	if spec.Cmd == "" {
 		return "", errors.New("no command was given")
 	}
-	if spec.Cmd == "/bin/bash" && !exists(spec.Cmd) && exists("/bin/sh") {
-		return "/bin/sh", nil
+	if spec.Cmd == wantedShell && !exists(wantedShell) && exists(anyShell) {
+		return anyShell, nil
 	}
 	if strings.Contains(spec.Cmd, "/") {
 		return spec.Cmd, nil

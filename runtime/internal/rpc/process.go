@@ -132,7 +132,7 @@ func sizeOf(terminal *pb.PTY) (*process.Size, error) {
 
 // started is the error of a start: whatever kept the program from running was asked for by the client.
 func started(err error) error {
-	var input *session.ErrInput
+	var input *session.InputError
 	var start *process.StartError
 	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ENOMEM) {
 		return connect.NewError(connect.CodeResourceExhausted, err)

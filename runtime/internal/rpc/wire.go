@@ -10,6 +10,7 @@ import (
 
 	"connectrpc.com/connect"
 
+	"sandlot.dev/runtime/internal/httpx"
 	"sandlot.dev/runtime/internal/session"
 	"sandlot.dev/runtime/internal/users"
 )
@@ -43,11 +44,19 @@ func unary[Req, Res any](mux *http.ServeMux, path string, serve func(context.Con
 		}
 		return connect.NewResponse(response), nil
 	}, options()...)
-	mux.Handle(path, guard(handler))
+	mux.Handle(path, patient(guard(handler)))
 }
 
 func serverStream[Req, Res any](mux *http.ServeMux, path string, serve func(context.Context, *connect.Request[Req], *connect.ServerStream[Res]) error) {
-	mux.Handle(path, guard(connect.NewServerStreamHandler(path, serve, options()...)))
+	mux.Handle(path, patient(guard(connect.NewServerStreamHandler(path, serve, options()...))))
+}
+
+// patient is for calls whose request is sent at once.
+func patient(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		httpx.Patient(w, r)
+		next.ServeHTTP(w, r)
+	})
 }
 
 type controllerKey struct{}

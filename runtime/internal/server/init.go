@@ -47,6 +47,7 @@ func (i *Init) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 func (i *Init) serve(w http.ResponseWriter, r *http.Request) *httpx.Error {
+	httpx.Patient(w, r)
 	raw, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxInitBytes))
 	if err != nil {
 		var tooLarge *http.MaxBytesError

@@ -103,19 +103,19 @@ type Command struct {
 	Stdin    bool
 }
 
-// ErrInput says that the request itself is wrong, in words for the tenant.
-type ErrInput struct{ message string }
+// InputError says that the request itself is wrong, in words for the tenant.
+type InputError struct{ message string }
 
-func (e *ErrInput) Error() string { return e.message }
+func (e *InputError) Error() string { return e.message }
 
-// Spec completes a command: absolute directory that exists, whole environment. The error is an *ErrInput.
+// Spec completes a command: absolute directory that exists, whole environment. The error is an *InputError.
 func (s *Session) Spec(user users.User, c Command) (process.Spec, error) {
 	dir, err := s.Resolve(c.Cwd, user)
 	if err != nil {
-		return process.Spec{}, &ErrInput{err.Error()}
+		return process.Spec{}, &InputError{err.Error()}
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return process.Spec{}, &ErrInput{fmt.Sprintf("cwd '%s' does not exist", dir)}
+		return process.Spec{}, &InputError{fmt.Sprintf("cwd '%s' does not exist", dir)}
 	}
 	env, err := s.environment(user, c.Env)
 	if err != nil {
@@ -146,7 +146,7 @@ func (s *Session) environment(user users.User, extra map[string]string) ([]strin
 	env := make([]string, 0, len(all))
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if name == "" || strings.ContainsAny(name, "=\x00") || strings.IndexByte(all[name], 0) >= 0 {
-			return nil, &ErrInput{fmt.Sprintf("environment variable %q: the name may not be empty or contain '=', neither may contain NUL", name)}
+			return nil, &InputError{fmt.Sprintf("environment variable %q: the name may not be empty or contain '=', neither may contain NUL", name)}
 		}
 		env = append(env, name+"="+all[name])
 	}

@@ -1,0 +1,49 @@
+package config
+
+import (
+	"encoding/base64"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func read(env ...string) (Config, error) {
+	set := map[string]string{}
+	for _, each := range env {
+		name, value, _ := strings.Cut(each, "=")
+		set[name] = value
+	}
+	return Read(func(name string) string { return set[name] })
+}
+
+var key = base64.StdEncoding.EncodeToString(make([]byte, 32))
+
+func TestTheEnvironmentHasDefaults(t *testing.T) {
+	c, err := read("SANDLOT_RUNTIME_DIR=/d")
+	if got := fmt.Sprint(c, err); got != "{/d []  49983 8888   { 5m0s false}} <nil>" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestTheEnvironmentIsRead(t *testing.T) {
+	c, err := read("SANDLOT_RUNTIME_PUBLIC_KEY="+key, "SANDLOT_SANDBOX_UID=uid", "SANDLOT_RUNTIME_DIR=/d", "SANDLOT_ENVD_PORT=1", "SANDLOT_EXEC_PORT=0",
+		"SANDLOT_DEFAULT_USER=me", "SANDLOT_WORKDIR=/w", "SANDBOX_BASE_DIR=/b", "SANDBOX_EXEC_TIMEOUT_SECONDS=7", "SANDLOT_EXEC_MODE=argv")
+	if got := fmt.Sprintln(len(c.PublicKey), c.SandboxUID, c.EnvdPort, c.ExecPort, c.DefaultUser, c.Workdir, c.Exec, err); got != "32 uid 1 0 me /w {/b 7s true} <nil>\n" {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestWhatCannotBeMeantIsRefusedByName(t *testing.T) {
+	for _, row := range []string{
+		"SANDLOT_ENVD_PORT=0", "SANDLOT_ENVD_PORT=65536", "SANDLOT_ENVD_PORT=x", "SANDLOT_EXEC_PORT=-1", "SANDBOX_EXEC_TIMEOUT_SECONDS=0",
+		"SANDLOT_RUNTIME_PUBLIC_KEY=%", "SANDLOT_RUNTIME_PUBLIC_KEY=eA==",
+	} {
+		name, _, _ := strings.Cut(row, "=")
+		if _, err := read(row); err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%s: %v", row, err)
+		}
+	}
+	if _, err := read("SANDLOT_RUNTIME_PUBLIC_KEY=" + key); err == nil || !strings.Contains(err.Error(), "SANDLOT_SANDBOX_UID") {
+		t.Errorf("a key without a sandbox: %v", err)
+	}
+}
