@@ -17,9 +17,9 @@ warmpool-controller: [POOLS, TEMPLATES]
 claim-controller: [CLAIMS]
 {{- end -}}
 
-{{/* Users of the server: one per service, the gateway, and for people a reader, a replayer and an administrator. */}}
+{{/* Users of the server: one per service, the API, the gateway, and for people a reader, a replayer and an administrator. */}}
 {{- define "sandlot.nats.users" -}}
-{{- concat (keys (include "sandlot.nats.publishes" . | fromYaml) | sortAlpha) (list "gateway" "events-reader" "events-replayer" "admin") | toJson -}}
+{{- concat (keys (include "sandlot.nats.publishes" . | fromYaml) | sortAlpha) (list "api" "gateway" "events-reader" "events-replayer" "admin") | toJson -}}
 {{- end -}}
 
 {{/* What a reader of events may ask JetStream: about the streams, and for consumers that end with it. */}}
@@ -37,7 +37,7 @@ claim-controller: [CLAIMS]
 
 {{/*
 The server's configuration: one user per service that may publish its own events, keep its own records, declare the
-streams, listen to events, and ask after other replicas; `gateway` may ask for Sandboxes to be woken and tell who is used; `events-reader` may read events and dead letters, `events-replayer` may
+streams, listen to events, and ask after other replicas; `api` may publish its audit log and read events; `gateway` may ask for Sandboxes to be woken and tell who is used; `events-reader` may read events and dead letters, `events-replayer` may
 publish dead letters again besides; `admin` may do everything. Passwords come from the environment, so that this text is no secret.
 */}}
 {{- define "sandlot.nats.config" -}}
@@ -94,6 +94,17 @@ accounts {
         }
       }
       {{- end }}
+      {
+        user: api
+        password: $API_PASSWORD
+        permissions {
+          publish: [
+            "sandlot.*.audit.>"
+            {{ include "sandlot.nats.reads" . }}
+          ]
+          subscribe: ["sandlot.*.claim.>", "sandlot.*.sandbox.>", "_INBOX.>"]
+        }
+      }
       {
         user: gateway
         password: $GATEWAY_PASSWORD

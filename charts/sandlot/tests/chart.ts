@@ -135,6 +135,7 @@ export const valueSets: Readonly<Record<string, object>> = {
     image: { registry: 'registry.example.com', repository: 'team/sandlot', pullSecrets: [{ name: 'registry' }] },
   },
   'high-availability': {
+    api: { replicas: 2, keysNamespace: 'sandlot-keys' },
     sandboxController: { replicas: 2 },
     warmpoolController: { replicas: 2 },
     claimController: { replicas: 3, image: { digest: `sha256:${'a'.repeat(64)}` } },

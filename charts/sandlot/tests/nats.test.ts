@@ -17,6 +17,7 @@ const users = [
   'sandbox-controller',
   'warmpool-controller',
   'claim-controller',
+  'api',
   'gateway',
   'events-reader',
   'events-replayer',
@@ -155,7 +156,7 @@ describe('users of the NATS server', () => {
     expect(await ledger?.identity()).toBeDefined();
     await ledger?.remove('uid-1');
     expect(await ledger?.read()).toEqual(new Map());
-    for (const user of users.slice(0, 6).filter((other) => other !== owner)) {
+    for (const user of users.slice(0, 7).filter((other) => other !== owner)) {
       await using foreign = disposable(await connectAs(user));
       await expect(foreign.bus.ledger(name)?.write('uid-1', 'forged')).rejects.toThrow();
     }

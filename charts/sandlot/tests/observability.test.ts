@@ -88,7 +88,7 @@ describe('dashboards, rules and the monitor', () => {
       spec: {
         jobLabel: 'app.kubernetes.io/component',
         selector: {
-          matchExpressions: [{ values: ['claim-controller', 'gateway', 'sandbox-controller', 'warmpool-controller'] }],
+          matchExpressions: [{ values: ['api', 'claim-controller', 'gateway', 'sandbox-controller', 'warmpool-controller'] }],
         },
         podMetricsEndpoints: [{ port: 'metrics', interval: '15s', honorLabels: true }],
       },

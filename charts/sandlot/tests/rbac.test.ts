@@ -57,9 +57,12 @@ function roles(objects: readonly Rendered[]): readonly Rendered[] {
   return objects.filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole');
 }
 
+/** Values of a release whose sandboxes have no variables from Secrets. */
+const withoutApi = { api: { enabled: false } };
+
 describe('roles of the controllers', () => {
   it.each(controllers)('%s may do exactly this', async (name) => {
-    const { rules = [] } = find(await render(), 'ClusterRole', name);
+    const { rules = [] } = find(await render(withoutApi), 'ClusterRole', name);
     expect(permissions(rules)).toEqual(expected[name]);
   });
 
@@ -78,7 +81,7 @@ describe('roles of the controllers', () => {
   });
 
   it('contain no wildcard, no secrets, and no way to raise their own rights', async () => {
-    const rules = roles(await render()).flatMap((role) => role.rules ?? []);
+    const rules = roles(await render(withoutApi)).flatMap((role) => role.rules ?? []);
     const words = rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs]);
     expect(
       words.filter((word) =>
@@ -87,14 +90,17 @@ describe('roles of the controllers', () => {
     ).toEqual([]);
   });
 
-  it('let the claim-controller read Secrets, and no more, when claims may take variables from them', async () => {
-    const objects = await render({ claimController: { envsFromSecrets: true } });
+  it.each([
+    ['claims may take variables from them', { ...withoutApi, claimController: { envsFromSecrets: true } }],
+    ['the API delivers variables through them', {}],
+  ])('let the claim-controller read Secrets, and no more, when %s', async (_, values) => {
+    const objects = await render(values);
     const { rules = [] } = find(objects, 'ClusterRole', 'sandlot-claim-controller');
     expect(permissions(rules)).toEqual({ ...expected['sandlot-claim-controller'], '/secrets': 'get' });
   });
 
   it('become Roles of one namespace when the release serves one namespace', async () => {
-    const objects = await render({ watchNamespace: 'team-a', rbac: { aggregate: false } });
+    const objects = await render({ ...withoutApi, watchNamespace: 'team-a', rbac: { aggregate: false } });
     expect(roles(objects).filter(({ kind }) => kind === 'ClusterRole')).toEqual([]);
     for (const name of controllers) {
       const role = find(objects, 'Role', name);

@@ -33,7 +33,7 @@ describe('the chart', () => {
     const folder = await mkdtemp(join(tmpdir(), 'sandlot-nats-'));
     const bin = await ensureBinaries(['nats-server']);
     const services = ['SANDBOX_CONTROLLER', 'WARMPOOL_CONTROLLER', 'CLAIM_CONTROLLER'];
-    const users = [...services, 'GATEWAY', 'EVENTS_READER', 'EVENTS_REPLAYER', 'ADMIN'];
+    const users = [...services, 'API', 'GATEWAY', 'EVENTS_READER', 'EVENTS_REPLAYER', 'ADMIN'];
     const passwords = Object.fromEntries(users.map((user) => [`${user}_PASSWORD`, `p${user.toLowerCase()}`]));
     try {
       await writeFile(join(folder, 'nats.conf'), config);
@@ -73,7 +73,7 @@ describe('the chart', () => {
 /** Passwords are made up anew for every rendering that has no cluster to look them up in. */
 function withoutSecrets(text: string): string {
   return text
-    .replaceAll(/^( {2}(?:[a-z]+-controller|gateway|events-[a-z]+|admin|password)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
+    .replaceAll(/^( {2}(?:[a-z]+-controller|api|gateway|events-[a-z]+|admin|password)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
     .replaceAll(/^( {2}(?:signing\.key|signing\.pub|envd\.key)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')
     .replaceAll(/(checksum\/(?:passwords?|runtime-keys|(?:nats|redis)-password)): "[0-9a-f]{16}"/g, '$1: OF-MADE-UP');
 }

@@ -6,6 +6,7 @@ import type { Rendered } from './chart.ts';
 import { chartFolder, find, podTemplates, render, valueSets } from './chart.ts';
 
 const workloads = [
+  'sandlot-api',
   'sandlot-claim-controller',
   'sandlot-gateway',
   'sandlot-nats',
@@ -15,7 +16,7 @@ const workloads = [
 ];
 
 describe('pods of the release', () => {
-  it('are these six', async () => {
+  it('are these seven', async () => {
     expect(
       podTemplates(await render())
         .map(([name]) => name)
@@ -55,6 +56,7 @@ describe('pods of the release', () => {
   it('see the API token only where they talk to the API', async () => {
     const tokens = podTemplates(await render()).map(([name, { spec }]) => [name, spec.automountServiceAccountToken]);
     expect(Object.fromEntries(tokens)).toEqual({
+      'sandlot-api': true,
       'sandlot-claim-controller': true,
       'sandlot-gateway': true,
       'sandlot-sandbox-controller': true,
@@ -67,7 +69,7 @@ describe('pods of the release', () => {
   it('are spread and protected from disruption once there are two', async () => {
     const objects = await render(valueSets['high-availability']);
     const budgets = objects.filter(({ kind }) => kind === 'PodDisruptionBudget').map(({ metadata }) => metadata.name);
-    expect(budgets.sort()).toEqual(workloads.filter((name) => /-(?:controller|gateway)$/.test(name)));
+    expect(budgets.sort()).toEqual(workloads.filter((name) => /-(?:controller|gateway|api)$/.test(name)));
     for (const name of budgets) expect(podTemplate(objects, name).spec.topologySpreadConstraints).toHaveLength(2);
     expect((await render()).filter(({ kind }) => kind === 'PodDisruptionBudget')).toEqual([]);
   });
@@ -76,7 +78,10 @@ describe('pods of the release', () => {
     const policies = (await render())
       .filter(({ kind }) => kind === 'NetworkPolicy')
       .map(({ metadata }) => metadata.name);
-    expect(policies.sort()).toEqual(['sandlot-controllers',
+    expect(policies.sort()).toEqual([
+      'sandlot-api',
+      'sandlot-api-nats',
+      'sandlot-controllers',
       'sandlot-default-deny',
       'sandlot-gateway',
       'sandlot-gateway-nats',
@@ -99,8 +104,8 @@ describe('passwords', () => {
     const all = [...first, ...second];
     expect(new Set(all).size).toBe(all.length);
     const passwords = first.filter((secret) => /^p[A-Za-z0-9]{31}$/.test(secret));
-    expect(passwords).toHaveLength(11);
-    expect(first).toHaveLength(14);
+    expect(passwords).toHaveLength(12);
+    expect(first).toHaveLength(15);
   });
 
   it('reach containers by reference only', async () => {
@@ -126,7 +131,7 @@ describe('passwords', () => {
 });
 
 function podTemplate(objects: readonly Rendered[], name: string): ReturnType<typeof podTemplates>[number][1] {
-  const kind = /-(?:controller|gateway)$/.test(name) ? 'Deployment' : 'StatefulSet';
+  const kind = /-(?:controller|gateway|api)$/.test(name) ? 'Deployment' : 'StatefulSet';
   const template = find(objects, kind, name).spec?.template;
   if (template === undefined) throw new Error(`${name} has no pod template`);
   return template;

@@ -7,7 +7,7 @@ let plane: ControlPlane;
 
 beforeAll(async () => {
   plane = await startControlPlane({ controllerManager: true });
-  const places = [release.namespace, 'team-a', 'dry-run', 'agent-sandbox-system'];
+  const places = [release.namespace, 'team-a', 'dry-run', 'agent-sandbox-system', 'sandlot-keys'];
   for (const namespace of places) await kubectl(['create', 'namespace', namespace]);
 });
 

@@ -1,0 +1,56 @@
+{{/* Environment of the API. */}}
+{{- define "sandlot.api.env" -}}
+{{- $values := .Values -}}
+{{- $api := $values.api -}}
+- name: POD_NAME
+  valueFrom: { fieldRef: { fieldPath: metadata.name } }
+- name: POD_NAMESPACE
+  valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
+- { name: BUILD_VERSION, value: {{ $api.image.tag | default $values.image.tag | default .Chart.AppVersion | quote }} }
+- { name: LOG_LEVEL, value: {{ $values.log.level | quote }} }
+- { name: PROBE_PORT, value: {{ $values.controller.probePort | quote }} }
+- { name: METRICS_PORT, value: {{ $values.controller.metricsPort | quote }} }
+{{- with $values.watchNamespace }}
+- { name: WATCH_NAMESPACE, value: {{ . | quote }} }
+{{- end }}
+- { name: API_PORT, value: "8080" }
+- { name: KEYS_NAMESPACE, value: {{ include "sandlot.api.keysNamespace" . }} }
+- name: ENVD_TOKEN_KEY
+  valueFrom: { secretKeyRef: { name: {{ include "sandlot.runtime.secretName" . }}, key: envd.key } }
+{{- if and $values.gateway.enabled $values.gateway.domains }}
+- { name: SANDBOX_DOMAIN, value: {{ first $values.gateway.domains | quote }} }
+{{- end }}
+{{- if $values.gateway.enabled }}
+- { name: GATEWAY_URL, value: "http://{{ include "sandlot.fullname" . }}-gateway.{{ .Release.Namespace }}.svc:8080" }
+{{- end }}
+- { name: CREATE_TIMEOUT, value: {{ $api.createTimeout | quote }} }
+- { name: TRANSITION_TIMEOUT, value: {{ $api.transitionTimeout | quote }} }
+- { name: MAX_SANDBOX_TIMEOUT, value: {{ $api.quotas.maxTimeout | quote }} }
+- { name: DEFAULT_SANDBOX_LIMIT, value: {{ $api.quotas.sandboxes | int64 | quote }} }
+- { name: DEFAULT_CREATE_RATE, value: {{ $api.quotas.createsPerSecond | int64 | quote }} }
+{{- with $values.tracing.endpoint }}
+- { name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ . | quote }} }
+- { name: TRACE_SAMPLE_RATIO, value: {{ $values.tracing.sampleRatio | quote }} }
+- { name: TRACE_SLOW_COLD, value: {{ $values.tracing.slow.cold | quote }} }
+{{- with $values.tracing.clusterUid }}
+- { name: K8S_CLUSTER_UID, value: {{ . | quote }} }
+{{- end }}
+{{- end }}
+{{- with include "sandlot.nats.url" . }}
+- { name: NATS_URL, value: {{ . | quote }} }
+- { name: NATS_USER, value: api }
+- name: NATS_PASSWORD
+  valueFrom: { secretKeyRef: { name: {{ include "sandlot.nats.secretName" $ }}, key: api } }
+{{- end }}
+{{- if include "sandlot.nats.caSecret" . }}
+- { name: NATS_CA_FILE, value: /etc/sandlot/nats/ca.crt }
+{{- end }}
+{{- with concat $values.controller.extraEnv $api.extraEnv }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Where the Secrets of API keys are. */}}
+{{- define "sandlot.api.keysNamespace" -}}
+{{- default .Release.Namespace .Values.api.keysNamespace -}}
+{{- end -}}
