@@ -37,7 +37,8 @@ export async function bundleService(folder: string): Promise<Bundle> {
     sourcesContent: false,
     legalComments: 'none',
     mainFields: ['module', 'main'],
-    conditions: ['import', 'node'],
+    // Besides `import` or `require`, as each package is asked for: with both, CommonJS would be given modules.
+    conditions: ['node'],
     banner: { js: requireBanner },
     metafile: true,
     logLevel: 'silent',
