@@ -96,7 +96,16 @@ func (d *daemon) start(env []string) {
 		d.t.Fatal(err)
 	}
 	d.t.Cleanup(d.stop)
-	eventually(d.t, "the daemon answers; it said: "+d.said.String(), func() bool { return healthy(d.url) })
+	d.awaitHealth()
+}
+
+func (d *daemon) awaitHealth() {
+	d.t.Helper()
+	for deadline := time.Now().Add(patience); !healthy(d.url); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			d.t.Fatalf("the daemon does not answer; it said: %s", d.said)
+		}
+	}
 }
 
 // stop ends the daemon as a container does and checks that it had nothing to complain about.

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"net/http"
@@ -50,9 +51,12 @@ func bare(t *testing.T) image {
 
 func (i image) write(name, content string, mode os.FileMode) {
 	i.t.Helper()
-	if err := os.WriteFile(filepath.Join(i.root, name), []byte(content), mode); err != nil {
+	path := filepath.Join(i.root, name)
+	if err := os.WriteFile(path, []byte(content), mode); err != nil {
 		i.t.Fatal(err)
 	}
+	// Whatever the umask says.
+	_ = os.Chmod(path, mode)
 }
 
 // container is a process that is PID 1 of a container made of the image.
@@ -122,7 +126,7 @@ func TestInstallLeavesAProgramThatOthersCannotReplace(t *testing.T) {
 
 func TestACommandRunsInAnImageOfOnlyBusyboxWithTheDaemonBesideIt(t *testing.T) {
 	c := bare(t).start(nil, installed, "run", "--", "sleep", "3600")
-	eventually(t, "the daemon answers", func() bool { return healthy(c.url) })
+	c.awaitHealth()
 	got := c.run("echo $0 $HOME; id -u")
 	expect(t, "a shell where there is no bash", got.stdout, "/bin/sh /\n0\n")
 	expect(t, "a program by name", c.open("process.Process/Start", `{"process":{"cmd":"pwd","cwd":"/tmp"}}`, nil).collect().stdout, "/tmp\n")
@@ -172,12 +176,19 @@ func TestOrphansOfTheCommandAreReaped(t *testing.T) {
 
 func TestADaemonThatDiesIsStartedAgainWithItsSettings(t *testing.T) {
 	c := bare(t).start([]string{"SANDLOT_RUNTIME_DIR=/.sandlot"}, installed, "run", "--", "sleep", "3600")
-	eventually(t, "the daemon answers", func() bool { return healthy(c.url) })
+	c.awaitHealth()
 	c.init(nil, `{"accessToken":"kept"}`)
 	c.token = "kept"
 	pid := c.pid()
-	c.open("process.Process/Start", shell("kill -9 "+pid), nil).close()
-	eventually(t, "another daemon answers to the token", func() bool { return c.pid() != "" && c.pid() != pid })
+	// The answer dies with the daemon.
+	body := bytes.NewReader(envelope(0, shell("kill -9 "+pid)))
+	if response, err := plainTransport.RoundTrip(c.newRequest(http.MethodPost, "/process.Process/Start", header{"Content-Type": "application/connect+json"}, body)); err == nil {
+		_ = response.Body.Close()
+	}
+	eventually(t, "another daemon answers to the token", func() bool {
+		now := c.pid()
+		return now != "" && now != pid
+	})
 	c.token = "other"
 	expect(t, "without its token", strconv.Itoa(c.request(http.MethodGet, "/envs", nil, nil).status), "401")
 }

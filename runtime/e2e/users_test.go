@@ -28,7 +28,7 @@ func peopled(t *testing.T) image {
 
 func TestProcessesRunAsTheUserAskedFor(t *testing.T) {
 	c := peopled(t).start(nil, installed, "run", "--", "sleep", "3600")
-	eventually(t, "the daemon answers", func() bool { return healthy(c.url) })
+	c.awaitHealth()
 	const who = `{"process":{"cmd":"/bin/sh","args":["-c","id; pwd; echo $HOME $USER $LOGNAME"]}}`
 	as := func(name string) header { return header{"Authorization": "Basic " + b64(name+":")} }
 	for _, row := range []struct {
@@ -50,7 +50,7 @@ func TestProcessesRunAsTheUserAskedFor(t *testing.T) {
 
 func TestWhatIsMadeForAUserIsTheUsers(t *testing.T) {
 	c := peopled(t).start(nil, installed, "run", "--", "sleep", "3600")
-	eventually(t, "the daemon answers", func() bool { return healthy(c.url) })
+	c.awaitHealth()
 	h, body := form(t, part{"file", "new/dir/file", "x"})
 	c.request("POST", "/files?username=other", h, body)
 	c.must("filesystem.Filesystem/MakeDir", `{"path":"~/made/by/default"}`)
@@ -77,7 +77,7 @@ func TestATerminalBelongsToItsUser(t *testing.T) {
 func TestWithoutRootOnlyTheOwnUserIsValid(t *testing.T) {
 	i := peopled(t)
 	c := i.start(nil, "busybox", "su", "user", "-c", "exec "+installed+" run -- sleep 3600")
-	eventually(t, "the daemon answers; it said "+c.said.String(), func() bool { return healthy(c.url) })
+	c.awaitHealth()
 	expect(t, "the default", c.run("id -un; pwd").stdout, "user\n/home/user\n")
 	for name, want := range map[string]string{"user": "", "root": "invalid username: 'root'", "other": "invalid username: 'other'"} {
 		got := c.open("process.Process/Start", shell("true"), header{"Authorization": "Basic " + b64(name+":")}).collect()

@@ -17,6 +17,9 @@ var (
 	ErrCloseTerminal = errors.New("the input of a terminal cannot be closed: send it the end-of-transmission character")
 )
 
+// exitLag is how long after the input broke an exit is taken for the reason.
+const exitLag = 200 * time.Millisecond
+
 // input writes to a process, one writer at a time and each piece whole. Writers queue for the turn, so that a process
 // that does not read holds up only those who write to it.
 type input struct {
@@ -63,10 +66,11 @@ func (in *input) write(ctx context.Context, data []byte) error {
 	if err == nil {
 		return nil
 	}
+	// A process that ends closes its input a moment before its exit is known.
 	select {
 	case <-in.exited:
 		return ErrExited
-	default:
+	case <-time.After(exitLag):
 		return errors.Join(ErrNoInput, err)
 	}
 }
