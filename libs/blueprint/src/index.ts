@@ -4,7 +4,7 @@ export { blueprintHashOf, blueprintOf } from './blueprint.ts';
 export { POD_DEFAULTS } from './defaults.ts';
 export type { PodDefaults } from './defaults.ts';
 export { isFinished, isReady } from './readiness.ts';
-export { coldSandbox, memberSandbox } from './sandbox.ts';
+export { coldName, coldSandbox, memberSandbox } from './sandbox.ts';
 export type { ColdStartInput, MemberInput } from './sandbox.ts';
 export { claimNameOf, fillsSlotOf, slotOf } from './slots.ts';
 export { createCurrencyTest } from './staleness.ts';

@@ -125,6 +125,7 @@ function claimedPod({ claim, podSpec }: ColdStartInput, ofTemplate: PodSpec): Po
   return image === undefined ? spec : { ...spec, containers: withImage(spec, image) };
 }
 
-function coldName({ metadata: { name = '' } }: SandboxClaim, slot: number | undefined): string {
+/** Of the Sandbox that a claim is given cold, or one slot of it. */
+export function coldName({ metadata: { name = '' } }: SandboxClaim, slot: number | undefined): string {
   return slot === undefined ? name : `${name}-${slot}`;
 }

@@ -136,7 +136,15 @@ export interface PersistentVolumeClaim extends KubeObject {
 }
 
 export interface PersistentVolume extends KubeObject {
-  spec?: { claimRef?: { namespace?: string; name?: string; uid?: string } | undefined } | undefined;
+  spec?:
+    | {
+        accessModes?: string[] | undefined;
+        capacity?: Record<string, string> | undefined;
+        claimRef?: { namespace?: string; name?: string; uid?: string } | undefined;
+        storageClassName?: string | undefined;
+        volumeMode?: string | undefined;
+      }
+    | undefined;
   status?: { phase?: string | undefined } | undefined;
 }
 

@@ -70,12 +70,3 @@ describe('envs of a claim whose template has no runtime', () => {
     await world.eventually(() => expect(variablesOf(world)).toEqual([optional]));
   });
 });
-
-describe('what is not served yet', () => {
-  it('is refused by name: dynamicVolumes', async () => {
-    await using world = await started();
-    world.claim('job', { dynamicVolumes: [{ mountPath: '/m', persistentVolumeClaimName: 'p' }] });
-    await world.eventually(() => expect(world.reasonOf('job')).toBe('DynamicVolumesRejected'));
-    expect(world.statusOf('job').message).toContain('volumeClaimTemplates');
-  });
-});

@@ -21,6 +21,8 @@ export const claimSettings = controllerSettings.extend({
   SANDBOX_NAMESERVERS: list().default([...POD_DEFAULTS.dnsNameservers]),
   /** Whether claims may have variables from Secrets of their namespace; needs leave to read Secrets. */
   ENVS_FROM_SECRETS: flag().default(false),
+  /** Whether claims may name PersistentVolumes that are open to their namespace; needs leave to read them. */
+  PERSISTENT_VOLUMES: flag().default(false),
   /** Ed25519 private key in PEM: by it daemons in sandboxes know the installation. */
   RUNTIME_SIGNING_KEY: signingKey().optional(),
   /** Base64 of 32 random bytes, from which access tokens of sandboxes are made. */

@@ -118,6 +118,7 @@ function planAt(it: SandboxClaim, nowMs: number): Plan {
     allowedLabelDomains: [],
     podDefaults: POD_DEFAULTS,
     envsFromSecrets: false,
+    persistentVolumes: 'off',
   };
   return isDetached(it) ? decideBatch(snapshot) : decide(snapshot);
 }

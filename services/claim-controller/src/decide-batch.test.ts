@@ -35,6 +35,7 @@ function snapshot({ spec, status = {}, deleting = false, ...parts }: Parts): Bat
     allowedLabelDomains: ['sandbox.users.io'],
     podDefaults: POD_DEFAULTS,
     envsFromSecrets: false,
+    persistentVolumes: 'off',
     ...parts,
   };
 }

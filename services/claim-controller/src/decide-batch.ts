@@ -8,10 +8,11 @@ import { decideInits, timeLeftMs, troubleOf } from './decide-init.ts';
 import { deliveryFailure, isDelivered, retryInMs } from './delivery.ts';
 import { wait } from './plan.ts';
 import type { Plan, Report, Step } from './plan.ts';
-import { metadataRefusalOf, refusalOf } from './refusal.ts';
+import { metadataRefusalOf, persistentVolumeReport, refusalOf } from './refusal.ts';
 import { freeSlots, isComplete, shownSlots } from './slots.ts';
 
 const MISSING_RETRY_MS = 60_000;
+const VOLUME_RETRY_MS = 10_000;
 
 const SHOW: Step = { kind: 'publishSlots', timedOut: false };
 
@@ -85,6 +86,10 @@ function decideFilling(snapshot: BatchSnapshot, slots: readonly number[]): Plan 
     ];
   }
   const { template } = origin;
+  const volumes = persistentVolumeReport(snapshot);
+  if (volumes !== undefined) {
+    return [{ kind: 'publishSlots', timedOut: false, report: volumes }, wait(VOLUME_RETRY_MS, volumes.reason)];
+  }
   const pools = needsColdStart(snapshot, template) ? [] : origin.pools;
   const cold = { kind: 'createSlot', input: coldStart(snapshot, template) } as const;
   return [{ kind: 'fillSlots', slots, pools, template, otherwise: shortageOf(snapshot, pools) ?? cold }];

@@ -4,7 +4,8 @@ import { coldSandbox } from '@sandlot/blueprint';
 import type { ColdStartInput } from '@sandlot/blueprint';
 import { containerVariables } from './claim-env.ts';
 import type { Shortage } from './plan.ts';
-import { claimedPodSpec, claimedVolumes } from './refusal.ts';
+import { hasDynamicVolumes } from './dynamic-volumes.ts';
+import { claimedParts } from './refusal.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
 
 /** A claim waits this long for members that are starting before it goes cold (API contract, lookup order 6). */
@@ -20,6 +21,7 @@ export function needsColdStart({ claim }: ClaimSnapshot, template: SandboxTempla
   return (
     containerVariables(claim, template).length > 0 ||
     volumeClaimTemplates.length > 0 ||
+    hasDynamicVolumes(claim) ||
     warmpool === 'none' ||
     suspended
   );
@@ -58,11 +60,5 @@ function ageMs({ claim, nowMs }: ClaimSnapshot): number {
 /** What the claim's cold Sandboxes are made of. */
 export function coldStart(snapshot: ClaimSnapshot, template: SandboxTemplate): ColdStartInput {
   const { claim, podDefaults } = snapshot;
-  return {
-    claim,
-    template,
-    defaults: podDefaults,
-    podSpec: claimedPodSpec(claim, template, podDefaults),
-    volumeClaimTemplates: claimedVolumes(claim, template),
-  };
+  return { claim, template, defaults: podDefaults, ...claimedParts(snapshot, template) };
 }

@@ -27,6 +27,7 @@ function snapshot(parts: Partial<ClaimSnapshot> = {}): ClaimSnapshot {
     allowedLabelDomains: ['sandbox.users.io'],
     podDefaults: POD_DEFAULTS,
     envsFromSecrets: false,
+    persistentVolumes: 'off',
     ...parts,
   };
 }

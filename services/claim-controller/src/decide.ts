@@ -7,11 +7,13 @@ import { decideShortage, needsColdStart } from './decide-source.ts';
 import { decidePause } from './pause.ts';
 import { wait } from './plan.ts';
 import type { Plan, Report, Step } from './plan.ts';
-import { metadataRefusalOf, refusalOf } from './refusal.ts';
+import { metadataRefusalOf, persistentVolumeReport, refusalOf } from './refusal.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
 
 /** A pool or template that is not there is watched for, and looked for this often in any case. */
 const MISSING_RETRY_MS = 60_000;
+/** PersistentVolumes are watched by nobody here, and those who open them to a namespace expect to be noticed. */
+const VOLUME_RETRY_MS = 10_000;
 
 /**
  * What one pass over a claim does, by the lookup order of the API contract. A claim that has a Sandbox keeps it and
@@ -55,8 +57,8 @@ function decideBound(snapshot: ClaimSnapshot, sandbox: Sandbox, surplus: readonl
 }
 
 /** Reports, and looks again now and then: what is missing may come without an event that reaches us. */
-function reportAndRetry(report: Report): Plan {
-  return [{ kind: 'report', report }, wait(MISSING_RETRY_MS, report.reason)];
+function reportAndRetry(report: Report, retryMs = MISSING_RETRY_MS): Plan {
+  return [{ kind: 'report', report }, wait(retryMs, report.reason)];
 }
 
 function decideUnbound(snapshot: ClaimSnapshot): Plan {
@@ -94,6 +96,8 @@ function decideFound(snapshot: ClaimSnapshot, template: SandboxTemplate, pools: 
     const otherwise = decideShortage(snapshot, template, pools);
     return [{ kind: 'adopt', pools: offers, promised: { member: promised, pools }, template, otherwise }];
   }
+  const volumes = persistentVolumeReport(snapshot);
+  if (volumes !== undefined) return reportAndRetry(volumes, VOLUME_RETRY_MS);
   if (needsColdStart(snapshot, template)) return [decideShortage(snapshot, template, [])];
   const otherwise = decideShortage(snapshot, template, pools);
   return offers.length === 0 ? [otherwise] : [{ kind: 'adopt', pools: offers, template, otherwise }];

@@ -17,6 +17,8 @@ export interface ClaimPolicy {
   readonly podDefaults: PodDefaults;
   /** Whether claims may have variables from Secrets of their namespace. */
   readonly envsFromSecrets: boolean;
+  /** Whether claims may name PersistentVolumes. */
+  readonly persistentVolumes: boolean;
 }
 
 export interface ObserveDeps {
@@ -28,6 +30,8 @@ export interface ObserveDeps {
   readonly policy: ClaimPolicy;
   readonly nowMs: () => number;
 }
+
+const UNREAD: ClaimSnapshot['persistentVolumes'] = new Map();
 
 /** One moment's view of a claim, from memory alone. */
 export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
@@ -53,6 +57,7 @@ export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
     allowedLabelDomains: policy.allowedLabelDomains,
     podDefaults: policy.podDefaults,
     envsFromSecrets: policy.envsFromSecrets,
+    persistentVolumes: policy.persistentVolumes ? UNREAD : 'off',
   };
 }
 

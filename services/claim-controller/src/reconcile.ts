@@ -8,12 +8,15 @@ import { takesSecrets } from './claim-env.ts';
 import { secretProblem } from './secrets.ts';
 import { endBatches } from './batch-end.ts';
 import { observeBatch } from './batch-observe.ts';
+import type { BatchSnapshot } from './batch-observe.ts';
 import { decideBatch } from './decide-batch.ts';
 import { decide } from './decide.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
 import type { ApplyDeps, Pass } from './pass.ts';
+import { withPersistentVolumes } from './persistent-volumes.ts';
 import type { Plan, Step } from './plan.ts';
+import { freeSlots } from './slots.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
 import { isDetached } from './status.ts';
 
@@ -76,19 +79,23 @@ interface Intent {
   readonly request: string;
 }
 
-async function planBound(deps: ReconcileDeps, { claim, signal }: Pass): Promise<Intent> {
+async function planBound(deps: ReconcileDeps, pass: Pass): Promise<Intent> {
+  const { claim, signal } = pass;
   const committed = await settle(deps, { claim, record: deps.memory.of(claim), signal });
   if (committed !== undefined) deps.memory.assign(claim, committed);
-  const snapshot = observe(deps, claim);
+  const wants = ({ owned }: ClaimSnapshot): boolean => owned.length === 0;
+  const snapshot = await withPersistentVolumes(deps, pass, { observe: () => observe(deps, claim), wants });
   return { plan: decide(snapshot), request: requestOf(snapshot) };
 }
 
-async function planBatch(deps: ReconcileDeps, { claim, signal }: Pass): Promise<Intent> {
+async function planBatch(deps: ReconcileDeps, pass: Pass): Promise<Intent> {
+  const { claim, signal } = pass;
   for (const [slot, record] of deps.batches.unsettled(claim)) {
     const committed = await settle(deps, { claim, slot, record, signal });
     if (committed !== undefined) deps.batches.settled(claim, committed, deps.nowMs());
   }
-  const snapshot = observeBatch(deps, claim);
+  const wants = ({ claim: newest, live }: BatchSnapshot): boolean => freeSlots(newest, live).length > 0;
+  const snapshot = await withPersistentVolumes(deps, pass, { observe: () => observeBatch(deps, claim), wants });
   return { plan: decideBatch(snapshot), request: requestOf(snapshot) };
 }
 

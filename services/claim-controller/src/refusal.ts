@@ -8,15 +8,22 @@ import {
 } from '@sandlot/api-types';
 import type { PodSpec, SandboxClaim, SandboxTemplate, VolumeClaimTemplate } from '@sandlot/api-types';
 import { blueprintOf } from '@sandlot/blueprint';
-import type { PodDefaults } from '@sandlot/blueprint';
+import type { ColdStartInput, PodDefaults } from '@sandlot/blueprint';
 import type { Report } from './plan.ts';
 import { containerVariables, hasRuntime, takesSecrets } from './claim-env.ts';
+import {
+  dynamicVolumesRefusal,
+  hasDynamicVolumes,
+  mountDynamicVolumes,
+  persistentVolumeProblem,
+} from './dynamic-volumes.ts';
+import type { SeenVolumes, VolumeBase } from './dynamic-volumes.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
 
 type Check = (snapshot: ClaimSnapshot, template: SandboxTemplate) => Omit<Report, 'final'> | undefined;
 
 /** In order of precedence (API contract, claim status). */
-const CHECKS: readonly Check[] = [dynamicVolumesOf, secretsOf, environmentOf, runtimeEnvsOf, volumesOf, imageOf];
+const CHECKS: readonly Check[] = [secretsOf, environmentOf, runtimeEnvsOf, volumesOf, imageOf, dynamicVolumesOf];
 
 /**
  * Why this claim can never be served as it is written, or undefined when it can. Final until the claim or its template
@@ -43,12 +50,26 @@ export function metadataRefusalOf({ claim, origin, allowedLabelDomains }: ClaimS
   return { reason: claimReasons.invalidMetadata, message: claimMessages.invalidMetadata(detail), final: true };
 }
 
-/** Says so plainly instead of leaving out a part of what was asked. */
-function dynamicVolumesOf({ claim }: ClaimSnapshot): ReturnType<Check> {
-  if ((claim.spec.dynamicVolumes ?? []).length === 0) return undefined;
-  const detail =
-    'this version of Sandlot does not serve dynamicVolumes; remove them from the claim, or use volumeClaimTemplates';
-  return { reason: claimReasons.dynamicVolumesRejected, message: detail };
+/** After the others, which say what the volumes are added to. */
+function dynamicVolumesOf(
+  { claim, podDefaults, persistentVolumes }: ClaimSnapshot,
+  template: SandboxTemplate,
+): ReturnType<Check> {
+  if (!hasDynamicVolumes(claim)) return undefined;
+  const base = volumeBase(claim, template, podDefaults);
+  const allowsPersistentVolumes = persistentVolumes !== 'off';
+  const message = dynamicVolumesRefusal({ claim, template, base, allowsPersistentVolumes });
+  return message === undefined ? undefined : { reason: claimReasons.dynamicVolumesRejected, message };
+}
+
+/**
+ * Why a PersistentVolume that the claim names cannot be had. Not final: it may be made or labelled later, without an
+ * event that reaches us.
+ */
+export function persistentVolumeReport({ claim, persistentVolumes }: ClaimSnapshot): Report | undefined {
+  if (persistentVolumes === 'off') return undefined;
+  const message = persistentVolumeProblem(claim, persistentVolumes);
+  return message === undefined ? undefined : { reason: claimReasons.dynamicVolumesRejected, message };
 }
 
 /** Whoever may create claims would otherwise read Secrets through their sandboxes: the installation has to allow it. */
@@ -116,19 +137,38 @@ function merged(claim: SandboxClaim, template: SandboxTemplate): ReturnType<type
   });
 }
 
-/** Pod spec of a cold start with the claim's variables; undefined when the claim has none. */
-export function claimedPodSpec(
-  claim: SandboxClaim,
+/** What a cold start of the claim is made of, where it is not the template's own. */
+export function claimedParts(
+  { claim, podDefaults, persistentVolumes }: ClaimSnapshot,
   template: SandboxTemplate,
-  defaults: PodDefaults,
-): PodSpec | undefined {
+): Pick<ColdStartInput, 'podSpec' | 'volumeClaimTemplates'> {
+  if (hasDynamicVolumes(claim)) {
+    const seen: SeenVolumes = persistentVolumes === 'off' ? new Map() : persistentVolumes;
+    const mounted = mountDynamicVolumes(claim, volumeBase(claim, template, podDefaults), seen);
+    return { podSpec: mounted.podSpec, volumeClaimTemplates: [...mounted.volumeClaimTemplates] };
+  }
+  return {
+    podSpec: claimedPodSpec(claim, template, podDefaults),
+    volumeClaimTemplates: claimedVolumes(claim, template),
+  };
+}
+
+function volumeBase(claim: SandboxClaim, template: SandboxTemplate, defaults: PodDefaults): VolumeBase {
+  return {
+    podSpec: claimedPodSpec(claim, template, defaults) ?? blueprintOf(template, defaults).podTemplate.spec,
+    volumeClaimTemplates: claimedVolumes(claim, template) ?? template.spec.volumeClaimTemplates ?? [],
+  };
+}
+
+/** Pod spec of a cold start with the claim's variables; undefined when the claim has none. */
+function claimedPodSpec(claim: SandboxClaim, template: SandboxTemplate, defaults: PodDefaults): PodSpec | undefined {
   if (containerVariables(claim, template).length === 0) return undefined;
   const outcome = injected(claim, template, defaults);
   return outcome.kind === 'injected' ? outcome.podSpec : undefined;
 }
 
 /** Volumes of a cold start with the claim's; undefined when the claim has none. */
-export function claimedVolumes(claim: SandboxClaim, template: SandboxTemplate): VolumeClaimTemplate[] | undefined {
+function claimedVolumes(claim: SandboxClaim, template: SandboxTemplate): VolumeClaimTemplate[] | undefined {
   if ((claim.spec.volumeClaimTemplates ?? []).length === 0) return undefined;
   const outcome = merged(claim, template);
   return outcome.kind === 'merged' ? outcome.volumeClaimTemplates : undefined;

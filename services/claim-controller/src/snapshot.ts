@@ -1,6 +1,7 @@
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import type { PodDefaults } from '@sandlot/blueprint';
 import type { Failures } from './delivery.ts';
+import type { SeenVolumes } from './dynamic-volumes.ts';
 import type { Uninitialised } from './runtime-init.ts';
 
 /** Where a claim's sandbox may come from, as far as the objects it names exist. */
@@ -38,4 +39,6 @@ export interface ClaimSnapshot {
   readonly podDefaults: PodDefaults;
   /** Whether variables may come from Secrets. */
   readonly envsFromSecrets: boolean;
+  /** Those the claim names, where a Sandbox is to be made of them; `off` where claims may name none. */
+  readonly persistentVolumes: SeenVolumes | 'off';
 }

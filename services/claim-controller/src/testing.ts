@@ -18,6 +18,7 @@ type ClaimSpec = Partial<SandboxClaim['spec']>;
 
 interface ControllerChoices {
   readonly envsFromSecrets?: boolean;
+  readonly persistentVolumes?: boolean;
   readonly recordsEvents?: boolean;
   readonly runtime?: RuntimeAccess;
 }
@@ -43,7 +44,7 @@ export class ClaimWorld extends ControllerWorld {
 
   startController(
     user = 'claim-controller',
-    { envsFromSecrets = false, recordsEvents = true, runtime }: ControllerChoices = {},
+    { envsFromSecrets = false, persistentVolumes = false, recordsEvents = true, runtime }: ControllerChoices = {},
   ): TestController {
     return this.run(user, (parts) =>
       addClaimController(parts, {
@@ -52,7 +53,12 @@ export class ClaimWorld extends ControllerWorld {
         writeBehindMs: 250,
         recordsEvents,
         runtime: runtime ?? this.runtime,
-        policy: { allowedLabelDomains: ['sandbox.users.io'], envsFromSecrets, podDefaults: POD_DEFAULTS },
+        policy: {
+          allowedLabelDomains: ['sandbox.users.io'],
+          envsFromSecrets,
+          persistentVolumes,
+          podDefaults: POD_DEFAULTS,
+        },
       }),
     );
   }

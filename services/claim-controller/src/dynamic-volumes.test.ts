@@ -1,0 +1,231 @@
+import type { SandboxClaimSpec, SandboxTemplateSpec } from '@sandlot/api-types';
+import { claim, template } from '@sandlot/api-types/builders';
+import type { PersistentVolume } from '@sandlot/kube';
+import { describe, expect, it } from 'vitest';
+import { dynamicVolumesRefusal, mountDynamicVolumes, persistentVolumeProblem } from './dynamic-volumes.ts';
+import type { SeenVolumes, VolumeBase } from './dynamic-volumes.ts';
+
+type Volumes = NonNullable<SandboxClaimSpec['dynamicVolumes']>;
+
+const DISK = { mountPath: '/data', persistentVolumeClaimName: 'set' };
+const FOREIGN = { mountPath: '/data', persistentVolumeName: 'pv' };
+const NONE: SeenVolumes = new Map();
+
+const wanting = (dynamicVolumes: Volumes, spec: Partial<SandboxClaimSpec> = {}): ReturnType<typeof claim> =>
+  claim({ spec: { ...spec, dynamicVolumes } });
+
+const base = (parts: Partial<VolumeBase['podSpec']> = {}): VolumeBase => ({
+  podSpec: {
+    containers: [
+      { name: 'main', image: 'busybox', volumeMounts: [{ name: 'scratch', mountPath: '/scratch' }] },
+      { name: 'side', image: 'busybox' },
+    ],
+    ...parts,
+  },
+  volumeClaimTemplates: [{ metadata: { name: 'scratch' }, spec: {} }],
+});
+
+interface Case {
+  readonly volumes?: Volumes;
+  readonly claimSpec?: Partial<SandboxClaimSpec>;
+  readonly templateSpec?: Partial<SandboxTemplateSpec>;
+  readonly podSpec?: Partial<VolumeBase['podSpec']>;
+  readonly off?: boolean;
+}
+
+function refusal({ volumes = [DISK], claimSpec, templateSpec = {}, podSpec, off = false }: Case): string | undefined {
+  return dynamicVolumesRefusal({
+    claim: wanting(volumes, claimSpec),
+    template: template({ spec: { dynamicVolumesPolicy: 'Allowed', ...templateSpec } }),
+    base: base(podSpec),
+    allowsPersistentVolumes: !off,
+  });
+}
+
+describe('dynamicVolumes of a claim', () => {
+  it.each<readonly [string, Case]>([
+    [
+      'are no matter when there are none, whatever the template says',
+      { volumes: [], templateSpec: { dynamicVolumesPolicy: 'Disallowed' } },
+    ],
+    ['are served when the template allows them', {}],
+    ['may name a PersistentVolume where the installation lets them', { volumes: [FOREIGN] }],
+    ['are shared by all Sandboxes of a batch', { claimSpec: { replicas: 3 } }],
+    [
+      'may be two parts of one disk',
+      {
+        volumes: [
+          { ...DISK, subPath: 'a' },
+          { ...DISK, mountPath: '/b', subPath: 'b' },
+        ],
+      },
+    ],
+    ['may lie within another mount', { volumes: [{ ...DISK, mountPath: '/scratch/data' }] }],
+    [
+      'may lie where another container has a mount',
+      {
+        podSpec: {
+          containers: [{ name: 'main' }, { name: 'side', volumeMounts: [{ name: 'scratch', mountPath: '/data' }] }],
+        },
+      },
+    ],
+    ['may lie where the daemon would be, if there is none', { volumes: [{ ...DISK, mountPath: '/.sandlot' }] }],
+  ])('%s', (_, row) => expect(refusal(row)).toBeUndefined());
+
+  it.each<readonly [string, Case, string]>([
+    [
+      'by a template without a policy',
+      { templateSpec: { dynamicVolumesPolicy: undefined } },
+      'set its dynamicVolumesPolicy to Allowed',
+    ],
+    [
+      'by a template that disallows them',
+      { templateSpec: { dynamicVolumesPolicy: 'Disallowed' } },
+      'SandboxTemplate "template"',
+    ],
+    ['where the claim rules out a cold start', { claimSpec: { createOnNoStock: false } }, 'need a cold start'],
+    [
+      'from PersistentVolumes where they are switched off',
+      { volumes: [FOREIGN], off: true },
+      'claimController.persistentVolumes=true',
+    ],
+    [
+      'from a PersistentVolume for several Sandboxes',
+      { volumes: [FOREIGN], claimSpec: { replicas: 2 } },
+      'the claim asks for 2',
+    ],
+    [
+      'at a path of the template',
+      { volumes: [{ ...DISK, mountPath: '/scratch' }] },
+      '"/scratch" is taken by scratch in container "main"',
+    ],
+    ['at the same path spelt otherwise', { volumes: [{ ...DISK, mountPath: '//scratch/./' }] }, 'is taken by scratch'],
+    [
+      'at one path twice',
+      { volumes: [DISK, { ...DISK, mountPath: '/data/' }] },
+      'is taken by another of dynamicVolumes',
+    ],
+    ['over the whole image', { volumes: [{ ...DISK, mountPath: '/./' }] }, 'would hide the whole image'],
+    ['at a path with a colon', { volumes: [{ ...DISK, mountPath: '/a:b' }] }, 'neither ":" nor ".."'],
+    ['at a path that steps up', { volumes: [{ ...DISK, mountPath: '/a/../b' }] }, 'neither ":" nor ".."'],
+    [
+      'over the folder of the daemon',
+      { volumes: [{ ...DISK, mountPath: '/.sandlot/bin' }], templateSpec: { runtime: { inject: true } } },
+      'belongs to the daemon',
+    ],
+    ['with a subPath from the root', { volumes: [{ ...DISK, subPath: '/a' }] }, 'must be a relative path'],
+    ['with a subPath that steps up', { volumes: [{ ...DISK, subPath: 'a/../..' }] }, 'must be a relative path'],
+    [
+      'whose name the template uses',
+      { podSpec: { volumes: [{ name: 'dynamic-0', emptyDir: {} }] } },
+      'volume name "dynamic-0" is taken',
+    ],
+  ])('are refused %s', (_, row, words) => expect(refusal(row)).toContain(words));
+});
+
+const persistent = (spec: PersistentVolume['spec'] = {}, phase = 'Available', open = 'default'): PersistentVolume => ({
+  metadata: { name: 'pv', labels: { 'sandlot.dev/claimable-by': open } },
+  spec: { accessModes: ['ReadWriteOnce'], capacity: { storage: '5Gi' }, ...spec },
+  status: { phase },
+});
+
+describe('a PersistentVolume that a claim names', () => {
+  const problem = (
+    seen: PersistentVolume | 'absent' | 'forbidden',
+    spec?: Partial<SandboxClaimSpec>,
+  ): string | undefined => persistentVolumeProblem(wanting([FOREIGN], spec), new Map([['pv', seen]]));
+
+  it.each<readonly [string, PersistentVolume, Partial<SandboxClaimSpec>]>([
+    ['is had when it is open to the namespace', persistent(), {}],
+    [
+      'is had when it is kept for the disk of the Sandbox',
+      persistent({ claimRef: { namespace: 'default', name: 'dynamic-0-claim' } }, 'Bound'),
+      {},
+    ],
+    [
+      'is had by the one Sandbox of a detached claim',
+      persistent({ claimRef: { namespace: 'default', name: 'dynamic-0-claim-0' } }),
+      { ttlSecondsAfterCompleted: 1 },
+    ],
+  ])('%s', (_, seen, spec) => expect(problem(seen, spec)).toBeUndefined());
+
+  it.each<readonly [string, PersistentVolume | 'absent' | 'forbidden', string]>([
+    ['does not exist', 'absent', 'label it sandlot.dev/claimable-by=default'],
+    ['is open to another namespace', persistent({}, 'Available', 'other'), 'label it sandlot.dev/claimable-by=default'],
+    ['may not be read by the controller', 'forbidden', 'grant it get'],
+    ['is a block device', persistent({ volumeMode: 'Block' }), 'a block device'],
+    [
+      'was left by another',
+      persistent({ claimRef: { namespace: 'default', name: 'dynamic-0-claim' } }, 'Released'),
+      'remove its spec.claimRef',
+    ],
+    [
+      'is bound by a disk of the namespace',
+      persistent({ claimRef: { namespace: 'default', name: 'x' } }, 'Bound'),
+      'bound by another',
+    ],
+    [
+      'is bound by the like-named disk of another namespace',
+      persistent({ claimRef: { namespace: 'b', name: 'dynamic-0-claim' } }),
+      'bound by another',
+    ],
+  ])('is not had when it %s, and the message says what to do', (_, seen, words) =>
+    expect(problem(seen)).toContain(words),
+  );
+
+  it('is spoken of in the same words whether it does not exist or is not open: claims must not spy', () => {
+    expect(problem('absent')).toBe(problem(persistent({}, 'Available', 'other')));
+  });
+
+  it('is no matter of claims that name PersistentVolumeClaims', () => {
+    expect(persistentVolumeProblem(wanting([DISK]), NONE)).toBeUndefined();
+  });
+});
+
+describe('a cold start with dynamicVolumes', () => {
+  it('has each disk once, in the first container, however many mounts share it', () => {
+    const volumes = [
+      { ...DISK, mountPath: '/a', subPath: 'one', readOnly: true },
+      { ...DISK, mountPath: '/b' },
+      { mountPath: '/c', persistentVolumeClaimName: 'other' },
+    ];
+    const { podSpec, volumeClaimTemplates } = mountDynamicVolumes(wanting(volumes), base(), NONE);
+    expect(podSpec.volumes).toEqual([
+      { name: 'dynamic-0', persistentVolumeClaim: { claimName: 'set' } },
+      { name: 'dynamic-1', persistentVolumeClaim: { claimName: 'other' } },
+    ]);
+    expect(podSpec.containers.map(({ volumeMounts }) => volumeMounts)).toEqual([
+      [
+        { name: 'scratch', mountPath: '/scratch' },
+        { name: 'dynamic-0', mountPath: '/a', subPath: 'one', readOnly: true },
+        { name: 'dynamic-0', mountPath: '/b' },
+        { name: 'dynamic-1', mountPath: '/c' },
+      ],
+      undefined,
+    ]);
+    expect(volumeClaimTemplates).toEqual(base().volumeClaimTemplates);
+  });
+
+  it('takes the volume of the template that has the disk already', () => {
+    const volumes = [{ name: 'set', persistentVolumeClaim: { claimName: 'set' } }];
+    const { podSpec } = mountDynamicVolumes(wanting([DISK]), base({ volumes }), NONE);
+    expect(podSpec.volumes).toEqual(volumes);
+    expect(podSpec.containers[0]?.volumeMounts).toContainEqual({ name: 'set', mountPath: '/data' });
+  });
+
+  it.each([
+    ['of its class', { storageClassName: 'slow' }, 'slow'],
+    ['of no class, whatever the default of the cluster', {}, ''],
+  ])('binds a PersistentVolume %s by a template of the Sandbox', (_, spec, storageClassName) => {
+    const { podSpec, volumeClaimTemplates } = mountDynamicVolumes(
+      wanting([FOREIGN]),
+      base(),
+      new Map([['pv', persistent(spec)]]),
+    );
+    expect(podSpec.volumes).toBeUndefined();
+    expect(podSpec.containers[0]?.volumeMounts).toContainEqual({ name: 'dynamic-0', mountPath: '/data' });
+    const resources = { requests: { storage: '5Gi' } };
+    const bound = { volumeName: 'pv', storageClassName, accessModes: ['ReadWriteOnce'], resources };
+    expect(volumeClaimTemplates.slice(1)).toEqual([{ metadata: { name: 'dynamic-0' }, spec: bound }]);
+  });
+});
