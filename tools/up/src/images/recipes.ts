@@ -6,7 +6,7 @@ import type { ContextFile } from './content-key.ts';
 export const controllerNames = ['sandbox-controller', 'warmpool-controller', 'claim-controller'] as const;
 export type ControllerName = (typeof controllerNames)[number];
 /** Every service of the chart that is a bundle of ours on Node: the controllers, and what serves requests. */
-export const serviceNames = [...controllerNames, 'gateway'] as const;
+export const serviceNames = [...controllerNames, 'api', 'gateway'] as const;
 type ServiceName = (typeof serviceNames)[number];
 export type ImageName =
   | ServiceName

@@ -5,7 +5,16 @@ import { chartValues } from './values.ts';
 
 const image = (name: ImageName): BuiltImage => ({ name, tag: `t-${name}`, stored: name, sizeBytes: 1, fresh: false });
 const images = (
-  ['sandbox-controller', 'warmpool-controller', 'claim-controller', 'runtime', 'gateway', 'nats', 'redis'] as const
+  [
+    'sandbox-controller',
+    'warmpool-controller',
+    'claim-controller',
+    'runtime',
+    'api',
+    'gateway',
+    'nats',
+    'redis',
+  ] as const
 ).map(image);
 
 describe('values of the release', () => {
@@ -17,7 +26,12 @@ describe('values of the release', () => {
       warmpoolController: { image: { tag: 't-warmpool-controller' } },
       claimController: { image: { tag: 't-claim-controller' }, envsFromSecrets: true },
       runtime: { image: { tag: 't-runtime' } },
-      gateway: { image: { tag: 't-gateway' }, agentSandbox: { router: { enabled: true } } },
+      api: { image: { tag: 't-api' } },
+      gateway: {
+        image: { tag: 't-gateway' },
+        domains: ['sandlot.test'],
+        agentSandbox: { router: { enabled: true } },
+      },
       nats: { image: { registry: 'registry.example.com', repository: 'team/sandlot/nats', tag: 't-nats' } },
       redis: { image: { registry: 'registry.example.com', repository: 'team/sandlot/redis', tag: 't-redis' } },
     });

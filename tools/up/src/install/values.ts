@@ -2,6 +2,12 @@ import type { BuiltImage } from '../images/build.ts';
 import type { Registry } from '../images/publish.ts';
 import type { ImageName } from '../images/recipes.ts';
 
+/**
+ * Ports of sandboxes are `<port>-<id>` below it. No DNS knows the name: clients resolve it to the gateway themselves, or
+ * say it in the Host header.
+ */
+export const sandboxDomain = 'sandlot.test';
+
 /** What the release is called and where it lives. */
 export const release = { name: 'sandlot', namespace: 'sandlot-system' } as const;
 
@@ -18,8 +24,10 @@ export interface ChartValues {
   readonly warmpoolController: { readonly image: { readonly tag: string } };
   readonly claimController: { readonly image: { readonly tag: string }; readonly envsFromSecrets: boolean };
   readonly runtime: { readonly image: { readonly tag: string } };
+  readonly api: { readonly image: { readonly tag: string } };
   readonly gateway: {
     readonly image: { readonly tag: string };
+    readonly domains: readonly string[];
     readonly agentSandbox: { readonly router: { readonly enabled: boolean } };
   };
   readonly nats: { readonly image: ForeignImage };
@@ -67,7 +75,8 @@ export function chartValues(
     warmpoolController: controller('warmpool-controller'),
     claimController: { ...controller('claim-controller'), envsFromSecrets: true },
     runtime: controller('runtime'),
-    gateway: { ...controller('gateway'), agentSandbox: { router: { enabled: true } } },
+    api: controller('api'),
+    gateway: { ...controller('gateway'), domains: [sandboxDomain], agentSandbox: { router: { enabled: true } } },
     nats: foreign('nats'),
     redis: foreign('redis'),
     ...(port === '' && observers === undefined ? {} : { networkPolicy: openings(port, observers?.scraper) }),

@@ -9,7 +9,7 @@ import type { BuiltImage } from '../images/build.ts';
 import { imageIn } from '../images/publish.ts';
 import type { Registry } from '../images/publish.ts';
 import type { ImageName } from '../images/recipes.ts';
-import { release } from '../install/values.ts';
+import { release, sandboxDomain } from '../install/values.ts';
 import { checkoutRoot } from '../paths.ts';
 import { awaitPool } from '../pools.ts';
 import type { Target } from '../target.ts';
@@ -53,6 +53,7 @@ export async function prepareTenants(target: Target, options: TenantOptions): Pr
       KUBECONFIG: target.kubeconfigPath,
       E2B_API_URL: url,
       E2B_SANDBOX_URL: url,
+      E2B_DOMAIN: sandboxDomain,
       SANDLOT_GATEWAY_URL: url,
       ...(await keys(client)),
     });
