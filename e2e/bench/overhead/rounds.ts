@@ -92,6 +92,7 @@ async function measured(stage: Stage, { received }: Receiver, planned: Burst): P
   await pause(QUIET_MS);
   const before = await countNow(stage);
   const [bytesBefore, eventsBefore] = [received.bytes, await eventsOf(stage)];
+  await stage.collectGarbage();
   const { allReadyMs, p50Ms } = await burst(stage, planned);
   await full(stage, claims);
   await pause(QUIET_MS);

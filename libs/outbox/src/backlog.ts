@@ -103,7 +103,7 @@ export class Backlog<T extends KubeObject> {
       if (work !== undefined) work.facts = merged(facts, work.told);
       return [];
     }
-    if (!this.#hasRoom()) return [];
+    if (!this.#hasRoom(fresh.length)) return [];
     const target = work ?? this.#open(uid);
     target.facts = merged(facts, target.told);
     target.about = this.#aboutOf(object);
@@ -195,8 +195,8 @@ export class Backlog<T extends KubeObject> {
     return this.#o.telling.aboutOf?.(object);
   }
 
-  #hasRoom(): boolean {
-    if (this.#parcels < this.#o.maxParcels) return true;
+  #hasRoom(events = 1): boolean {
+    if (this.#parcels + events <= this.#o.maxParcels) return true;
     this.#collapsed += 1;
     return false;
   }

@@ -1,8 +1,8 @@
 import type { Bus, EventType, Ledger, LedgerIdentity, TraceHeaders } from '@sandlot/bus';
 import { UnsendableError } from '@sandlot/bus';
 import type { Informer, KubeObject } from '@sandlot/kube';
-import { backoffMs } from '@sandlot/std';
-import type { Clock, Logger, Random } from '@sandlot/std';
+import { backoffMs, rateAt, withEvent } from '@sandlot/std';
+import type { Clock, Logger, Random, Rate } from '@sandlot/std';
 import { Backlog } from './backlog.ts';
 import type { Entry, Parcel, Work } from './backlog.ts';
 import type { AnyFact, Telling } from './fact.ts';
@@ -66,6 +66,13 @@ export function createOutbox<T extends KubeObject>(options: OutboxOptions<T>): O
 const LAST_WORDS_MS = 2_000;
 /** For so long what somebody waits for is gathered: in a burst several leave in one piece. */
 const EARLY_MS = 10;
+/**
+ * While what somebody waits for comes as fast as only a burst makes it come, all else waits until that is over, but no longer
+ * than this: it is not in the way, and the news of an object are recorded together.
+ */
+const BURST_PER_SECOND = 100;
+const BURST_WINDOW_MS = 300;
+const BURST_DELAY_MS = 3_000;
 const FAILURE_BASE_MS = 200;
 const FAILURE_MAX_MS = 10_000;
 
@@ -91,6 +98,8 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   #stampDue = false;
   /** Ends when what somebody waits for is sent. */
   #gathering: Promise<undefined> | undefined;
+  /** Of news that somebody waits for. */
+  #pace: Rate | undefined;
 
   constructor(options: OutboxOptions<T>, ledger: Ledger) {
     const { clock, maxParcels = 20_000, metrics, name } = options;
@@ -163,8 +172,13 @@ class Relay<T extends KubeObject> implements Outbox<T> {
       return;
     }
     if (clock.monotonic() - this.#checkedMs >= checkMs) await this.#verify();
-    await this.#flush(signal, clock.monotonic() - this.#delayMs);
+    await this.#flush(signal, clock.monotonic() - this.#gatherMs());
     if (this.#backlog.size === 0) await this.#tidy();
+  }
+
+  #gatherMs(): number {
+    const isBurst = rateAt(this.#pace, this.#o.clock.monotonic(), BURST_WINDOW_MS) > BURST_PER_SECOND;
+    return isBurst ? Math.max(BURST_DELAY_MS, this.#delayMs) : this.#delayMs;
   }
 
   /** Everything is published. */
@@ -325,6 +339,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   /** Only once it is known what was published before: a hint of an old binding helps nobody. */
   #sendEarly(parcels: readonly Parcel[]): void {
     if (parcels.length === 0 || this.#backlog.recorded === undefined || !this.#o.bus.connected()) return;
+    this.#pace = withEvent(this.#pace, this.#o.clock.monotonic(), BURST_WINDOW_MS);
     this.#gathering ??= this.#o.clock.sleep(EARLY_MS).then(() => (this.#gathering = undefined));
     for (const parcel of parcels) {
       const sent = this.#gathering.then(() => this.#send(parcel));

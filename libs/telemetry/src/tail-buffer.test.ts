@@ -1,10 +1,12 @@
 import { ROOT_CONTEXT, TraceFlags, trace } from '@opentelemetry/api';
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace';
+import type { SpanProcessor } from '@opentelemetry/sdk-trace';
 import { FakeClock } from '@sandlot/std/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import { spanNames, startTracing, withChildSpan, withSpan } from './index.ts';
 import type { Tracing, TracingOptions } from './index.ts';
 import { tracer } from './spans.ts';
+import { TailBuffer } from './tail-buffer.ts';
 import { tracingState } from './tracing-state.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
@@ -34,6 +36,12 @@ function unsampledSpan(traceId = TRACE_ID): void {
   tracer().startSpan(spanNames.claimAdopt, {}, trace.setSpanContext(ROOT_CONTEXT, parent)).end();
 }
 
+/** Takes whatever it is given. */
+function counting(): { readonly next: SpanProcessor } {
+  const nothing = (): Promise<void> => Promise.resolve();
+  return { next: { onStart: () => undefined, onEnd: () => undefined, forceFlush: nothing, shutdown: nothing } };
+}
+
 describe('a trace that was not sampled', () => {
   it.each([
     ['exported when it is worth keeping', true, ['claim.adopt', 'claim.adopt']],
@@ -45,6 +53,40 @@ describe('a trace that was not sampled', () => {
     tracingState()?.decide(TRACE_ID, keep);
     unsampledSpan();
     expect(await exported()).toEqual(expected);
+  });
+
+  it('leaves a little after it was kept, in pieces, and what ends after it too', async () => {
+    const clock = new FakeClock();
+    const left: number[] = [];
+    const { next } = counting();
+    const buffer = new TailBuffer({ next, clock, maxSpans: 1_000, onUndecided: () => undefined });
+    for (let i = 0; i < 100; i += 1) buffer.hold(TRACE_ID, () => left.push(i));
+    buffer.decide(TRACE_ID, true);
+    buffer.hold(TRACE_ID, () => left.push(100));
+    expect(left).toEqual([]);
+    await clock.advance(2_000);
+    expect(left).toHaveLength(64);
+    await clock.advance(20);
+    expect(left).toEqual(Array.from({ length: 101 }, (_, i) => i));
+  });
+
+  it('leaves at once when there is no more room', () => {
+    const left: number[] = [];
+    const { next } = counting();
+    const buffer = new TailBuffer({ next, clock: new FakeClock(), maxSpans: 10, onUndecided: () => undefined });
+    buffer.decide(TRACE_ID, true);
+    for (let i = 0; i < 15; i += 1) buffer.hold(TRACE_ID, () => left.push(i));
+    expect(left).toEqual([0, 1, 2, 3, 4]);
+  });
+
+  it.each(['forceFlush', 'shutdown'] as const)('leaves with a %s', async (how) => {
+    const left: number[] = [];
+    const { next } = counting();
+    const buffer = new TailBuffer({ next, clock: new FakeClock(), maxSpans: 10, onUndecided: () => undefined });
+    buffer.decide(TRACE_ID, true);
+    buffer.hold(TRACE_ID, () => left.push(1));
+    await buffer[how]();
+    expect(left).toEqual([1]);
   });
 
   it('stays kept when a later operation in it is unremarkable', async () => {

@@ -1,6 +1,6 @@
 import { TraceFlags } from '@opentelemetry/api';
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
-import type { Clock } from '@sandlot/std';
+import type { Clock, Timer } from '@sandlot/std';
 
 export interface TailBufferOptions {
   /** Takes what is kept; every span it is given is marked as sampled. */
@@ -21,6 +21,14 @@ const MAX_SPANS_OF_TRACE = 256;
 /** Decisions remembered for the spans that end after their operation. */
 const MAX_DECISIONS = 4_096;
 
+/**
+ * What is kept leaves after this long, so many spans at a time with a pause between them: traces are kept because something
+ * is slow, and then there is other work to do first. Nobody reads a trace sooner.
+ */
+const LEAVES_AFTER_MS = 2_000;
+const LEAVE_TOGETHER = 64;
+const PAUSE_MS = 20;
+
 /** Exports a span that was held. */
 type Export = () => void;
 
@@ -31,14 +39,18 @@ interface Held {
 
 /**
  * Decides about traces that were not sampled at their beginning when their operation has ended: their spans are held until
- * then, and kept when it was slow or has failed. Spans of sampled traces pass at once. Bounded in spans and in time; the
- * oldest trace goes first.
+ * then, and kept when it was slow or has failed. Spans of sampled traces pass at once, those of kept ones a little later. Bounded
+ * in spans and in time; the oldest trace goes first.
  */
 export class TailBuffer implements SpanProcessor {
   readonly #options: TailBufferOptions;
   readonly #held = new Map<string, Held>();
   readonly #decisions = new Map<string, boolean>();
   #spans = 0;
+  /** Of traces that are kept. */
+  #leaving: Export[] = [];
+  #timer: Timer | undefined;
+  #isLeaving = false;
 
   constructor(options: TailBufferOptions) {
     this.#options = options;
@@ -61,7 +73,7 @@ export class TailBuffer implements SpanProcessor {
   hold(traceId: string, exportSpan: Export): void {
     const decision = this.#decisions.get(traceId);
     if (decision === undefined) this.#keep(traceId, exportSpan);
-    else if (decision) exportSpan();
+    else if (decision) this.#leave([exportSpan]);
   }
 
   /** The operation of this trace has ended: what is held of it, and what ends from now on, is exported or dropped. */
@@ -73,16 +85,45 @@ export class TailBuffer implements SpanProcessor {
     this.#decisions.set(traceId, decision);
     const [oldest] = this.#decisions.keys();
     if (this.#decisions.size > MAX_DECISIONS && oldest !== undefined) this.#decisions.delete(oldest);
-    // What is made only now ends in a trace that is decided about.
-    if (keep) for (const exportSpan of held) exportSpan();
+    if (keep) this.#leave(held);
   }
 
   forceFlush(): Promise<void> {
+    this.#export(this.#leaving.length);
     return this.#options.next.forceFlush();
   }
 
   shutdown(): Promise<void> {
+    this.#export(this.#leaving.length);
     return this.#options.next.shutdown();
+  }
+
+  #leave(spans: readonly Export[]): void {
+    // What is made only as it leaves ends in a trace that is kept.
+    if (this.#isLeaving) {
+      for (const exportSpan of spans) exportSpan();
+      return;
+    }
+    this.#leaving.push(...spans);
+    this.#export(this.#leaving.length - this.#options.maxSpans);
+    this.#wait(LEAVES_AFTER_MS);
+  }
+
+  #wait(delayMs: number): void {
+    if (this.#leaving.length === 0) return;
+    this.#timer ??= this.#options.clock.setTimeout(() => {
+      this.#timer = undefined;
+      this.#export(LEAVE_TOGETHER);
+      this.#wait(PAUSE_MS);
+    }, delayMs);
+  }
+
+  /** Exports the oldest. */
+  #export(count: number): void {
+    if (count <= 0) return;
+    this.#isLeaving = true;
+    for (const exportSpan of this.#leaving.splice(0, count)) exportSpan();
+    this.#isLeaving = false;
   }
 
   #keep(traceId: string, exportSpan: Export): void {
