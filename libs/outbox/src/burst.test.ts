@@ -1,0 +1,62 @@
+import { silentLogger } from '@sandlot/std';
+import { FakeClock, seededRandom } from '@sandlot/std/testing';
+import { describe, expect, it } from 'vitest';
+import type { Telling } from './fact.ts';
+import { createOutbox } from './outbox.ts';
+import { MemoryServer, Shelf, noOutboxMetrics, toyTelling } from './testing.ts';
+import type { Toy } from './testing.ts';
+
+/** A toy is made in silence; somebody waits for each of its states. */
+const telling: Telling<Toy> = {
+  ...toyTelling,
+  factsOf: (toy) => {
+    const { uid = '' } = toy.metadata;
+    const data = () => ({ namespace: 'team-a', name: uid, uid });
+    const waited = toyTelling.factsOf(toy).map((fact) => ({ ...fact, urgent: true }));
+    return [{ type: 'sandbox.created', marker: 'created', timeMs: 0, data }, ...waited];
+  },
+};
+
+/** Toys that are made and get their state so many milliseconds apart, for so long. */
+async function run({ everyMs, forMs }: { everyMs: number; forMs: number }) {
+  const [clock, server, shelf] = [new FakeClock(), new MemoryServer(), new Shelf()];
+  const outbox = createOutbox<Toy>({
+    ...{ name: 'toys', types: [], informer: shelf, bus: server.port(), isActive: () => true, clock, ...telling },
+    ...{ random: seededRandom(1), log: silentLogger, metrics: noOutboxMetrics },
+  });
+  await clock.advance(1_000);
+  const made = Math.floor(forMs / everyMs);
+  for (let toy = 0; toy < made; toy += 1) {
+    shelf.set(`toy-${toy}`, 0);
+    shelf.set(`toy-${toy}`, 1);
+    await clock.advance(everyMs);
+  }
+  const told = (type: string): number => server.ids.filter((id) => id.includes(type)).length;
+  const end = async (): Promise<void> => {
+    const ended = outbox[Symbol.asyncDispose]();
+    await clock.advance(5_000);
+    await ended;
+  };
+  return { clock, made, told, [Symbol.asyncDispose]: end };
+}
+
+describe('in a burst', () => {
+  it('what somebody waits for is told at once, all else when it is over', async () => {
+    await using burst = await run({ everyMs: 5, forMs: 2_000 });
+    expect(burst.told('ready')).toBeGreaterThan(burst.made - 5);
+    expect(burst.told('created')).toBe(0);
+    await burst.clock.advance(1_500);
+    expect(burst.told('created')).toBe(burst.made);
+    expect(burst.told('ready')).toBe(burst.made);
+  });
+
+  it('that does not end nothing waits for more than a few seconds', async () => {
+    await using burst = await run({ everyMs: 5, forMs: 8_000 });
+    expect(burst.told('created')).toBeGreaterThan(burst.made / 2);
+  });
+
+  it('of 50 a second there is none', async () => {
+    await using traffic = await run({ everyMs: 20, forMs: 3_000 });
+    expect(traffic.told('created')).toBeGreaterThan(traffic.made / 2);
+  });
+});
