@@ -4,7 +4,7 @@ import { request } from 'node:http';
 import type { Clock } from '@sandlot/std';
 
 /** The port of the in-sandbox daemon. */
-export const ENVD_PORT = 49_983;
+const ENVD_PORT = 49_983;
 /** A daemon answers within a millisecond; one on a busy node may take longer, and there will be another try. */
 const TIMEOUT_MS = 5_000;
 

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { checkoutRoot } from '../paths.ts';
 
 /** Shell lines that clients of the local cluster want to have: `. .sandlot/env`. */
-export const envFile = join(checkoutRoot, '.sandlot/env');
+const envFile = join(checkoutRoot, '.sandlot/env');
 
 /** The variables of the file as `up` wrote it last; empty without one. */
 export async function readEnv(path = envFile): Promise<Readonly<Record<string, string>>> {
