@@ -81,6 +81,10 @@
 - { name: ALLOWED_LABEL_DOMAINS, value: {{ join "," .claimController.allowedLabelDomains | quote }} }
 - { name: WRITE_BEHIND_WINDOW, value: {{ .claimController.writeBehindWindow | quote }} }
 - { name: ENVS_FROM_SECRETS, value: {{ or .claimController.envsFromSecrets (.api | default dict).enabled | default false | quote }} }
+- { name: PERSISTENT_VOLUMES, value: {{ .claimController.persistentVolumes | quote }} }
+{{- if and .claimController.persistentVolumes .watchNamespace }}
+{{- fail "claimController.persistentVolumes: PersistentVolumes belong to the cluster, and a release that serves one namespace (watchNamespace) has no role in it; leave out one of the two" }}
+{{- end }}
 {{- end -}}
 
 {{/* Defaults of sandboxes: the same for whoever creates them, or pool members would look stale. */}}

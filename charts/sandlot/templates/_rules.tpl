@@ -74,4 +74,10 @@ events.k8s.io; the core group is for clusters whose aggregator still asks for it
   resources: [secrets]
   verbs: [get]
 {{- end }}
+{{- if .Values.claimController.persistentVolumes }}
+# The label sandlot.dev/claimable-by of a PersistentVolume is read before a claim may name it.
+- apiGroups: [""]
+  resources: [persistentvolumes]
+  verbs: [get]
+{{- end }}
 {{- end -}}

@@ -99,6 +99,17 @@ describe('roles of the controllers', () => {
     expect(permissions(rules)).toEqual({ ...expected['sandlot-claim-controller'], '/secrets': 'get' });
   });
 
+  it('let the claim-controller read PersistentVolumes, and no more, when claims may name them', async () => {
+    const values = { ...withoutApi, claimController: { persistentVolumes: true } };
+    const { rules = [] } = find(await render(values), 'ClusterRole', 'sandlot-claim-controller');
+    expect(permissions(rules)).toEqual({ ...expected['sandlot-claim-controller'], '/persistentvolumes': 'get' });
+  });
+
+  it('are none in the cluster, so that claims of a single namespace cannot name PersistentVolumes', async () => {
+    const values = { watchNamespace: 'team-a', claimController: { persistentVolumes: true } };
+    await expect(render(values)).rejects.toThrow('leave out one of the two');
+  });
+
   it('become Roles of one namespace when the release serves one namespace', async () => {
     const objects = await render({ ...withoutApi, watchNamespace: 'team-a', rbac: { aggregate: false } });
     expect(roles(objects).filter(({ kind }) => kind === 'ClusterRole')).toEqual([]);
