@@ -2,8 +2,10 @@
 // `npx sandlot`: commands for people who run Sandlot.
 import { CliError } from './errors.ts';
 import { eventsCommand, eventsHelp } from './events.ts';
+import { keysCommand, keysHelp } from './keys.ts';
 
-const help = `usage: sandlot COMMAND [arguments]\n\n${eventsHelp}`;
+const commands = `${eventsHelp}\n${keysHelp}`;
+const help = `usage: sandlot COMMAND [arguments]\n\n${commands}`;
 
 async function main([command, ...args]: readonly string[]): Promise<number> {
   const stop = new AbortController();
@@ -17,13 +19,15 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
         width: process.stdout.isTTY ? process.stdout.columns : undefined,
         signal: stop.signal,
       });
+    case 'keys':
+      return keysCommand(args, { out: process.stdout, env: process.env });
     case undefined:
     case 'help':
     case '--help':
       process.stdout.write(help);
       return 0;
     default:
-      throw new CliError(`there is no command "${command}"`, `Commands:\n${eventsHelp}`);
+      throw new CliError(`there is no command "${command}"`, `Commands:\n${commands}`);
   }
 }
 

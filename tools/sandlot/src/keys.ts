@@ -1,0 +1,156 @@
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { createKubeClient, KubeError, loadCredentials } from '@sandlot/kube';
+import { createKey, dnsLabel, keyLimits, listKeys, revokeKey, roles } from '@sandlot/tenancy';
+import type { ApiKey, ApiKeyInput, KeyPlace } from '@sandlot/tenancy';
+import { CliError } from './errors.ts';
+import type { Terminal } from './events.ts';
+
+export const keysHelp = `  sandlot keys create --namespace NAME [--team NAME] [--role tenant|admin] [--description TEXT]
+                      [--sandboxes N] [--creates-per-second N] [--max-timeout SECONDS] [--never-timeout]
+      makes an API key and shows it, this once
+  sandlot keys list [-o json]
+  sandlot keys revoke ID
+
+  --keys-namespace NAME  where keys are kept (default: sandlot-system)
+  --kubeconfig FILE      default: KUBECONFIG, else the one of \`npm run up\`
+`;
+
+const options = {
+  namespace: { type: 'string', short: 'n' },
+  team: { type: 'string' },
+  role: { type: 'string', default: 'tenant' },
+  description: { type: 'string', default: '' },
+  sandboxes: { type: 'string' },
+  'creates-per-second': { type: 'string' },
+  'max-timeout': { type: 'string' },
+  'never-timeout': { type: 'boolean' },
+  'keys-namespace': { type: 'string', default: 'sandlot-system' },
+  kubeconfig: { type: 'string' },
+  output: { type: 'string', short: 'o', default: 'text' },
+} as const;
+
+/** `sandlot keys`. Resolves with the exit code; throws CliError. */
+export async function keysCommand(args: readonly string[], terminal: Pick<Terminal, 'out' | 'env'>): Promise<number> {
+  const { values, positionals } = parsed(args);
+  const [command = 'list', id, ...rest] = positionals;
+  if (rest.length > 0 || !['create', 'list', 'revoke'].includes(command)) {
+    throw usage(`"keys ${positionals.join(' ')}" is no command`);
+  }
+  const run = (work: (place: KeyPlace) => Promise<string>): Promise<number> => inCluster(values, terminal, work);
+  const json = values.output === 'json';
+  if (command === 'create') {
+    const input = inputOf(values);
+    return run(async (place) => createdText(await createKey(place, input), json));
+  }
+  if (command === 'list') return run(async (place) => listText(await listKeys(place), json));
+  if (id === undefined) throw usage('keys revoke needs the id of a key, as keys list shows it');
+  return run(async (place) => {
+    if (await revokeKey(place, id)) return `revoked ${id}`;
+    throw new CliError(`there is no API key "${id}"`, 'See them with: sandlot keys list');
+  });
+}
+
+type Values = ReturnType<typeof parsed>['values'];
+
+function parsed(args: readonly string[]) {
+  try {
+    return parseArgs({ args: [...args], options, allowPositionals: true });
+  } catch (error) {
+    throw usage(error instanceof Error ? error.message : String(error));
+  }
+}
+
+/** What a key is to be. Throws CliError. */
+function inputOf(values: Values): ApiKeyInput {
+  const { namespace, team = namespace, description } = values;
+  const role = roles.find((one) => one === values.role);
+  if (role === undefined) throw usage(`--role takes tenant or admin, not "${values.role}"`);
+  for (const name of [namespace, team]) {
+    if (!dnsLabel.safeParse(name).success) throw usage('keys create needs --namespace, the name of a namespace');
+  }
+  const limits = keyLimits.safeParse({
+    ...numberOf(values, 'sandboxes', 'sandboxes'),
+    ...numberOf(values, 'creates-per-second', 'createsPerSecond'),
+    ...numberOf(values, 'max-timeout', 'maxTimeoutSeconds'),
+    ...(values['never-timeout'] === true ? { neverTimeout: true } : {}),
+  });
+  if (!limits.success) throw usage('--sandboxes, --creates-per-second and --max-timeout take numbers from 0 on');
+  return { namespace: namespace ?? '', team: team ?? '', role, description, limits: limits.data };
+}
+
+function numberOf(
+  values: Values,
+  flag: 'sandboxes' | 'creates-per-second' | 'max-timeout',
+  name: string,
+): Record<string, number> {
+  const text = values[flag];
+  return text === undefined ? {} : { [name]: text === '' ? Number.NaN : Number(text) };
+}
+
+async function inCluster(
+  values: Values,
+  { out, env }: Pick<Terminal, 'out' | 'env'>,
+  work: (place: KeyPlace) => Promise<string>,
+): Promise<number> {
+  const file = values.kubeconfig ?? env['KUBECONFIG'] ?? join(import.meta.dirname, '../../../.sandlot/kubeconfig');
+  if (!existsSync(file)) {
+    throw new CliError(
+      `there is no kubeconfig ${file}`,
+      'Name one with --kubeconfig, or start a cluster with: npm run up',
+    );
+  }
+  const client = createKubeClient({
+    credentials: await loadCredentials({ kubeconfig: file }),
+    userAgent: 'sandlot-cli',
+  });
+  try {
+    out.write(`${await work({ client, namespace: values['keys-namespace'] })}\n`);
+    return 0;
+  } catch (error) {
+    if (!(error instanceof KubeError)) throw error;
+    const advice =
+      'Keys are Secrets: the kubeconfig needs the right to read and write them in the namespace of the keys.';
+    throw new CliError(error.message, advice);
+  } finally {
+    await client.close();
+  }
+}
+
+function createdText({ key, text }: { readonly key: ApiKey; readonly text: string }, json: boolean): string {
+  if (json) return JSON.stringify({ ...shown(key), key: text });
+  return `${text}\n\nid ${key.id}, namespace ${key.namespace}, role ${key.role}. The key is not shown again.`;
+}
+
+function listText(keys: readonly ApiKey[], json: boolean): string {
+  if (json) return JSON.stringify(keys.map(shown));
+  if (keys.length === 0) return 'No API keys.';
+  const rows = keys.map(({ id, namespace, team, role, createdAt, description }) => [
+    id,
+    namespace,
+    team,
+    role,
+    createdAt,
+    description,
+  ]);
+  const table = [['ID', 'NAMESPACE', 'TEAM', 'ROLE', 'CREATED', 'DESCRIPTION'], ...rows];
+  const widths = [0, 1, 2, 3, 4].map((column) => Math.max(...table.map((row) => row[column]?.length ?? 0)));
+  return table
+    .map((row) =>
+      row
+        .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+        .join('  ')
+        .trimEnd(),
+    )
+    .join('\n');
+}
+
+/** Without the digest, which is nobody's business. */
+function shown({ id, namespace, team, role, description, limits, createdAt }: ApiKey): object {
+  return { id, namespace, team, role, description, limits, createdAt };
+}
+
+function usage(problem: string): CliError {
+  return new CliError(problem, `usage:\n${keysHelp}`, 'Usage');
+}
