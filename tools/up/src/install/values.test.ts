@@ -24,7 +24,7 @@ describe('values of the release', () => {
       image: { registry: 'registry.example.com', repository: 'team/sandlot' },
       sandboxController: { image: { tag: 't-sandbox-controller' } },
       warmpoolController: { image: { tag: 't-warmpool-controller' } },
-      claimController: { image: { tag: 't-claim-controller' }, envsFromSecrets: true },
+      claimController: { image: { tag: 't-claim-controller' }, envsFromSecrets: true, persistentVolumes: true },
       runtime: { image: { tag: 't-runtime' } },
       api: { image: { tag: 't-api' } },
       gateway: {

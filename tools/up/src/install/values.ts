@@ -22,7 +22,11 @@ export interface ChartValues {
   readonly image: { readonly registry: string; readonly repository: string };
   readonly sandboxController: { readonly image: { readonly tag: string } };
   readonly warmpoolController: { readonly image: { readonly tag: string } };
-  readonly claimController: { readonly image: { readonly tag: string }; readonly envsFromSecrets: boolean };
+  readonly claimController: {
+    readonly image: { readonly tag: string };
+    readonly envsFromSecrets: boolean;
+    readonly persistentVolumes: boolean;
+  };
   readonly runtime: { readonly image: { readonly tag: string } };
   readonly api: { readonly image: { readonly tag: string } };
   readonly gateway: {
@@ -73,7 +77,7 @@ export function chartValues(
     image: { registry: registry.host, repository: registry.path },
     sandboxController: controller('sandbox-controller'),
     warmpoolController: controller('warmpool-controller'),
-    claimController: { ...controller('claim-controller'), envsFromSecrets: true },
+    claimController: { ...controller('claim-controller'), envsFromSecrets: true, persistentVolumes: true },
     runtime: controller('runtime'),
     api: controller('api'),
     gateway: { ...controller('gateway'), domains: [sandboxDomain], agentSandbox: { router: { enabled: true } } },
