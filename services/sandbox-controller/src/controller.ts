@@ -9,7 +9,7 @@ import type { Informers } from './cache.ts';
 import { deadlinesOf } from './deadlines.ts';
 import { followCaches } from './follow.ts';
 import { sandboxTelling } from './lifecycle-events.ts';
-import { createMemory, wakeSource } from './memory.ts';
+import { createMemory, useOf, wakeSource } from './memory.ts';
 import { createSandboxMetrics } from './metrics.ts';
 import { sandboxKeysOf } from './observe.ts';
 import { isPoolMember } from './ownership.ts';
@@ -17,6 +17,7 @@ import { reconcile } from './reconcile.ts';
 import type { Settings } from './snapshot.ts';
 import { SandboxTraces } from './trace.ts';
 import { PATIENT, URGENT, isUrgent } from './urgency.ts';
+import { useSource } from './use-reports.ts';
 import type { WakeRefusal } from './wake.ts';
 
 export interface SandboxControllerOptions {
@@ -51,11 +52,11 @@ export function addSandboxController(
   followCaches({ informers, metrics, manager, clock });
   const outbox = openOutboxes(parts)({ kind: 'sandbox', informer: informers.sandboxes, ...sandboxTelling(clock) });
   const deadlines = keepDeadlines(parts, informers.sandboxes, (sandbox, nowMs) =>
-    deadlinesOf({ sandbox, nowMs, reportSeenMs: memory.reports.seenMs(sandbox) }),
+    deadlinesOf({ sandbox, nowMs, ...useOf(sandbox, memory) }),
   );
   const traces = new SandboxTraces({ client, clock, ...caches, isLeader: () => manager.isLeader() });
   traces.follow(informers);
-  const wakes = wakeSource(bus, memory.wakes);
+  const [wakes, uses] = [wakeSource(bus, memory.wakes), useSource(bus, memory.uses)];
   const deps = {
     client,
     recorder,
@@ -75,13 +76,14 @@ export function addSandboxController(
   manager.add({
     name: 'sandbox',
     concurrency,
-    sources: [wakes, deadlines.source, ...watchSources(informers)],
+    sources: [wakes, uses, deadlines.source, ...watchSources(informers)],
     within: (key, run) => traces.within(key, run),
     reconcile: (key, { signal }) => deadlines.pass(key, () => reconcile({ ...deps, signal }, key)),
   });
   return {
     close: async () => {
       wakes[Symbol.dispose]();
+      uses[Symbol.dispose]();
       await Promise.all([recorder.flush(), deadlines.close(), traces.close(), outbox[Symbol.asyncDispose]()]);
     },
   };

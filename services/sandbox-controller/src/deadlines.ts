@@ -13,7 +13,7 @@ const NONE: readonly Deadline[] = [];
  * same functions. What has acted already is not among them.
  */
 export function deadlinesOf(
-  moment: Pick<Snapshot, 'sandbox' | 'nowMs'> & Partial<Pick<Snapshot, 'reportSeenMs'>>,
+  moment: Pick<Snapshot, 'sandbox' | 'nowMs'> & Partial<Pick<Snapshot, 'reportSeenMs' | 'usedMs'>>,
 ): readonly Deadline[] {
   const { sandbox, nowMs } = moment;
   if (sandbox.metadata.deletionTimestamp !== undefined || !canBeDue(sandbox.spec)) return NONE;

@@ -7,7 +7,7 @@ import type { Plan } from './steps.ts';
 import { suspendStep } from './suspend.ts';
 
 /** What idleness is judged by. */
-type Moment = Pick<Snapshot, 'sandbox' | 'nowMs'> & Partial<Pick<Snapshot, 'reportSeenMs'>>;
+type Moment = Pick<Snapshot, 'sandbox' | 'nowMs'> & Partial<Pick<Snapshot, 'reportSeenMs' | 'usedMs'>>;
 
 /** Activity is published at most this often, however short the limits are. */
 const MIN_REPORT_MS = 5_000;
@@ -90,12 +90,13 @@ function after(moment: Moment, seconds: number | undefined): number | undefined 
 }
 
 /**
- * What tools outside reported; undefined without a report, or one that is no time. Never in the future: what is ahead of
+ * What tools outside reported, or gateways and the API; undefined without a report, or one that is no time. Never in the future: what is ahead of
  * our clock counts from when it was first seen.
  */
-function reportedMs({ sandbox: { metadata }, nowMs, reportSeenMs }: Moment): number | undefined {
+function reportedMs({ sandbox: { metadata }, nowMs, reportSeenMs, usedMs }: Moment): number | undefined {
   const reported = Date.parse(metadata.annotations?.[annotations.lastActivityAt] ?? '');
-  return Number.isNaN(reported) ? undefined : Math.min(reported, reportSeenMs ?? nowMs);
+  if (Number.isNaN(reported)) return usedMs;
+  return Math.max(Math.min(reported, reportSeenMs ?? nowMs), usedMs ?? 0);
 }
 
 /** A quarter of the shortest limit is precise enough for people (API contract, status). */

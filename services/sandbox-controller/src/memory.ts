@@ -1,3 +1,4 @@
+import type { Sandbox } from '@sandlot/api-types';
 import type { Bus } from '@sandlot/bus';
 import { TokenBucket, channelSource } from '@sandlot/kube';
 import type { Source } from '@sandlot/kube';
@@ -7,7 +8,9 @@ import { Patience } from './patience.ts';
 import { RecentWrites } from './recent-writes.ts';
 import { Refusals } from './refusals.ts';
 import { EarlyReports } from './reports.ts';
+import type { Snapshot } from './snapshot.ts';
 import { Told } from './told.ts';
+import { UseReports } from './use-reports.ts';
 import { WakeRequests } from './wake-requests.ts';
 
 /** What the process remembers from pass to pass. It saves requests and noise; a restart may forget all of it. */
@@ -17,6 +20,7 @@ export interface Memory {
   readonly aftermath: Aftermath;
   readonly wakes: WakeRequests;
   readonly reports: EarlyReports;
+  readonly uses: UseReports;
   readonly refusals: Refusals;
   readonly told: Told;
   readonly questions: TokenBucket;
@@ -32,10 +36,19 @@ export function createMemory(clock: Clock): Memory {
     aftermath: new Aftermath(clock),
     wakes: new WakeRequests(clock),
     reports: new EarlyReports(clock),
+    uses: new UseReports(clock),
     refusals: new Refusals(clock),
     told: new Told(clock),
     questions: new TokenBucket(QUESTIONS),
   };
+}
+
+/** What is known of the use of a Sandbox besides its status. */
+export function useOf(
+  sandbox: Sandbox,
+  { reports, uses }: Pick<Memory, 'reports' | 'uses'>,
+): Pick<Snapshot, 'reportSeenMs' | 'usedMs'> {
+  return { reportSeenMs: reports.seenMs(sandbox), usedMs: uses.lastMs(sandbox.metadata.uid) };
 }
 
 /** Remembers requests to wake a Sandbox as they come, and has it looked at before what is merely due. */

@@ -11,7 +11,9 @@ import type { Patience } from './patience.ts';
 import { claimNames } from './pvcs.ts';
 import type { RecentWrites } from './recent-writes.ts';
 import type { Refusals } from './refusals.ts';
+import { useOf } from './memory.ts';
 import type { EarlyReports } from './reports.ts';
+import type { UseReports } from './use-reports.ts';
 import type { Failure, Settings, Snapshot } from './snapshot.ts';
 import type { Told } from './told.ts';
 import type { WakeRequests } from './wake-requests.ts';
@@ -33,6 +35,7 @@ export interface ObserveDeps {
   readonly recent: RecentWrites;
   readonly wakes: WakeRequests;
   readonly reports: EarlyReports;
+  readonly uses: UseReports;
   readonly refusals: Refusals;
   readonly told: Told;
   readonly patience: Patience;
@@ -69,7 +72,7 @@ export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot 
     claims: await observeClaims(deps, sandbox),
     wakeUntilMs: deps.wakes.untilMs(sandbox.metadata.uid ?? ''),
     wakeTrace: deps.wakes.traceOf(sandbox.metadata.uid ?? ''),
-    reportSeenMs: deps.reports.seenMs(sandbox),
+    ...useOf(sandbox, deps),
     told: deps.told.of(sandbox.metadata.uid ?? ''),
     gone: false,
   };

@@ -54,6 +54,8 @@ export interface Snapshot {
   readonly wakeTrace?: string | undefined;
   /** When a report of activity ahead of our clock was first seen, in wall time; undefined for any other report. */
   readonly reportSeenMs: number | undefined;
+  /** When gateways or the API reported last that it was used, in wall time; undefined when they have not. */
+  readonly usedMs?: number | undefined;
   /** Keys of the troubles that its Events tell of already, and until when they need not be told again, in wall time. */
   readonly told: ReadonlyMap<string, number>;
   /** The Sandbox went away under this pass: nothing is left to decide. */

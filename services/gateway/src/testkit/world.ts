@@ -229,7 +229,7 @@ function sandboxOf({ namespace, name, claim }: Place, { spec, sandboxNotes }: Sa
   };
 }
 
-export function readyCondition(ready: boolean, reason = ready ? 'DependenciesReady' : 'DependenciesNotReady') {
+function readyCondition(ready: boolean, reason = ready ? 'DependenciesReady' : 'DependenciesNotReady') {
   return {
     type: 'Ready',
     status: ready ? 'True' : 'False',

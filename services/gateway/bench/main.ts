@@ -1,0 +1,87 @@
+/**
+ * `npm run bench:gateway`: what the gateway adds to a request, how many it passes a second on one core, and what WebSockets
+ * cost. Direct and through the gateway take turns in one run, so that the machine's mood cancels out; nothing is asserted.
+ * The gateway is bundled and run as its image runs it.
+ */
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { World, nextAddress } from '../src/testkit/world.ts';
+import { load, openWebSockets } from './load.ts';
+import type { Aim } from './load.ts';
+
+const PORT = 8080;
+const TICKS_PER_SECOND = 100;
+const ROUNDS = 5;
+const WEB_SOCKETS = 1_000;
+
+async function startUpstream(address: string): Promise<ChildProcess> {
+  const child = spawn(process.execPath, [join(import.meta.dirname, 'upstream.ts'), address, String(PORT)]);
+  await once(child.stdout, 'data');
+  return child;
+}
+
+/** CPU seconds that the process has used. */
+async function cpuSeconds(pid: number): Promise<number> {
+  const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  return (Number(fields[11]) + Number(fields[12])) / TICKS_PER_SECOND;
+}
+
+async function residentMiB(pid: number): Promise<number> {
+  return Number(/VmRSS:\s+(\d+)/.exec(await readFile(`/proc/${pid}/status`, 'utf8'))?.[1]) / 1_024;
+}
+
+const at = (sorted: readonly number[], share: number): number =>
+  sorted[Math.floor(sorted.length * share)] ?? Number.NaN;
+const median = (all: readonly number[]): number =>
+  at(
+    [...all].sort((a, b) => a - b),
+    0.5,
+  );
+const say = (text: string): boolean => process.stdout.write(`${text}\n`);
+
+await using world = await World.start({ MAX_CONNECTIONS_PER_SANDBOX: '5000' });
+const address = nextAddress();
+const sandbox = await world.sandbox({ address });
+const upstream = await startUpstream(address);
+const { pid } = world.gateway;
+const name = world.hostOf(sandbox, PORT);
+const direct: Aim = { host: address, port: PORT, name };
+const through: Aim = { host: '127.0.0.1', port: world.port, name };
+try {
+  await load(through, { connections: 8, ms: 200 });
+  const beforeMiB = await residentMiB(pid);
+  const sockets = await openWebSockets(through, WEB_SOCKETS);
+  const openMiB = await residentMiB(pid);
+  say(
+    `${WEB_SOCKETS} WebSockets: ${(openMiB - beforeMiB).toFixed(1)} MiB more, ${openMiB.toFixed(0)} MiB in all (goal: within 100 MiB)`,
+  );
+  for (const socket of sockets) socket.destroy();
+  await load(through, { connections: 8, ms: 4_000 });
+  const added: number[] = [];
+  const tails: number[] = [];
+  for (let round = 0; round < ROUNDS; round += 1) {
+    const [alone, passed] = [
+      await load(direct, { connections: 1, ms: 1_000 }),
+      await load(through, { connections: 1, ms: 1_000 }),
+    ];
+    added.push(at(passed.latencies, 0.5) - at(alone.latencies, 0.5));
+    tails.push(at(passed.latencies, 0.99) - at(alone.latencies, 0.99));
+    say(`direct p50 ${at(alone.latencies, 0.5).toFixed(3)} ms, through p50 ${at(passed.latencies, 0.5).toFixed(3)} ms`);
+  }
+  say(`added latency: p50 ${median(added).toFixed(3)} ms, p99 ${median(tails).toFixed(3)} ms (goal: p50 at most 1 ms)`);
+  for (const connections of [16, 64]) {
+    const before = await cpuSeconds(pid);
+    const ms = 5_000;
+    const { perSecond, latencies } = await load(through, { connections, ms });
+    const perCore = latencies.length / ((await cpuSeconds(pid)) - before);
+    say(
+      `${connections} connections: ${perSecond.toFixed(0)} requests/s, ${perCore.toFixed(0)} per second of gateway CPU, p99 ${at(latencies, 0.99).toFixed(1)} ms (goal: 5,000 per core)`,
+    );
+  }
+} finally {
+  upstream.kill();
+}
