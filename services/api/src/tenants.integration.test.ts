@@ -179,7 +179,7 @@ describe('the REST of Sandlot, through its typed client', () => {
 
   it('records who asked for what, from where, and what became of it', async () => {
     const heard: object[] = [];
-    using _listening = stack.bus.onHint('audit.recorded', ({ data }) => heard.push(data));
+    const listening = stack.bus.onHint('audit.recorded', ({ data }) => heard.push(data));
     const id = await create(ours);
     await vi.waitFor(
       () =>
@@ -191,6 +191,7 @@ describe('the REST of Sandlot, through its typed client', () => {
     await api.call(`DELETE /sandboxes/${id}`, { key: theirs });
     const denied = { namespace: 'team-b', name: id, action: 'sandbox.kill', status: 404, outcome: 'refused' };
     await vi.waitFor(() => expect(heard).toContainEqual(expect.objectContaining(denied)), PATIENCE);
+    listening[Symbol.dispose]();
   });
 
   it('follows the events of its own namespace, and goes on where it ended', async () => {

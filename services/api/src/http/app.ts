@@ -66,11 +66,17 @@ export function createApp(options: AppOptions): Express {
   app.use((request: Request) => {
     throw notFound(`there is no ${request.method} ${request.path}`);
   });
-  app.use((...[error, request, response, next]: Parameters<ErrorRequestHandler>) => {
+  app.use(errorHandler(options));
+  return app;
+}
+
+function errorHandler(options: AppOptions): ErrorRequestHandler {
+  const handler = (...[error, request, response, next]: Parameters<ErrorRequestHandler>): void => {
     if (response.headersSent) next(error);
     else fail(options, exchangeOf(request, response), error);
-  });
-  return app;
+  };
+  // By their number of parameters the framework knows handlers of errors, and would answer those in HTML by itself.
+  return Object.defineProperty(handler, 'length', { value: 4 });
 }
 
 interface Entrance {
