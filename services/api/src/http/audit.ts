@@ -25,7 +25,7 @@ export interface AuditRecord {
 const LONGEST_AGENT = 256;
 
 /** What became of a request with that answer. */
-export function outcomeOf(status: number): EventData['audit.recorded']['outcome'] {
+function outcomeOf(status: number): EventData['audit.recorded']['outcome'] {
   if (status < 400) return 'done';
   if (status === 401 || status === 403) return 'denied';
   return status < 500 ? 'refused' : 'failed';

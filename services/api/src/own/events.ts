@@ -73,7 +73,7 @@ function placeIn(text: string | undefined): number | undefined {
 }
 
 /** Whether a type fits `claim.*`, `pool.rollout.*`, `claim.bound` or `*`. */
-export function fits(type: string, wanted: string): boolean {
+function fits(type: string, wanted: string): boolean {
   if (wanted === '*') return true;
   return wanted.endsWith('.*') ? type.startsWith(wanted.slice(0, -1)) : type === wanted;
 }

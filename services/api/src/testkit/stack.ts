@@ -18,11 +18,11 @@ import { startApi } from '../server.ts';
 import { StandIn } from './stand-in.ts';
 
 const CRDS = fileURLToPath(new URL('../../../../charts/sandlot/files/crds', import.meta.url));
-export const KEYS_NAMESPACE = 'sandlot-system';
-export const TOKEN_KEY = Buffer.alloc(32, 7);
+const KEYS_NAMESPACE = 'sandlot-system';
+const TOKEN_KEY = Buffer.alloc(32, 7);
 
 /** Keys of the tenants of a test, and their namespaces. */
-export const TENANTS = ['team-a', 'team-b'] as const;
+const TENANTS = ['team-a', 'team-b'] as const;
 
 export class Stack implements AsyncDisposable {
   readonly plane: ControlPlane;
