@@ -154,7 +154,7 @@ func TestATerminalEndsByTheEndOfTransmission(t *testing.T) {
 
 func TestOutputThatNobodyReadsCostsNoMemoryAndIsNotLost(t *testing.T) {
 	d := serve(t)
-	const size = 100 << 20
+	const size = 40 << 20
 	s, pid := d.begin(`{"process":{"cmd":"/usr/bin/head","args":["-c","`+strconv.Itoa(size)+`","/dev/zero"]}}`, nil)
 	var before string
 	eventually(t, "the process is held back", func() bool {
@@ -163,7 +163,7 @@ func TestOutputThatNobodyReadsCostsNoMemoryAndIsNotLost(t *testing.T) {
 		before = string(now)
 		return held
 	})
-	if peak := status(t, d.cmd.Process.Pid, "VmHWM"); peak > 48<<10 {
+	if peak := status(t, d.cmd.Process.Pid, "VmHWM"); peak > 36<<10 {
 		t.Errorf("the daemon needed %d KiB", peak)
 	}
 	got := s.collect()
