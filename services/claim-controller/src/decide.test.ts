@@ -76,6 +76,25 @@ describe('a claim without a Sandbox', () => {
       ['create'],
     ],
     [
+      'goes cold for disks that no sandbox of the pool has',
+      {
+        ...stock(9),
+        ...withSpec({ dynamicVolumes: [{ mountPath: '/data', persistentVolumeClaimName: 'set' }] }),
+        origin: found({ dynamicVolumesPolicy: 'Allowed' }),
+      },
+      ['create'],
+    ],
+    [
+      'looks again now and then for a PersistentVolume that is not there',
+      {
+        ...stock(9),
+        ...withSpec({ dynamicVolumes: [{ mountPath: '/data', persistentVolumeName: 'pv' }] }),
+        origin: found({ dynamicVolumesPolicy: 'Allowed' }),
+        persistentVolumes: new Map([['pv', 'absent']]),
+      },
+      ['report', 'wait'],
+    ],
+    [
       'goes cold when it asks for warmpool none',
       { ...stock(9), ...withSpec({ sandboxTemplateRef: { name: 't' }, warmpool: 'none' }) },
       ['create'],
