@@ -1,0 +1,42 @@
+import type { Sandbox } from 'e2b';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { newSandbox } from './support.ts';
+
+let sandbox: Sandbox & AsyncDisposable;
+beforeAll(async () => {
+  sandbox = await newSandbox();
+});
+afterAll(() => sandbox[Symbol.asyncDispose]());
+
+/** The client calls its git module deprecated; it is what those have who wrote their agents before. */
+type Older = { readonly [name in 'git']: Sandbox[name] };
+
+it('git keeps a repository: init, commit, branches, a remote, push, clone and pull', async () => {
+  const { files } = sandbox;
+  const { git }: Older = sandbox;
+  await git.configureUser('Ana', 'ana@example.com');
+  await git.init('/home/user/origin.git', { bare: true, initialBranch: 'main' });
+  await git.init('/home/user/work', { initialBranch: 'main' });
+  await files.write('/home/user/work/a.txt', 'one\n');
+  expect((await git.status('/home/user/work')).fileStatus).toMatchObject([{ name: 'a.txt', status: 'untracked' }]);
+  await git.add('/home/user/work');
+  await git.commit('/home/user/work', 'first');
+  expect(await git.status('/home/user/work')).toMatchObject({ isClean: true, currentBranch: 'main' });
+  await git.createBranch('/home/user/work', 'side');
+  expect(await git.branches('/home/user/work')).toEqual({ branches: ['main', 'side'], currentBranch: 'side' });
+  await git.checkoutBranch('/home/user/work', 'main');
+  await git.deleteBranch('/home/user/work', 'side');
+  await git.remoteAdd('/home/user/work', 'origin', '/home/user/origin.git');
+  expect(await git.remoteGet('/home/user/work', 'origin')).toBe('/home/user/origin.git');
+  await git.push('/home/user/work', { remote: 'origin', branch: 'main' });
+  await git.clone('/home/user/origin.git', { path: '/home/user/copy' });
+  expect(await files.read('/home/user/copy/a.txt')).toBe('one\n');
+  await files.write('/home/user/work/a.txt', 'two\n');
+  await git.add('/home/user/work', { files: ['a.txt'] });
+  await git.commit('/home/user/work', 'second', { authorName: 'Ben', authorEmail: 'ben@example.com' });
+  await git.push('/home/user/work', { remote: 'origin', branch: 'main' });
+  await git.pull('/home/user/copy');
+  expect(await files.read('/home/user/copy/a.txt')).toBe('two\n');
+  const { stdout } = await sandbox.commands.run('git log -1 --format=%an', { cwd: '/home/user/copy' });
+  expect(stdout).toBe('Ben\n');
+});

@@ -1,0 +1,197 @@
+import { AuthenticationError, InvalidArgumentError, Sandbox, SandboxNotFoundError } from 'e2b';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/team.ts';
+import { access, LIFETIME_MS, newSandbox } from './support.ts';
+import type { Access } from './support.ts';
+
+const RUN = `run-${process.pid}`;
+
+let options: Access;
+beforeAll(async () => {
+  options = await access();
+});
+
+const states = async (sandboxId: string): Promise<string> => (await Sandbox.getInfo(sandboxId, options)).state;
+
+describe('Sandbox.create', () => {
+  it('gives a sandbox that runs commands at once, with its variables, metadata and time', async () => {
+    const metadata = { run: RUN, 'a key/with=signs&': 'and a välue % of + them' };
+    await using sandbox = await newSandbox({ metadata, envs: { GREETING: 'hello there' }, timeoutMs: 120_000 });
+    const { stdout } = await sandbox.commands.run('echo "$GREETING"');
+    expect(stdout).toBe('hello there\n');
+    const info = await sandbox.getInfo();
+    expect(info).toMatchObject({
+      sandboxId: sandbox.sandboxId,
+      templateId: 'base',
+      metadata,
+      state: 'running',
+      memoryMB: 512,
+      lifecycle: { onTimeout: 'kill', autoResume: false },
+    });
+    expect(info.endAt.getTime() - info.startedAt.getTime()).toBeGreaterThan(100_000);
+    expect(info.endAt.getTime() - info.startedAt.getTime()).toBeLessThan(140_000);
+  });
+
+  it('takes the template `base` when none is named', async () => {
+    const sandbox = await Sandbox.create({ ...options, timeoutMs: LIFETIME_MS });
+    try {
+      expect((await sandbox.getInfo()).templateId).toBe('base');
+    } finally {
+      await sandbox.kill();
+    }
+  });
+
+  it.each([
+    ['a template that is not there', { template: 'nonesuch' }, "404: template 'nonesuch' not found"],
+    ['a time longer than the key may have', { timeoutMs: 100 * 86_400_000 }, /^400: /],
+  ])('refuses %s', async (_, more, message) => {
+    await expect(Sandbox.create({ ...options, ...more })).rejects.toThrow(message);
+  });
+
+  it('refuses a key that nobody issued', async () => {
+    await expect(Sandbox.create('base', { ...options, apiKey: `e2b_${'0'.repeat(40)}` })).rejects.toThrow(
+      AuthenticationError,
+    );
+  });
+});
+
+describe('a running sandbox', () => {
+  let sandbox: Sandbox & AsyncDisposable;
+  beforeAll(async () => {
+    sandbox = await newSandbox({ metadata: { run: RUN, which: 'shared' } });
+  });
+  afterAll(() => sandbox[Symbol.asyncDispose]());
+
+  it('is connected to by its id, and shows its files', async () => {
+    await sandbox.files.write('note.txt', 'from the first');
+    const other = await Sandbox.connect(sandbox.sandboxId, options);
+    expect(await other.files.read('note.txt')).toBe('from the first');
+  });
+
+  it('lives on by setTimeout, and by connect, which shortens nothing', async () => {
+    await sandbox.setTimeout(3_600_000);
+    const extended = (await sandbox.getInfo()).endAt.getTime();
+    expect(extended).toBeGreaterThan(Date.now() + 3_500_000);
+    await Sandbox.connect(sandbox.sandboxId, { ...options, timeoutMs: 10_000 });
+    expect((await sandbox.getInfo()).endAt.getTime()).toBe(extended);
+    await Sandbox.setTimeout(sandbox.sandboxId, LIFETIME_MS, options);
+    expect((await sandbox.getInfo()).endAt.getTime()).toBeLessThan(extended);
+  });
+
+  it('is running, and its metrics are a list', async () => {
+    expect(await sandbox.isRunning()).toBe(true);
+    expect(Array.isArray(await sandbox.getMetrics())).toBe(true);
+  });
+
+  it('is killed once; then it is not found, not running, and not listed', async () => {
+    const gone = await newSandbox({ metadata: { run: RUN, which: 'gone' } });
+    expect(await Sandbox.kill(gone.sandboxId, options)).toBe(true);
+    expect(await gone.kill()).toBe(false);
+    expect(await gone.isRunning()).toBe(false);
+    await expect(gone.getInfo()).rejects.toThrow(SandboxNotFoundError);
+    await expect(Sandbox.connect(gone.sandboxId, options)).rejects.toThrow(SandboxNotFoundError);
+    await expect(gone.setTimeout(60_000)).rejects.toThrow(SandboxNotFoundError);
+    const listed = await Sandbox.list({ ...options, query: { metadata: { run: RUN, which: 'gone' } } }).nextItems();
+    expect(listed).toEqual([]);
+  });
+
+  it('ends by itself at the end of its time', async () => {
+    const { sandboxId } = await newSandbox({ timeoutMs: 3_000 });
+    await eventually('the sandbox is gone', async () =>
+      Sandbox.getInfo(sandboxId, options).then(
+        () => undefined,
+        (error: unknown) => (error instanceof SandboxNotFoundError ? true : undefined),
+      ),
+    );
+  });
+});
+
+/** Their ids in the order that lists have: of their starts, which the API server tells in seconds, then of their ids. */
+async function byStart(sandboxes: readonly Sandbox[]): Promise<readonly string[]> {
+  const infos = await Promise.all(sandboxes.map((sandbox) => sandbox.getInfo()));
+  const keys = infos.map(({ startedAt, sandboxId }) => `${startedAt.toISOString()} ${sandboxId}`);
+  return keys.toSorted().map((key) => key.split(' ')[1] ?? '');
+}
+
+describe('Sandbox.list', () => {
+  it('gives pages in order, and what is asked for by metadata, state, template and start', async () => {
+    const metadata = { run: RUN, list: 'a b%c=d&e+f' };
+    await using first = await newSandbox({ metadata });
+    await using second = await newSandbox({ metadata });
+    await using third = await newSandbox({ metadata: { ...metadata, third: 'yes' } });
+    await third.pause();
+    const inOrder = await byStart([first, second, third]);
+    const pages = Sandbox.list({ ...options, limit: 2, order: 'asc', query: { metadata } });
+    const found: string[][] = [];
+    while (pages.hasNext) found.push((await pages.nextItems()).map(({ sandboxId }) => sandboxId));
+    expect(found).toEqual([inOrder.slice(0, 2), inOrder.slice(2)]);
+    const idsBy = async (query: object): Promise<string[]> => {
+      const listed = await Sandbox.list({ ...options, query: { metadata, ...query } }).nextItems();
+      return listed.map(({ sandboxId }) => sandboxId);
+    };
+    expect(await idsBy({})).toEqual(inOrder.toReversed());
+    expect(await idsBy({ state: ['paused'] })).toEqual([third.sandboxId]);
+    expect(await idsBy({ state: ['running'] })).toEqual(inOrder.filter((id) => id !== third.sandboxId).toReversed());
+    expect(await idsBy({ metadata: { ...metadata, third: 'yes' } })).toEqual([third.sandboxId]);
+    expect(await idsBy({ metadata: { ...metadata, third: 'no' } })).toEqual([]);
+    expect(await idsBy({ template: 'base' })).toHaveLength(3);
+    expect(await idsBy({ template: 'code-interpreter-v1' })).toEqual([]);
+    expect(await idsBy({ startedAfter: new Date(Date.now() + 60_000) })).toEqual([]);
+  });
+});
+
+describe('a paused sandbox', () => {
+  it('keeps its name, variables and time policy, is resumed by connect, and runs new processes', async () => {
+    await using sandbox = await newSandbox({ envs: { KEPT: 'yes' }, metadata: { run: RUN, which: 'paused' } });
+    const sleeper = await sandbox.commands.run('sleep 1000', { background: true });
+    await sleeper.disconnect();
+    expect(await sandbox.pause()).toBe(true);
+    // Its older name, for those who still use it.
+    const older: { betaPause(): Promise<boolean> } = sandbox;
+    expect(await older.betaPause()).toBe(false);
+    expect(await states(sandbox.sandboxId)).toBe('paused');
+    expect(await sandbox.isRunning()).toBe(false);
+    await expect(sandbox.setTimeout(60_000)).rejects.toThrow(SandboxNotFoundError);
+    expect(await states(sandbox.sandboxId)).toBe('paused');
+    const resumed = await Sandbox.connect(sandbox.sandboxId, options);
+    expect(resumed.sandboxId).toBe(sandbox.sandboxId);
+    expect(await resumed.isRunning()).toBe(true);
+    expect((await resumed.commands.run('echo "$KEPT"')).stdout).toBe('yes\n');
+    expect((await sandbox.commands.run('echo "$KEPT"')).stdout).toBe('yes\n');
+    expect((await resumed.commands.list()).map(({ pid }) => pid)).not.toContain(sleeper.pid);
+    expect((await resumed.getInfo()).metadata).toEqual({ run: RUN, which: 'paused' });
+  });
+
+  it('is killed as a running one is', async () => {
+    const sandbox = await newSandbox();
+    await sandbox.pause();
+    expect(await sandbox.kill()).toBe(true);
+    await expect(sandbox.getInfo()).rejects.toThrow(SandboxNotFoundError);
+  });
+
+  it('is paused by the end of its time where create says so, and wakes for a connect', async () => {
+    await using sandbox = await newSandbox({ timeoutMs: 3_000, lifecycle: { onTimeout: 'pause' } });
+    await eventually('it is paused', async () => ((await states(sandbox.sandboxId)) === 'paused' ? true : undefined));
+    await expect(sandbox.commands.run('true')).rejects.toThrow();
+    expect(await states(sandbox.sandboxId)).toBe('paused');
+    await sandbox.connect({ timeoutMs: LIFETIME_MS });
+    expect((await sandbox.commands.run('echo awake')).stdout).toBe('awake\n');
+    expect((await sandbox.getInfo()).lifecycle).toEqual({ onTimeout: 'pause', autoResume: false });
+  });
+
+  it('wakes for a request to it with autoResume, and lives for at least five minutes then', async () => {
+    const lifecycle = { onTimeout: 'pause', autoResume: true } as const;
+    await using sandbox = await newSandbox({ timeoutMs: 3_000, lifecycle });
+    await eventually('it is paused', async () => ((await states(sandbox.sandboxId)) === 'paused' ? true : undefined));
+    expect(await sandbox.isRunning()).toBe(false);
+    expect((await sandbox.commands.run('echo awake')).stdout).toBe('awake\n');
+    const { state, endAt } = await sandbox.getInfo();
+    expect(state).toBe('running');
+    expect(endAt.getTime()).toBeGreaterThan(Date.now() + 250_000);
+  });
+});
+
+it('the client is told that what it sent is wrong in its own kind of error', async () => {
+  await using sandbox = await newSandbox();
+  await expect(sandbox.commands.run('true', { cwd: '/nonesuch' })).rejects.toThrow(InvalidArgumentError);
+});

@@ -1,0 +1,117 @@
+import { sandboxClaims } from '@sandlot/api-types';
+import { createKubeClient, isNotFound, loadCredentials } from '@sandlot/kube';
+import type { KubeClient } from '@sandlot/kube';
+import { Sandbox, SandboxNotFoundError } from 'e2b';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { eventually } from '../support/team.ts';
+import { access, newSandbox } from './support.ts';
+import type { Access } from './support.ts';
+
+const WHOSE = `mine-${process.pid}`;
+
+/** Every way of the first tenant's sandbox that the second one, who knows its id, might try. */
+let mine: Sandbox & AsyncDisposable;
+let stranger: Access;
+let client: KubeClient;
+beforeAll(async () => {
+  client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: inject('kubeconfigPath') }) });
+  mine = await newSandbox({ metadata: { whose: WHOSE } });
+  stranger = await access('E2B_API_KEY_2');
+  await mine.files.write('private.txt', 'private');
+});
+afterAll(async () => {
+  await mine[Symbol.asyncDispose]();
+  await client.close();
+});
+
+describe('a sandbox of another tenant', () => {
+  it('is in no list', async () => {
+    const own = await Sandbox.list({
+      ...(await access()),
+      query: { metadata: { whose: WHOSE } },
+    }).nextItems();
+    expect(own.map(({ sandboxId }) => sandboxId)).toEqual([mine.sandboxId]);
+    const all: string[] = [];
+    const pages = Sandbox.list(stranger);
+    while (pages.hasNext) all.push(...(await pages.nextItems()).map(({ sandboxId }) => sandboxId));
+    expect(all).not.toContain(mine.sandboxId);
+  });
+
+  it.each<[string, (id: string) => Promise<unknown>]>([
+    ['looked at', (id) => Sandbox.getInfo(id, stranger)],
+    ['connected to', (id) => Sandbox.connect(id, stranger)],
+    ['extended', (id) => Sandbox.setTimeout(id, 1_000, stranger)],
+    ['paused', (id) => Sandbox.pause(id, stranger)],
+    ['measured', (id) => Sandbox.getMetrics(id, stranger)],
+  ])('cannot be %s', async (_, attempt) => {
+    await expect(attempt(mine.sandboxId)).rejects.toThrow(SandboxNotFoundError);
+    expect((await mine.getInfo()).state).toBe('running');
+  });
+
+  it('cannot be killed', async () => {
+    expect(await Sandbox.kill(mine.sandboxId, stranger)).toBe(false);
+    expect(await mine.isRunning()).toBe(true);
+  });
+
+  it('cannot be reached with the token of one’s own sandbox', async () => {
+    await using own = await newSandbox(stranger);
+    const token: unknown = Reflect.get(own, 'envdAccessToken');
+    expect(token).toMatch(/^[0-9a-f]{64}$/);
+    const disguised = new Sandbox({
+      ...stranger,
+      sandboxId: mine.sandboxId,
+      envdVersion: '0.6.4',
+      envdAccessToken: String(token),
+    });
+    await expect(disguised.commands.run('cat private.txt')).rejects.toThrow(/401|unauthenticated|access token/i);
+    await expect(disguised.files.read('private.txt')).rejects.toThrow();
+    await expect(disguised.files.list('/')).rejects.toThrow();
+    expect(await mine.files.read('private.txt')).toBe('private');
+  });
+
+  it('has a daemon that lets nobody in who comes past the gateway', async () => {
+    const { status } = await client.get(sandboxClaims, { namespace: 'tenant-a', name: mine.sandboxId });
+    const address = status?.sandbox?.podIPs?.[0] ?? '';
+    await using own = await newSandbox(stranger);
+    const asked = async (path: string, more = ''): Promise<string> => {
+      const curl = `curl --silent --output /dev/null --write-out '%{http_code}' --max-time 5 ${more}`;
+      return (await own.commands.run(`${curl} http://${address}:49983${path}`)).stdout;
+    };
+    const json = `--header 'Content-Type: application/json' --data '{}'`;
+    expect(await asked('/health')).toBe('204');
+    for (const [path, more] of [
+      ['/files?path=private.txt', ''],
+      ['/envs', ''],
+      ['/process.Process/List', json],
+      ['/init', json],
+      ['/init', `${json} --header 'X-Access-Token: ${'0'.repeat(64)}'`],
+    ] as const) {
+      expect([path, await asked(path, more)]).toEqual([path, '401']);
+    }
+  });
+
+  it('is not given up to a namesake that the other tenant makes by kubectl', async () => {
+    const key = { namespace: 'tenant-b', name: mine.sandboxId };
+    const metadata = { ...key, labels: { 'sandlot.dev/sandbox-id': mine.sandboxId } };
+    await client.create(sandboxClaims, { metadata, spec: { warmPoolRef: { name: 'base' } } });
+    try {
+      await eventually('the namesake is served', async () => {
+        const { status } = await client.get(sandboxClaims, key);
+        return (status?.readyReplicas ?? 0) > 0 ? true : undefined;
+      });
+      expect(await mine.files.read('private.txt')).toBe('private');
+      expect((await mine.getInfo()).metadata['whose']).toBe(WHOSE);
+      // The stranger has a sandbox of that id now, and its token; requests go to the older one, which knows another.
+      const namesake = await eventually('the API knows the namesake', () => Sandbox.connect(mine.sandboxId, stranger));
+      await expect(namesake.files.read('private.txt')).rejects.toThrow();
+      await expect(namesake.commands.run('cat private.txt')).rejects.toThrow('401');
+      expect(await namesake.kill()).toBe(true);
+    } finally {
+      await client.delete(sandboxClaims, key).catch((error: unknown) => {
+        if (!isNotFound(error)) throw error;
+      });
+    }
+    expect(await mine.isRunning()).toBe(true);
+    expect(await mine.files.read('private.txt')).toBe('private');
+  });
+});
