@@ -3,6 +3,7 @@
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { ensurePackages } from '@sandlot/local-cluster';
 
 const MODULE = join(import.meta.dirname, '../../../runtime');
 const OUTPUT_OPTION = '--outputFile.json=';
@@ -54,6 +55,8 @@ function raceOptions(): { args: string[]; env: NodeJS.ProcessEnv } {
   return compiler ? { args: ['-race'], env: { CGO_ENABLED: '1' } } : { args: [], env: { CGO_ENABLED: '0' } };
 }
 
+// A bare image for the daemon is made of it.
+await ensurePackages(['busybox-static']);
 const race = raceOptions();
 const tests = run(['go', 'test', '-count=1', '-json', ...race.args, './...'], MODULE, race.env);
 const events = parse(tests.out);
