@@ -1,6 +1,7 @@
 import type { SandboxClaimSpec, SandboxTemplateSpec } from '@sandlot/api-types';
 import { claim, template } from '@sandlot/api-types/builders';
 import type { PersistentVolume } from '@sandlot/kube';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { dynamicVolumesRefusal, mountDynamicVolumes, persistentVolumeProblem } from './dynamic-volumes.ts';
 import type { SeenVolumes, VolumeBase } from './dynamic-volumes.ts';
@@ -227,5 +228,40 @@ describe('a cold start with dynamicVolumes', () => {
     const resources = { requests: { storage: '5Gi' } };
     const bound = { volumeName: 'pv', storageClassName, accessModes: ['ReadWriteOnce'], resources };
     expect(volumeClaimTemplates.slice(1)).toEqual([{ metadata: { name: 'dynamic-0' }, spec: bound }]);
+  });
+});
+
+describe('whatever a claim asks for', () => {
+  const path = fc.constantFrom('/', '/data', '/data/', '//data', '/a/b', '/scratch', '/.sandlot', '/a:b', '/x/../y');
+  const name = fc.constantFrom('set', 'pv', 'other');
+  const source = fc.oneof(
+    name.map((persistentVolumeClaimName) => ({ persistentVolumeClaimName })),
+    name.map((persistentVolumeName) => ({ persistentVolumeName })),
+  );
+  const volume = fc.tuple(path, source).map(([mountPath, of]) => ({ mountPath, ...of }));
+  const present = fc.subarray([
+    { name: 'own', persistentVolumeClaim: { claimName: 'set' } },
+    { name: 'dynamic-1', emptyDir: {} },
+  ]);
+
+  it('is refused, or a pod in which every mount has one volume and a path of its own', () => {
+    fc.assert(
+      fc.property(fc.array(volume, { maxLength: 4 }), present, (volumes, ofTemplate) => {
+        if (refusal({ volumes, podSpec: { volumes: ofTemplate } }) !== undefined) return;
+        const seen = new Map(['set', 'pv', 'other'].map((pv) => [pv, persistent()]));
+        const start = base({ volumes: ofTemplate });
+        const { podSpec, volumeClaimTemplates } = mountDynamicVolumes(wanting(volumes), start, seen);
+        const names = [
+          ...(podSpec.volumes ?? []).map((of) => of.name),
+          ...volumeClaimTemplates.map(({ metadata }) => metadata?.name ?? ''),
+        ];
+        const mounts = podSpec.containers[0]?.volumeMounts ?? [];
+        expect(new Set(names).size).toBe(names.length);
+        expect(mounts).toHaveLength(volumes.length + 1);
+        expect(names).toEqual(expect.arrayContaining(mounts.map((mount) => mount.name)));
+        const paths = mounts.map(({ mountPath }) => mountPath.replaceAll(/\/+/g, '/').replace(/(?<=.)\/$/, ''));
+        expect(new Set(paths).size).toBe(paths.length);
+      }),
+    );
   });
 });
