@@ -1,0 +1,5 @@
+import { describe } from 'vitest';
+import { pythonTests } from './python.ts';
+
+describe('the e2b client of Python', () => pythonTests('e2b_client'));
+describe('the code interpreter’s client of Python', () => pythonTests('code_interpreter'));

@@ -1,0 +1,43 @@
+"""The stock `e2b-code-interpreter` client against the template `code-interpreter-v1`."""
+
+import unittest
+
+from e2b_code_interpreter import Sandbox
+
+
+class Code(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.sandbox = Sandbox.create(timeout=300)
+        cls.addClassCleanup(cls.sandbox.kill)
+
+    def test_run_code_keeps_state_and_prints(self):
+        self.sandbox.run_code("x = 41")
+        printed = []
+        execution = self.sandbox.run_code("print('at work')\nx + 1", on_stdout=lambda line: printed.append(line.line))
+        self.assertEqual(execution.text, "42")
+        self.assertEqual("".join(execution.logs.stdout), "at work\n")
+        self.assertEqual("".join(printed), "at work\n")
+
+    def test_errors_are_told(self):
+        error = self.sandbox.run_code("1 / 0").error
+        self.assertEqual((error.name, error.value), ("ZeroDivisionError", "division by zero"))
+
+    def test_pictures_are_results(self):
+        execution = self.sandbox.run_code("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()")
+        self.assertEqual(execution.results[0].png[:8], "iVBORw0K")
+
+    def test_contexts(self):
+        context = self.sandbox.create_code_context(cwd="/tmp")
+        self.sandbox.run_code("apart = 1", context=context)
+        self.assertEqual(self.sandbox.run_code("apart").error.name, "NameError")
+        self.assertIn(context.id, [one.id for one in self.sandbox.list_code_contexts()])
+        self.sandbox.restart_code_context(context)
+        self.assertEqual(self.sandbox.run_code("apart", context=context).error.name, "NameError")
+        self.sandbox.remove_code_context(context)
+        self.assertNotIn(context.id, [one.id for one in self.sandbox.list_code_contexts()])
+
+    def test_envs_and_files(self):
+        code = "import os\nprint(os.environ['ONE'], open('f.txt').read())"
+        self.sandbox.files.write("f.txt", "two")
+        self.assertEqual("".join(self.sandbox.run_code(code, envs={"ONE": "1"}).logs.stdout), "1 two\n")
