@@ -47,7 +47,7 @@ export function pythonTests(
     }
   }, 300_000);
   const source = readFileSync(join(folder, `${module}.py`), 'utf8');
-  const names = [...source.matchAll(/^ {4}def (test_\w+)/gm)].map(([, name = '']) => name);
+  const names = [...source.matchAll(/^ {4}(?:async )?def (test_\w+)/gm)].map(([, name = '']) => name);
   it.each(names)('%s', (name) => {
     expect(Object.fromEntries(outcomes)).toHaveProperty(name);
     expect(outcomes.get(name)).toBeNull();

@@ -11,7 +11,7 @@ export interface Access {
 }
 
 /** The variables that `npm run up` wrote for the shells of clients. Throws when one is missing. */
-export async function clientEnv(): Promise<(name: string) => string> {
+async function clientEnv(): Promise<(name: string) => string> {
   const variables = await readEnv();
   return (name) => {
     const value = variables[name];

@@ -1,11 +1,13 @@
 """The stock `e2b` client of Python against a real installation. Keys and URLs are in the environment."""
 
+import asyncio
 import os
 import time
 import unittest
 
 import httpx
 from e2b import (
+    AsyncSandbox,
     AuthenticationException,
     CommandExitException,
     FileNotFoundException,
@@ -220,3 +222,23 @@ class Inside(unittest.TestCase):
         git.commit("/home/user/repo", "first")
         self.assertTrue(git.status("/home/user/repo").is_clean)
         self.assertEqual(git.branches("/home/user/repo").current_branch, "main")
+
+
+class Asynchronous(unittest.IsolatedAsyncioTestCase):
+    async def test_async_commands_files_and_watch(self):
+        sandbox = await AsyncSandbox.create("base", timeout=300)
+        try:
+            seen = asyncio.Event()
+            await sandbox.files.make_dir("watched")
+            watch = await sandbox.files.watch_dir("watched", lambda event: seen.set())
+            handle = await sandbox.commands.run("cat > watched/out", background=True, stdin=True)
+            await sandbox.commands.send_stdin(handle.pid, "typed")
+            await sandbox.commands.close_stdin(handle.pid)
+            self.assertEqual((await handle.wait()).exit_code, 0)
+            await asyncio.wait_for(seen.wait(), 60)
+            await watch.stop()
+            self.assertEqual(await sandbox.files.read("watched/out"), "typed")
+            results = await asyncio.gather(*(sandbox.commands.run(f"echo {n}") for n in range(10)))
+            self.assertEqual([result.stdout for result in results], [f"{n}\n" for n in range(10)])
+        finally:
+            self.assertTrue(await sandbox.kill())
