@@ -1,12 +1,26 @@
-import { afterAll, describe } from 'vitest';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ensureBinaries } from '@sandlot/local-cluster';
+import { afterAll, describe, inject } from 'vitest';
 import { kubectlOk } from '../support/kubectl.ts';
 import { pythonTests } from './python.ts';
 
 const inTenant = ['--namespace', 'tenant-a'];
 const account = `agent-${process.pid}`;
+let folder = '';
+
+/** A PATH on which `kubectl` is the one of the cluster's own binaries; the client opens its tunnel with it. */
+async function pathWithKubectl(): Promise<string> {
+  folder = await mkdtemp(join(tmpdir(), 'sandlot-kubectl-'));
+  const kube = (await ensureBinaries(['kube']))('kube');
+  await writeFile(join(folder, 'kubectl'), `#!/bin/sh\nexec '${kube}' kubectl "$@"\n`, { mode: 0o755 });
+  return `${folder}:${process.env['PATH'] ?? ''}`;
+}
 
 afterAll(async () => {
   await kubectlOk([...inTenant, 'delete', `serviceaccount/${account}`, `rolebinding/${account}`, '--ignore-not-found']);
+  if (folder !== '') await rm(folder, { recursive: true, force: true });
 });
 
 describe('the k8s-agent-sandbox client of Python', () =>
@@ -14,5 +28,9 @@ describe('the k8s-agent-sandbox client of Python', () =>
     await kubectlOk([...inTenant, 'create', 'serviceaccount', account]);
     const who = `--serviceaccount=tenant-a:${account}`;
     await kubectlOk([...inTenant, 'create', 'rolebinding', account, '--clusterrole=edit', who]);
-    return { GATEWAY_TOKEN: (await kubectlOk([...inTenant, 'create', 'token', account])).trim() };
+    return {
+      GATEWAY_TOKEN: (await kubectlOk([...inTenant, 'create', 'token', account])).trim(),
+      PATH: await pathWithKubectl(),
+      ROUTER_NAMESPACE: inject('releaseNamespace'),
+    };
   }));

@@ -4,6 +4,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { ensurePackages } from '@sandlot/local-cluster';
 import { cacheDir, readEnv } from '@sandlot/up';
 import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -24,6 +25,7 @@ export async function pythonWithClients(): Promise<string> {
   if (existsSync(join(venv, 'complete'))) return python;
   await rm(venv, { recursive: true, force: true });
   await mkdir(cacheDir('python'), { recursive: true });
+  await run('python3', ['-c', 'import ensurepip, venv']).catch(() => ensurePackages(['python3-venv']));
   await run('python3', ['-m', 'venv', venv]);
   await run(python, ['-m', 'pip', 'install', '--quiet', '--no-deps', '--requirement', requirements]);
   await writeFile(join(venv, 'complete'), '');

@@ -4,7 +4,7 @@ import os
 import unittest
 
 from k8s_agent_sandbox import SandboxClient
-from k8s_agent_sandbox.models import SandboxDirectConnectionConfig
+from k8s_agent_sandbox.models import SandboxDirectConnectionConfig, SandboxLocalTunnelConnectionConfig
 from kubernetes import config
 
 NAMESPACE = "tenant-a"
@@ -39,3 +39,9 @@ class AgentSandbox(unittest.TestCase):
         with self.assertRaises(Exception) as refused:
             other.commands.run("true")
         self.assertRegex(repr(refused.exception) + repr(refused.exception.__cause__), "401|Unauthorized")
+
+    def test_run_through_a_tunnel_to_the_router(self):
+        tunnel = SandboxLocalTunnelConnectionConfig(router_namespace=os.environ["ROUTER_NAMESPACE"])
+        other = SandboxClient(tunnel).get_sandbox(self.sandbox.claim_name, namespace=NAMESPACE)
+        self.addCleanup(other.close_connection)
+        self.assertEqual(other.commands.run("echo tunnelled").stdout, "tunnelled\n")
