@@ -68,6 +68,13 @@ describe('files.read and files.write', () => {
     expect((await sandbox.files.getInfo('mine.txt')).owner).toBe('user');
   });
 
+  it('keep what is said about a file, until it is written anew', async () => {
+    await sandbox.files.write('about.txt', '1', { metadata: { author: 'ana' } });
+    expect((await sandbox.files.getInfo('about.txt')).metadata).toEqual({ author: 'ana' });
+    await sandbox.files.write('about.txt', '2');
+    expect((await sandbox.files.getInfo('about.txt')).metadata ?? {}).toEqual({});
+  });
+
   it('say what is wrong', async () => {
     await expect(sandbox.files.read('nonesuch')).rejects.toThrow(FileNotFoundError);
     await expect(sandbox.files.read('/home/user')).rejects.toThrow(InvalidArgumentError);

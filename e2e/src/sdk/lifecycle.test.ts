@@ -1,4 +1,4 @@
-import { AuthenticationError, InvalidArgumentError, Sandbox, SandboxNotFoundError } from 'e2b';
+import { AuthenticationError, InvalidArgumentError, Sandbox, SandboxNotFoundError, Template } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/team.ts';
 import { access, LIFETIME_MS, newSandbox } from './support.ts';
@@ -78,9 +78,12 @@ describe('a running sandbox', () => {
     expect((await sandbox.getInfo()).endAt.getTime()).toBeLessThan(extended);
   });
 
-  it('is running, and its metrics are a list', async () => {
+  it('is running, and measured within its limits', async () => {
     expect(await sandbox.isRunning()).toBe(true);
-    expect(Array.isArray(await sandbox.getMetrics())).toBe(true);
+    const [sample] = await sandbox.getMetrics();
+    expect(sample).toMatchObject({ memTotal: 512 * 1024 * 1024 });
+    expect(sample?.memUsed).toBeGreaterThan(0);
+    expect(sample?.memUsed).toBeLessThan(512 * 1024 * 1024);
   });
 
   it('is killed once; then it is not found, not running, and not listed', async () => {
@@ -112,6 +115,20 @@ async function byStart(sandboxes: readonly Sandbox[]): Promise<readonly string[]
   const keys = infos.map(({ startedAt, sandboxId }) => `${startedAt.toISOString()} ${sandboxId}`);
   return keys.toSorted().map((key) => key.split(' ')[1] ?? '');
 }
+
+it('Template.exists says what a tenant may create', async () => {
+  expect(await Template.exists('base', options)).toBe(true);
+  expect(await Template.exists('nonesuch', options)).toBe(false);
+});
+
+it.each<[string, (sandbox: Sandbox) => Promise<unknown>, RegExp]>([
+  ['snapshots', (sandbox) => sandbox.createSnapshot(), /^501: .*not supported/],
+  ['forks', (sandbox) => sandbox.fork(), /^501: .*not supported/],
+  ['rules of egress', (sandbox) => sandbox.updateNetwork({ denyOut: ['10.0.0.0/8'] }), /^400: .*networkPolicy/],
+])('%s of a single sandbox are refused, not ignored', async (_, attempt, message) => {
+  await using sandbox = await newSandbox();
+  await expect(attempt(sandbox)).rejects.toThrow(message);
+});
 
 describe('Sandbox.list', () => {
   it('gives pages in order, and what is asked for by metadata, state, template and start', async () => {
