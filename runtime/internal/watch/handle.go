@@ -71,10 +71,7 @@ func (h *Hub) handle(n note, now time.Time) {
 	case n.name != "":
 		// A copy: what is handled adds and removes directories.
 		for s, dir := range maps.Clone(h.dirs[n.wd]) {
-			h.tell(s, n, path.Join(dir, n.name), now)
-			if n.has(unix.IN_ISDIR) && s.options.Recursive {
-				h.follow(s, n, path.Join(dir, n.name), moved)
-			}
+			h.report(s, n, path.Join(dir, n.name), moved, now)
 		}
 	}
 	if n.has(unix.IN_MOVED_TO) {
@@ -82,8 +79,23 @@ func (h *Hub) handle(n note, now time.Time) {
 	}
 }
 
-// tell queues the event of a notification.
-func (h *Hub) tell(s *Subscription, n note, name string, now time.Time) {
+// report tells a subscription and follows the directories of its tree.
+func (h *Hub) report(s *Subscription, n note, name string, moved map[*Subscription]string, now time.Time) {
+	isTree := n.has(unix.IN_ISDIR) && s.options.Recursive
+	// What is in a tree that moves in is not announced: it must be watched before anybody hears of it.
+	if isTree && n.has(unix.IN_MOVED_TO) {
+		h.follow(s, n, name, moved)
+		h.tell(s, n, name, now)
+		return
+	}
+	if h.tell(s, n, name, now) && isTree {
+		h.follow(s, n, name, moved)
+	}
+}
+
+// tell queues the event of a notification. False when a scan has found what it tells of: then that is known, and watched.
+// To follow it once more would announce again what is in it, and take what is made there later for known.
+func (h *Hub) tell(s *Subscription, n note, name string, now time.Time) bool {
 	if len(s.scanned) > 0 && now.Sub(s.scannedAt) > scanMemory {
 		clear(s.scanned)
 	}
@@ -91,9 +103,10 @@ func (h *Hub) tell(s *Subscription, n note, name string, now time.Time) {
 	switch {
 	case n.has(unix.IN_CREATE):
 		delete(s.scanned, name)
-		if !known {
-			s.push(Event{name, Create})
+		if known {
+			return false
 		}
+		s.push(Event{name, Create})
 	case n.has(unix.IN_MOVED_TO):
 		s.push(Event{name, Create})
 	case n.has(unix.IN_MOVED_FROM):
@@ -107,6 +120,7 @@ func (h *Hub) tell(s *Subscription, n note, name string, now time.Time) {
 		delete(s.scanned, name)
 		s.push(Event{name, Remove})
 	}
+	return true
 }
 
 // follow keeps the watched directories those of the tree.
