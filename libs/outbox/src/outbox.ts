@@ -1,7 +1,7 @@
 import type { Bus, EventType, Ledger, LedgerIdentity, TraceHeaders } from '@sandlot/bus';
 import { UnsendableError } from '@sandlot/bus';
 import type { Informer, KubeObject } from '@sandlot/kube';
-import { backoffMs, rateAt, withEvent } from '@sandlot/std';
+import { backoffMs, isBurst, withBurstEvent } from '@sandlot/std';
 import type { Clock, Logger, Random, Rate } from '@sandlot/std';
 import { Backlog } from './backlog.ts';
 import type { Entry, Parcel, Work } from './backlog.ts';
@@ -70,8 +70,6 @@ const EARLY_MS = 10;
  * While what somebody waits for comes as fast as only a burst makes it come, all else waits until that is over, but no longer
  * than this: it is not in the way, and the news of an object are recorded together.
  */
-const BURST_PER_SECOND = 100;
-const BURST_WINDOW_MS = 300;
 const BURST_DELAY_MS = 3_000;
 const FAILURE_BASE_MS = 200;
 const FAILURE_MAX_MS = 10_000;
@@ -177,8 +175,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   }
 
   #gatherMs(): number {
-    const isBurst = rateAt(this.#pace, this.#o.clock.monotonic(), BURST_WINDOW_MS) > BURST_PER_SECOND;
-    return isBurst ? Math.max(BURST_DELAY_MS, this.#delayMs) : this.#delayMs;
+    return isBurst(this.#pace, this.#o.clock.monotonic()) ? Math.max(BURST_DELAY_MS, this.#delayMs) : this.#delayMs;
   }
 
   /** Everything is published. */
@@ -339,7 +336,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   /** Only once it is known what was published before: a hint of an old binding helps nobody. */
   #sendEarly(parcels: readonly Parcel[]): void {
     if (parcels.length === 0 || this.#backlog.recorded === undefined || !this.#o.bus.connected()) return;
-    this.#pace = withEvent(this.#pace, this.#o.clock.monotonic(), BURST_WINDOW_MS);
+    this.#pace = withBurstEvent(this.#pace, this.#o.clock.monotonic());
     this.#gathering ??= this.#o.clock.sleep(EARLY_MS).then(() => (this.#gathering = undefined));
     for (const parcel of parcels) {
       const sent = this.#gathering.then(() => this.#send(parcel));

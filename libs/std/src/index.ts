@@ -9,5 +9,5 @@ export type { Logger } from './log.ts';
 export { systemRandom } from './random.ts';
 export type { Random } from './random.ts';
 export { createStamp } from './stamp.ts';
-export { rateAt, withEvent } from './rate.ts';
+export { isBurst, rateAt, withBurstEvent, withEvent } from './rate.ts';
 export type { Rate } from './rate.ts';

@@ -94,6 +94,7 @@ export class TailBuffer implements SpanProcessor {
   }
 
   shutdown(): Promise<void> {
+    this.#timer?.cancel();
     this.#export(this.#leaving.length);
     return this.#options.next.shutdown();
   }
@@ -122,8 +123,11 @@ export class TailBuffer implements SpanProcessor {
   #export(count: number): void {
     if (count <= 0) return;
     this.#isLeaving = true;
-    for (const exportSpan of this.#leaving.splice(0, count)) exportSpan();
-    this.#isLeaving = false;
+    try {
+      for (const exportSpan of this.#leaving.splice(0, count)) exportSpan();
+    } finally {
+      this.#isLeaving = false;
+    }
   }
 
   #keep(traceId: string, exportSpan: Export): void {

@@ -1,5 +1,5 @@
 import type { Sandbox } from '@sandlot/api-types';
-import { rateAt, withEvent } from '@sandlot/std';
+import { isBurst, withBurstEvent } from '@sandlot/std';
 import type { Clock, Rate } from '@sandlot/std';
 import type { Snapshot } from './snapshot.ts';
 import type { Plan } from './steps.ts';
@@ -11,9 +11,6 @@ const PER_ADOPTION_MS = 100;
 /** Whatever else is adopted, the generation is told after this long. */
 const LONGEST_MS = 5_000;
 
-/** Adoptions come as fast as only a burst of claims makes them come. */
-const BURST_PER_SECOND = 100;
-const BURST_WINDOW_MS = 300;
 /** In a burst, what an adoption changes in a Pod waits for its end: looked at again after this long, and no longer than that. */
 const YIELD_MS = 300;
 const LONGEST_YIELD_MS = 3_000;
@@ -29,6 +26,7 @@ export class Aftermath {
   /** When each was seen to be adopted and until when it was then granted to go untold, by UID. */
   readonly #adopted = new Map<string, { readonly sinceMs: number; untilMs?: number }>();
 
+  /** Of adoptions. */
   #pace: Rate | undefined;
 
   constructor(clock: Clock) {
@@ -38,8 +36,7 @@ export class Aftermath {
   /** Wall time, milliseconds, until when its Pod goes on as it is, as claims are being served; undefined when it need not. */
   yieldsUntilMs({ metadata: { uid = '' } }: Sandbox): number | undefined {
     const adoption = this.#adopted.get(uid);
-    const isBurst = rateAt(this.#pace, this.#clock.monotonic(), BURST_WINDOW_MS) > BURST_PER_SECOND;
-    if (adoption === undefined || !isBurst) return undefined;
+    if (adoption === undefined || !isBurst(this.#pace, this.#clock.monotonic())) return undefined;
     return Math.min(this.#clock.now() + YIELD_MS, adoption.sinceMs + LONGEST_YIELD_MS);
   }
 
@@ -58,7 +55,7 @@ export class Aftermath {
       this.#adopted.delete(uid);
     } else if (old !== undefined && !this.#adopted.has(uid)) {
       this.#adopted.set(uid, { sinceMs: this.#clock.now() });
-      this.#pace = withEvent(this.#pace, this.#clock.monotonic(), BURST_WINDOW_MS);
+      this.#pace = withBurstEvent(this.#pace, this.#clock.monotonic());
     }
   }
 }

@@ -1,6 +1,6 @@
 import { parseDurationMs } from '@sandlot/std';
 import type { SandboxWarmPoolSpec } from '@sandlot/api-types';
-import { rateAt, withEvent } from '@sandlot/std';
+import { isBurst, withBurstEvent } from '@sandlot/std';
 import type { Rate } from '@sandlot/std';
 
 type Refill = SandboxWarmPoolSpec['refill'];
@@ -22,18 +22,11 @@ const REARM_LIMIT = 10;
 const STEADY_YIELDS = { waitMs: 30, limitMs: 200 };
 /** In a burst the server has more to do than it can, and adoptions come in clumps: a silence is longer there. */
 const BURST_YIELDS = { waitMs: 200, limitMs: 3_000 };
-const BURST_PER_SECOND = 100;
-const PACE_WINDOW_MS = 300;
 
 const DEFAULT_MAX_IN_FLIGHT = 300;
 
 function delayMsOf(refill: Refill): number {
   return parseDurationMs(refill?.delay ?? '0s') ?? 0;
-}
-
-/** Whether adoptions come as fast as only a burst of claims makes them come. */
-function isBurst({ pace }: Adoptions, nowMs: number): boolean {
-  return rateAt(pace, nowMs, PACE_WINDOW_MS) > BURST_PER_SECOND;
 }
 
 interface Pause {
@@ -46,7 +39,7 @@ interface Pause {
 
 function pauseOf(adoptions: Adoptions, refill: Refill, nowMs: number): Pause {
   const delayMs = delayMsOf(refill);
-  const yields = isBurst(adoptions, nowMs) ? BURST_YIELDS : STEADY_YIELDS;
+  const yields = isBurst(adoptions.pace, nowMs) ? BURST_YIELDS : STEADY_YIELDS;
   const { waitMs, limitMs } = delayMs > 0 ? { waitMs: delayMs, limitMs: delayMs * REARM_LIMIT } : yields;
   const silentMs = adoptions.lastMs + waitMs;
   const lastMs = adoptions.firstMs + limitMs;
@@ -58,7 +51,7 @@ function pauseOf(adoptions: Adoptions, refill: Refill, nowMs: number): Pause {
  * its longest is not begun anew before the pool has had its turn: the next claim must not take that away.
  */
 export function withAdoption(adoptions: Adoptions | undefined, refill: Refill, nowMs: number): Adoptions {
-  const pace = withEvent(adoptions?.pace, nowMs, PACE_WINDOW_MS);
+  const pace = withBurstEvent(adoptions?.pace, nowMs);
   const isSilent = adoptions === undefined || nowMs >= pauseOf(adoptions, refill, nowMs).silentMs;
   return isSilent ? { firstMs: nowMs, lastMs: nowMs, pace } : { ...adoptions, lastMs: nowMs, pace };
 }
@@ -159,5 +152,5 @@ function yieldsOf({ refill, ready, adoptions, nowMs }: RefillInput): boolean {
 /** Whether a refill under way that yields should stop: a new pause has begun, and not one of steady traffic. */
 export function interrupts(adoptions: Adoptions | undefined, refill: Refill, nowMs: number): boolean {
   if (adoptions === undefined || nowMs >= pauseOf(adoptions, refill, nowMs).untilMs) return false;
-  return delayMsOf(refill) > 0 || isBurst(adoptions, nowMs);
+  return delayMsOf(refill) > 0 || isBurst(adoptions.pace, nowMs);
 }
