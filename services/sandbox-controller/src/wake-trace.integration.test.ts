@@ -80,7 +80,7 @@ async function asleep(name: string): Promise<Sandbox> {
   return until(name, 'Suspended');
 }
 
-/** Somebody asks for it. Nothing answers behind the address of a simulated pod. */
+/** Somebody asks for it. What answers behind the address of a simulated pod, if anything, is the affair of this network. */
 async function ask(routerPort: number, name: string, traceId: string): Promise<void> {
   const headers = {
     'X-Sandbox-ID': name,
@@ -88,8 +88,7 @@ async function ask(routerPort: number, name: string, traceId: string): Promise<v
     'X-Sandbox-Port': '8080',
     traceparent: `00-${traceId}-${CLIENT_SPAN}-01`,
   };
-  const answer = await fetch(`http://127.0.0.1:${routerPort}/`, { headers });
-  expect(answer.status).toBeGreaterThanOrEqual(502);
+  await fetch(`http://127.0.0.1:${routerPort}/`, { headers });
   await until(name, 'Running');
 }
 
