@@ -90,6 +90,24 @@ describe('a sandbox of another tenant', () => {
     }
   });
 
+  it('answers nobody on the port of the agent-sandbox API, which knows no tokens, wherever he asks from', async () => {
+    const { status } = await client.get(sandboxClaims, { namespace: 'tenant-a', name: mine.sandboxId });
+    // From the node, which policies of the network let through.
+    const runtime = `http://${status?.sandbox?.podIPs?.[0] ?? ''}:8888`;
+    expect((await fetch(runtime)).status).toBe(200);
+    const execute = { method: 'POST', body: JSON.stringify({ command: 'cat private.txt' }) };
+    for (const [path, asked] of [
+      ['/execute', execute],
+      ['/download/private.txt', {}],
+      ['/list/', {}],
+      ['/exists/private.txt', {}],
+    ] as const) {
+      const answer = await fetch(runtime + path, asked);
+      expect([path, answer.status]).toEqual([path, 403]);
+      expect(await answer.text()).toContain('not used by the agent-sandbox API');
+    }
+  });
+
   it('is not given up to a namesake that the other tenant makes by kubectl', async () => {
     const key = { namespace: 'tenant-b', name: mine.sandboxId };
     const metadata = { ...key, labels: { 'sandlot.dev/sandbox-id': mine.sandboxId } };

@@ -10,6 +10,7 @@ export {
   envdAccessToken,
   hashApiKey,
   isApiKey,
+  isMadeByApi,
   newApiKey,
   newSandboxId,
   parseTokenKey,

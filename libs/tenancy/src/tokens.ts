@@ -40,10 +40,16 @@ const SANDBOX_ID_LABEL = 'sandlot.dev/sandbox-id';
  * namespace is part of it, since whoever may create claims chooses their names and labels, and would otherwise be given the
  * token of another tenant's sandbox. Throws for a claim that was never created.
  */
-export function tokenSubject({ metadata: { namespace = '', name = '', uid = '', labels = {} } }: TokenHolder): string {
-  if (name !== '' && labels[SANDBOX_ID_LABEL] === name) return `${namespace}/${name}`;
+export function tokenSubject(holder: TokenHolder): string {
+  const { namespace = '', name = '', uid = '' } = holder.metadata;
+  if (isMadeByApi(holder)) return `${namespace}/${name}`;
   if (uid === '') throw new Error('a claim without UID has no tokens');
   return uid;
+}
+
+/** Whether a claim is a sandbox of the API, known by its id, or was made otherwise and is known by its name. */
+export function isMadeByApi({ metadata: { name = '', labels = {} } }: TokenHolder): boolean {
+  return name !== '' && labels[SANDBOX_ID_LABEL] === name;
 }
 
 /**

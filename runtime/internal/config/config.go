@@ -25,7 +25,9 @@ type Config struct {
 	SandboxUID string
 	EnvdPort   int
 	// ExecPort is that of the agent-sandbox runtime API; 0 means off.
-	ExecPort    int
+	ExecPort int
+	// ExecOpen says that nobody will say by /init whether the agent-sandbox API is for this sandbox: it is.
+	ExecOpen    bool
 	DefaultUser string
 	Workdir     string
 	Exec        Exec
@@ -47,6 +49,7 @@ func Read(getenv func(string) string) (Config, error) {
 		DefaultUser: getenv("SANDLOT_DEFAULT_USER"),
 		Workdir:     getenv("SANDLOT_WORKDIR"),
 		Dir:         getenv("SANDLOT_RUNTIME_DIR"),
+		ExecOpen:    getenv("SANDLOT_EXEC_OPEN") == "true",
 		Exec:        Exec{BaseDir: getenv("SANDBOX_BASE_DIR"), Argv: getenv("SANDLOT_EXEC_MODE") == "argv"},
 	}
 	if info, err := os.Stat(DefaultDir); c.Dir == "" && err == nil && info.IsDir() {

@@ -20,15 +20,15 @@ var key = base64.StdEncoding.EncodeToString(make([]byte, 32))
 
 func TestTheEnvironmentHasDefaults(t *testing.T) {
 	c, err := read("SANDLOT_RUNTIME_DIR=/d")
-	if got := fmt.Sprint(c, err); got != "{/d []  49983 8888   { 5m0s false}} <nil>" {
+	if got := fmt.Sprint(c, err); got != "{/d []  49983 8888 false   { 5m0s false}} <nil>" {
 		t.Errorf("got %s", got)
 	}
 }
 
 func TestTheEnvironmentIsRead(t *testing.T) {
-	c, err := read("SANDLOT_RUNTIME_PUBLIC_KEY="+key, "SANDLOT_SANDBOX_UID=uid", "SANDLOT_RUNTIME_DIR=/d", "SANDLOT_ENVD_PORT=1", "SANDLOT_EXEC_PORT=0",
+	c, err := read("SANDLOT_RUNTIME_PUBLIC_KEY="+key, "SANDLOT_SANDBOX_UID=uid", "SANDLOT_RUNTIME_DIR=/d", "SANDLOT_ENVD_PORT=1", "SANDLOT_EXEC_PORT=0", "SANDLOT_EXEC_OPEN=true",
 		"SANDLOT_DEFAULT_USER=me", "SANDLOT_WORKDIR=/w", "SANDBOX_BASE_DIR=/b", "SANDBOX_EXEC_TIMEOUT_SECONDS=7", "SANDLOT_EXEC_MODE=argv")
-	if got := fmt.Sprintln(len(c.PublicKey), c.SandboxUID, c.EnvdPort, c.ExecPort, c.DefaultUser, c.Workdir, c.Exec, err); got != "32 uid 1 0 me /w {/b 7s true} <nil>\n" {
+	if got := fmt.Sprintln(len(c.PublicKey), c.SandboxUID, c.EnvdPort, c.ExecPort, c.ExecOpen, c.DefaultUser, c.Workdir, c.Exec, err); got != "32 uid 1 0 true me /w {/b 7s true} <nil>\n" {
 		t.Errorf("got %s", got)
 	}
 }

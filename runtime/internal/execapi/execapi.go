@@ -1,5 +1,5 @@
 // Package execapi serves the runtime API of the Kubernetes agent-sandbox SDK on port 8888. It has no authentication of
-// its own: the network must admit the gateway alone.
+// its own: the network must admit the gateway alone, and it answers in those sandboxes only that are used by it.
 package execapi
 
 import (
@@ -29,6 +29,8 @@ type Service struct {
 	Timeout time.Duration
 	// Argv splits commands into words instead of giving them to a shell.
 	Argv bool
+	// Gate says whether the API is for this sandbox.
+	Gate *Gate
 }
 
 type message struct {
@@ -60,6 +62,11 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	serve, found := routes[method+" "+route]
 	if !found {
 		refuse(w, http.StatusNotFound, "no such route")
+		return
+	}
+	// Probes of the pod ask for the root, before anybody can have said whom the sandbox is for; it tells nothing.
+	if reason := s.Gate.closed(); reason != "" && route != "" {
+		refuse(w, http.StatusForbidden, reason)
 		return
 	}
 	serve(w, r, path)

@@ -114,7 +114,9 @@ func handlers(c config.Config, table *process.Table) []http.Handler {
 		{Path: "/process.Process/", Handler: rpcs},
 		{Path: "/filesystem.Filesystem/", Handler: rpcs},
 	})
-	return []http.Handler{envd, &execapi.Service{
+	exec := &execapi.Service{
 		Session: s, Table: table, BaseDir: c.Exec.BaseDir, Timeout: c.Exec.Timeout, Argv: c.Exec.Argv,
-	}}
+		Gate: &execapi.Gate{Store: store, Managed: managed, Open: c.ExecOpen},
+	}
+	return []http.Handler{envd, exec}
 }

@@ -34,6 +34,10 @@ type initBody struct {
 	Timestamp      *time.Time        `json:"timestamp"`
 	DefaultUser    *string           `json:"defaultUser"`
 	DefaultWorkdir *string           `json:"defaultWorkdir"`
+	Sandlot        struct {
+		// Exec says whether the agent-sandbox API answers. It has no authentication, so only a signature can say it.
+		Exec *bool `json:"exec"`
+	} `json:"sandlot"`
 }
 
 func (i *Init) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -68,7 +72,12 @@ func (i *Init) serve(w http.ResponseWriter, r *http.Request) *httpx.Error {
 			}
 		}
 		next := merge(current, body)
-		next.SignedAt = max(next.SignedAt, signedAt)
+		if signedAt > 0 {
+			next.SignedAt = signedAt
+			if body.Sandlot.Exec != nil {
+				next.Exec = body.Sandlot.Exec
+			}
+		}
 		return next, nil
 	})
 	var failure *httpx.Error

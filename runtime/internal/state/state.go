@@ -18,6 +18,9 @@ type Settings struct {
 	SaidAt int64 `json:"saidAt,omitempty"`
 	// SignedAt is the timestamp of the signature accepted last, in Unix milliseconds: an older signature is a replay.
 	SignedAt int64 `json:"signedAt,omitempty"`
+	// Exec is what the installation said of the agent-sandbox API: whether this sandbox is used by it; nil when it said
+	// nothing.
+	Exec *bool `json:"exec,omitempty"`
 	// Initialized says that /init was accepted at least once.
 	Initialized bool `json:"initialized"`
 }

@@ -19,6 +19,8 @@ export interface InitCall {
   readonly claimUid: string;
   readonly accessToken: string;
   readonly envVars: Readonly<Record<string, string>>;
+  /** Whether the agent-sandbox API of the daemon, which has no authentication, is to answer. */
+  readonly exec: boolean;
   readonly signal: AbortSignal;
 }
 
@@ -44,8 +46,8 @@ export class RuntimeClient {
 
   /** Resolves with the daemon's version when it has taken everything. Throws {@link RuntimeError}. */
   init(call: InitCall): Promise<string | undefined> {
-    const { accessToken, envVars, claimUid } = call;
-    const body = JSON.stringify({ accessToken, envVars, sandlot: { claim: claimUid } });
+    const { accessToken, envVars, claimUid, exec } = call;
+    const body = JSON.stringify({ accessToken, envVars, sandlot: { claim: claimUid, exec } });
     const headers = {
       'content-type': 'application/json',
       'content-length': Buffer.byteLength(body),

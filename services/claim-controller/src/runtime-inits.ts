@@ -4,7 +4,7 @@ import { done, requeueAfter } from '@sandlot/kube';
 import type { KubeClient, ReconcileResult } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
-import { envdAccessToken, tokenSubject } from '@sandlot/tenancy';
+import { envdAccessToken, isMadeByApi, tokenSubject } from '@sandlot/tenancy';
 import { isDelivered, needsInit } from './delivery.ts';
 import type { ClaimMetrics } from './metrics.ts';
 import type { Pass } from './pass.ts';
@@ -103,6 +103,8 @@ export class RuntimeInits {
       claimUid: claim.metadata.uid ?? '',
       accessToken: envdAccessToken(access.tokenKey, tokenSubject(claim)),
       envVars: await envVarsOf({ client }, pass),
+      // An id of the API is no secret: it is in the host names that users pass on.
+      exec: !isMadeByApi(claim),
       signal,
     });
   }

@@ -1,4 +1,4 @@
-import { sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import { secrets } from '@sandlot/kube';
 import { envdAccessToken } from '@sandlot/tenancy';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -54,6 +54,7 @@ describe('a claim on a template with the daemon', () => {
       sandboxUid: uidOf(world, 'pool-m001'),
       claim,
       envVars: { RUN_ID: '42' },
+      exec: true,
       accessToken: envdAccessToken(daemons.tokenKey, claim),
     });
     expect(more).toEqual([]);
@@ -61,6 +62,19 @@ describe('a claim on a template with the daemon', () => {
     expect(world.writes().slice(0, 2)).toEqual(['patch sandboxes', 'patch sandboxclaims/status']);
     expect(world.writes()).toEqual([...world.writes().slice(0, 2), 'patch sandboxclaims']);
     expect(daemons.told).toHaveLength(1);
+  });
+
+  it('closes the agent-sandbox API of a sandbox that the E2B API made, and of no other', async () => {
+    await using world = await started(2);
+    const labels = { 'sandlot.dev/sandbox-id': 'id1' };
+    for (const name of ['id1', 'namesake']) {
+      const metadata = { namespace: 'default', name, labels };
+      world.api.seed(sandboxClaims, { metadata, spec: { warmPoolRef: { name: 'pool' } } });
+    }
+    await world.eventually(() => expect([world.isReady('id1'), world.isReady('namesake')]).toEqual([true, true]));
+    const told = new Map(daemons.told.map(({ sandboxUid, exec }) => [sandboxUid, exec]));
+    const execOf = (claim: string) => told.get(uidOf(world, world.owned().get(claim)?.[0] ?? ''));
+    expect({ id1: execOf('id1'), namesake: execOf('namesake') }).toEqual({ id1: false, namesake: true });
   });
 
   it('is not Ready while the daemon does not answer, says why, and is as soon as it does', async () => {

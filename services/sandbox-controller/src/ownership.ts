@@ -39,6 +39,14 @@ export function isPoolMember(sandbox: Sandbox): boolean {
   return owner?.kind === 'SandboxWarmPool' && owner.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`);
 }
 
+/** Whether the Sandbox was made by its owner and not by a claim or a pool: no claim-controller will ever speak to its daemon. */
+export function isAuthored(sandbox: Sandbox): boolean {
+  const { labels: given = {} } = sandbox.metadata;
+  // A member of a batch has no owner.
+  if (given[labels.claimUid] !== undefined || given[labels.claimName] !== undefined) return false;
+  return controllerOf(sandbox)?.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`) !== true;
+}
+
 export type ChildNoun = 'pod' | 'service' | 'PVC';
 
 /** Why `child` must be left alone; undefined when it is ours or may be taken over (API contract, ownership). */

@@ -1,6 +1,6 @@
 import type { Sandbox } from '@sandlot/api-types';
 import type { Pod, PodSpec, Volume } from '@sandlot/kube';
-import { ownerReference } from './ownership.ts';
+import { isAuthored, ownerReference } from './ownership.ts';
 import { wantedPodMetadata } from './pod-metadata.ts';
 import { claimName } from './pvcs.ts';
 import { injectRuntime } from './runtime-injection.ts';
@@ -22,9 +22,15 @@ export function buildPod(sandbox: Sandbox, runtime: RuntimeSettings): Pod {
   };
 }
 
-function withRuntime({ metadata, spec }: Sandbox, podSpec: PodSpec, { image, publicKey }: RuntimeSettings): PodSpec {
+function withRuntime(sandbox: Sandbox, podSpec: PodSpec, { image, publicKey }: RuntimeSettings): PodSpec {
+  const { metadata, spec } = sandbox;
   if (spec.runtime?.inject !== true) return podSpec;
-  return injectRuntime(podSpec, { image: spec.runtime.image ?? image, publicKey, sandboxUid: metadata.uid ?? '' });
+  return injectRuntime(podSpec, {
+    image: spec.runtime.image ?? image,
+    publicKey,
+    sandboxUid: metadata.uid ?? '',
+    execOpen: isAuthored(sandbox),
+  });
 }
 
 /** A claim's volume replaces a volume of its name, as in a StatefulSet; claim volumes come last. */

@@ -1,4 +1,5 @@
-import type { Container, PodSpec } from '@sandlot/kube';
+import { EXTENSIONS_GROUP, labels } from '@sandlot/api-types';
+import type { Container, EnvVar, ObjectMeta, OwnerReference, PodSpec } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { buildPod } from './pod-build.ts';
 import { decidePod } from './pod.ts';
@@ -12,6 +13,15 @@ function injected(container: Partial<Container>, more: Partial<PodSpec> = {}, im
   const runtime = { inject: true, ...(image === undefined ? {} : { image }) };
   return buildPod(notebook({ metadata: { uid: 'uid-1' }, spec: { podTemplate: { spec }, runtime } }), RUNTIME).spec;
 }
+
+const EXTENSIONS = `${EXTENSIONS_GROUP}/v1beta1`;
+const ownerOf = (apiVersion: string, kind: string): OwnerReference => ({
+  apiVersion,
+  kind,
+  name: 'owner',
+  uid: 'uid-2',
+  controller: true,
+});
 
 const first = ({ containers }: PodSpec): Container => containers[0] ?? { name: 'none' };
 const variables = (spec: PodSpec): Record<string, string | undefined> =>
@@ -57,6 +67,7 @@ describe('a Pod with the daemon', () => {
       { name: 'SANDLOT_SANDBOX_UID', value: 'another' },
       { name: 'SANDLOT_DEFAULT_USER', value: 'ana' },
       { name: 'SANDLOT_EXEC_PORT', value: '0' },
+      { name: 'SANDLOT_EXEC_OPEN', value: 'false' },
     ];
     expect(variables(injected({ env, workingDir: '/app' }))).toEqual({
       SANDLOT_DEFAULT_USER: 'ana',
@@ -65,8 +76,21 @@ describe('a Pod with the daemon', () => {
       SANDLOT_SANDBOX_UID: 'uid-1',
       SANDLOT_RUNTIME_DIR: '/.sandlot',
       SANDLOT_ENVD_PORT: '49983',
+      SANDLOT_EXEC_OPEN: 'true',
       SANDLOT_RUNTIME_PUBLIC_KEY: RUNTIME.publicKey,
     });
+  });
+
+  it.each<[string, string, ObjectMeta]>([
+    ['open where the Sandbox was made by its owner', 'true', {}],
+    ['open where another controller made it', 'true', { ownerReferences: [ownerOf('apps/v1', 'ReplicaSet')] }],
+    ['closed in a pool', 'false', { ownerReferences: [ownerOf(EXTENSIONS, 'SandboxWarmPool')] }],
+    ['closed for a claim', 'false', { ownerReferences: [ownerOf(EXTENSIONS, 'SandboxClaim')] }],
+    ['closed for a batch, whose members nobody owns', 'false', { labels: { [labels.claimUid]: 'uid-2' } }],
+  ])('has an agent-sandbox API that is %s before it is told', (_, open, metadata) => {
+    const spec = { podTemplate: { spec: { containers: [{ name: 'main' }] } }, runtime: { inject: true } };
+    const { spec: made } = buildPod(notebook({ metadata, spec }), RUNTIME);
+    expect(variables(made)['SANDLOT_EXEC_OPEN']).toBe(open);
   });
 
   it.each<[string, Partial<Container>, Partial<Container>]>([
@@ -148,6 +172,18 @@ describe('a daemon that cannot be started', () => {
   it('because the hook of its container runs no command says so by name', () => {
     const snapshot = snapshotOf({ sandbox: asking({ lifecycle: { postStart: { sleep: { seconds: 1 } } } }) });
     expect(stepOf(decidePod(snapshot), 'refuse').message).toContain('container "main"');
+  });
+
+  it.each<[string, EnvVar[], boolean]>([
+    ['another one', [{ name: 'SANDLOT_EXEC_PORT', value: '9000' }], true],
+    ['one that nobody here can read', [{ name: 'SANDLOT_EXEC_PORT', valueFrom: {} }], true],
+    ['the last of two', ['0', '9000'].map((value) => ({ name: 'SANDLOT_EXEC_PORT', value })), true],
+    ['its own', [{ name: 'SANDLOT_EXEC_PORT', value: '8888' }], false],
+    ['none', [{ name: 'SANDLOT_EXEC_PORT', value: '0' }], false],
+  ])('on a port for the agent-sandbox API that is %s', (_, env, isRefused) => {
+    const [step] = decidePod(snapshotOf({ sandbox: asking({ env }) }));
+    expect(step?.kind).toBe(isRefused ? 'refuse' : 'createPod');
+    expect(JSON.stringify(step).includes('takes no SANDLOT_EXEC_PORT but 8888 and 0')).toBe(isRefused);
   });
 });
 

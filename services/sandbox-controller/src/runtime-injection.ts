@@ -12,10 +12,14 @@ export interface Injection {
   readonly image: string;
   readonly publicKey: string;
   readonly sandboxUid: string;
+  /** Whether the agent-sandbox API answers although nobody said so: nobody will, as no claim is served by the Sandbox. */
+  readonly execOpen: boolean;
 }
 
 /** The port of the daemon. A container that declares it has a daemon of its own, and the Pod is left as it is. */
 const ENVD_PORT = 49_983;
+/** Port of the agent-sandbox API, by which the gateway knows it: it has no authentication, and is closed to E2B clients. */
+const EXEC_PORT = '8888';
 /** Where the daemon remembers what it was told while a container is started anew. */
 const STATE_FOLDER = '/.sandlot';
 const PROGRAM_FOLDER = `${STATE_FOLDER}/bin`;
@@ -74,6 +78,17 @@ export function injectionRefusal(spec: PodSpec, image: string): string | undefin
   if (image === '') {
     return 'runtime.inject needs the image of the daemon, and the installation has none; set spec.runtime.image or the chart value runtime.image';
   }
+  return portRefusal(first) ?? hookRefusal(first);
+}
+
+/** On any other port the API would be open to whom the gateway keeps from the one it knows. */
+function portRefusal({ name, env = [] }: Container): string | undefined {
+  const given = env.findLast((variable) => variable.name === 'SANDLOT_EXEC_PORT');
+  if (given === undefined || given.value === EXEC_PORT || given.value === '0') return undefined;
+  return `runtime.inject takes no SANDLOT_EXEC_PORT but ${EXEC_PORT} and 0, which switches the agent-sandbox API off; container "${name}" has another`;
+}
+
+function hookRefusal(first: Container): string | undefined {
   const hook = postStartOf(first);
   if (hasCommand(first) || hook === undefined || commandOf(hook) !== undefined) return undefined;
   return `runtime.inject cannot start the daemon in container "${first.name}": its postStart hook runs no command; set the container's command, or make the hook an exec`;
@@ -166,6 +181,7 @@ const OURS: ReadonlySet<string> = new Set([
   'SANDLOT_SANDBOX_UID',
   'SANDLOT_RUNTIME_DIR',
   'SANDLOT_ENVD_PORT',
+  'SANDLOT_EXEC_OPEN',
 ]);
 
 function withoutOurs(env: readonly EnvVar[]): EnvVar[] {
@@ -173,16 +189,18 @@ function withoutOurs(env: readonly EnvVar[]): EnvVar[] {
 }
 
 /** Other variables of the daemon are the template's: SANDLOT_DEFAULT_USER, SANDLOT_WORKDIR, SANDLOT_EXEC_PORT. */
-function environment({ env = [], workingDir }: Container, { publicKey, sandboxUid }: Injection): EnvVar[] {
+function environment({ env = [], workingDir }: Container, { publicKey, sandboxUid, execOpen }: Injection): EnvVar[] {
   const given = new Set(env.map(({ name }) => name));
   const defaults = {
-    SANDLOT_EXEC_PORT: '8888',
+    SANDLOT_EXEC_PORT: EXEC_PORT,
     ...(typeof workingDir === 'string' ? { SANDLOT_WORKDIR: workingDir } : {}),
   };
   const fixed = {
     SANDLOT_SANDBOX_UID: sandboxUid,
     SANDLOT_RUNTIME_DIR: STATE_FOLDER,
     SANDLOT_ENVD_PORT: String(ENVD_PORT),
+    // Said in any case: what is not said here could come by envFrom.
+    SANDLOT_EXEC_OPEN: String(execOpen),
     ...(publicKey === '' ? {} : { SANDLOT_RUNTIME_PUBLIC_KEY: publicKey }),
   };
   const added = [...Object.entries(defaults).filter(([name]) => !given.has(name)), ...Object.entries(fixed)];

@@ -14,7 +14,11 @@ export interface Told {
   readonly accessToken: string;
   readonly envVars: Readonly<Record<string, string>>;
   readonly claim: string;
+  /** Whether the agent-sandbox API is to answer. */
+  readonly exec: boolean;
 }
+
+type Body = Pick<Told, 'accessToken' | 'envVars'> & { readonly sandlot: Pick<Told, 'claim' | 'exec'> };
 
 type Answer = (told: Told) => number;
 
@@ -63,11 +67,11 @@ export class Daemons {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);
     const body = Buffer.concat(chunks).toString();
-    const { accessToken, envVars, sandlot } = JSON.parse(body) as Omit<Told, 'claim'> & { sandlot: { claim: string } };
+    const { accessToken, envVars, sandlot } = JSON.parse(body) as Body;
     const owner = this.owners.get(address);
     const candidates = owner === undefined ? this.crowd() : [owner];
     const sandboxUid = candidates.find((uid) => this.#isSigned(request, body, uid)) ?? '';
-    const told = { address, sandboxUid, accessToken, envVars, claim: sandlot.claim };
+    const told = { address, sandboxUid, accessToken, envVars, ...sandlot };
     const status = sandboxUid !== '' && this.#isNewer(request, told) ? this.answer(told) : 401;
     if (status === 204) this.told.push(told);
     response.writeHead(status, { 'x-envd-version': '0.6.4' }).end();
