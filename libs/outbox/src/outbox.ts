@@ -64,11 +64,12 @@ export function createOutbox<T extends KubeObject>(options: OutboxOptions<T>): O
 }
 
 const LAST_WORDS_MS = 2_000;
-/** For so long what somebody waits for is gathered: in a burst several leave in one piece. */
+/** For so long what somebody waits for is gathered: several leave in one piece. */
 const EARLY_MS = 10;
 /**
- * While what somebody waits for comes as fast as only a burst makes it come, all else waits until that is over, but no longer
- * than this: it is not in the way, and the news of an object are recorded together.
+ * While what somebody waits for comes as fast as only a burst makes it come, all news wait until that is over, but no longer
+ * than this: they are not in the way of what they tell of, which whoever waits for it sees by the watch, and those of an object
+ * leave and are recorded together.
  */
 const BURST_DELAY_MS = 3_000;
 const FAILURE_BASE_MS = 200;
@@ -336,7 +337,9 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   /** Only once it is known what was published before: a hint of an old binding helps nobody. */
   #sendEarly(parcels: readonly Parcel[]): void {
     if (parcels.length === 0 || this.#backlog.recorded === undefined || !this.#o.bus.connected()) return;
-    this.#pace = withBurstEvent(this.#pace, this.#o.clock.monotonic());
+    const nowMs = this.#o.clock.monotonic();
+    this.#pace = withBurstEvent(this.#pace, nowMs);
+    if (isBurst(this.#pace, nowMs)) return;
     this.#gathering ??= this.#o.clock.sleep(EARLY_MS).then(() => (this.#gathering = undefined));
     for (const parcel of parcels) {
       const sent = this.#gathering.then(() => this.#send(parcel));

@@ -1,7 +1,6 @@
-import { TraceFlags, trace } from '@opentelemetry/api';
-import type { SpanContext } from '@opentelemetry/api';
 import { Histogram } from 'prom-client';
-import { carrier } from './carrier.ts';
+import { activeExemplar, exemplarOf } from './exemplar.ts';
+import type { Exemplar, Traced } from './exemplar.ts';
 import type { MetricsRegistry } from './metrics.ts';
 
 /** Buckets of every latency in seconds, 1 ms to 60 s. */
@@ -17,10 +16,10 @@ export interface HistogramOptions<L extends string> {
 }
 
 export interface LatencyHistogram<L extends string> {
-  /** Records `value` in the unit of the buckets. The exemplar is `span`, by default the active one, if it is sampled. */
-  observe(labels: Readonly<Record<L, string>>, value: number, span?: SpanContext): void;
-  /** The same for an operation whose trace travels with an object: `carrierText` is the text of its annotation. */
-  observeTraced(labels: Readonly<Record<L, string>>, value: number, carrierText: string | undefined): void;
+  /** Records `value` in the unit of the buckets. The exemplar is the active span, if it is sampled. */
+  observe(labels: Readonly<Record<L, string>>, value: number): void;
+  /** The same for an operation whose trace travels with an object. */
+  observeTraced(labels: Readonly<Record<L, string>>, value: number, traced: Traced): void;
   /** Makes the series of `labels` exist at zero. */
   zero(labels: Readonly<Record<L, string>>): void;
 }
@@ -35,17 +34,13 @@ export function createLatencyHistogram<L extends string>(options: HistogramOptio
     enableExemplars: true,
     registers: [options.registry],
   });
-  const record = (labels: Readonly<Record<L, string>>, value: number, span: SpanContext | undefined): void => {
-    const sampled = span !== undefined && (span.traceFlags & TraceFlags.SAMPLED) !== 0;
-    const exemplarLabels = sampled ? { trace_id: span.traceId, span_id: span.spanId } : {};
+  const record = (labels: Readonly<Record<L, string>>, value: number, exemplar: Exemplar | undefined): void => {
+    const exemplarLabels = exemplar === undefined ? {} : { trace_id: exemplar.traceId, span_id: exemplar.spanId };
     histogram.observe({ labels, value, exemplarLabels });
   };
   return {
-    observe: (labels, value, span = trace.getActiveSpan()?.spanContext()) => record(labels, value, span),
-    observeTraced(labels, value, carrierText) {
-      const carried = carrier.extract(carrierText);
-      record(labels, value, carried === undefined ? undefined : trace.getSpanContext(carried));
-    },
+    observe: (labels, value) => record(labels, value, activeExemplar()),
+    observeTraced: (labels, value, traced) => record(labels, value, exemplarOf(traced)),
     zero: (labels) => histogram.zero(labels),
   };
 }

@@ -88,16 +88,17 @@ describe('metrics', () => {
 
   it('has no exemplar for a span that was not sampled', async () => {
     const { bind } = await serveAll();
-    bind.observe({ path: 'warm' }, 0.004, { ...span, traceFlags: 0 });
+    const unsampled = { ...span, traceFlags: 0 };
+    context.with(trace.setSpanContext(context.active(), unsampled), () => bind.observe({ path: 'warm' }, 0.004));
     expect((await get('/metrics', OPEN_METRICS)).body).not.toContain('trace_id=');
   });
 
   it('takes the exemplar from the trace that an object carries, and none from a text that is no carrier', async () => {
     const { bind } = await serveAll();
     const traceparent = `00-${span.traceId}-${span.spanId}-01`;
-    bind.observeTraced({ path: 'warm' }, 0.004, JSON.stringify({ traceparent }));
-    bind.observeTraced({ path: 'cold' }, 0.004, 'no carrier');
-    bind.observeTraced({ path: 'cold' }, 0.004, undefined);
+    bind.observeTraced({ path: 'warm' }, 0.004, { carried: JSON.stringify({ traceparent }), isSlow: false });
+    bind.observeTraced({ path: 'cold' }, 0.004, { carried: 'no carrier', isSlow: false });
+    bind.observeTraced({ path: 'cold' }, 0.004, { carried: undefined, isSlow: true });
     const { body } = await get('/metrics', OPEN_METRICS);
     expect(body).toContain(`{le="0.005",path="warm"} 1 # {trace_id="${span.traceId}"`);
     expect(body).toContain('{le="0.005",path="cold"} 2\n');

@@ -1,5 +1,5 @@
 import { createLabelLimit, createLabelSetLimit, createLatencyHistogram } from '@sandlot/telemetry';
-import type { MetricsRegistry } from '@sandlot/telemetry';
+import type { MetricsRegistry, Traced } from '@sandlot/telemetry';
 import { Counter } from 'prom-client';
 
 /** A superset of upstream's buckets, milliseconds: stored `le` queries stay valid (API contract, observability). */
@@ -33,8 +33,8 @@ export interface StartupTimes {
   readonly sinceWebhookMs: number | undefined;
   readonly sinceObservedMs: number | undefined;
   readonly sinceRequestedMs: number | undefined;
-  /** Text of the annotation that carries the claim's trace: the exemplar. */
-  readonly trace: string | undefined;
+  /** The exemplar. */
+  readonly trace: Traced;
 }
 
 /** Metrics under upstream's names, so that dashboards keep working. */
@@ -57,7 +57,7 @@ export function createCompatMetrics(registry: MetricsRegistry, reserved: readonl
       labelNames: [...labelNames],
       buckets: BUCKETS_MS,
     });
-    return ({ launch_type, sandbox_template }: Launch, ms: number | undefined, trace: string | undefined): void => {
+    return ({ launch_type, sandbox_template }: Launch, ms: number | undefined, trace: Traced): void => {
       // Clocks of other machines may be ahead of ours: what would be negative says nothing.
       if (ms === undefined || ms < 0) return;
       histogram.observeTraced({ launch_type, sandbox_template: templates(sandbox_template) }, ms, trace);

@@ -1,6 +1,7 @@
 import { annotations, labels, launchTypes, normalisedCreator } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
+import { isSlow } from '@sandlot/telemetry';
 import { containerVariables } from './claim-env.ts';
 import type { Launch } from './compat-metrics.ts';
 import { isDelivered } from './delivery.ts';
@@ -60,7 +61,8 @@ export function measureFirstReady(
   const since = (key: string): number | undefined => sinceMs(notes[key], nowMs());
   const launch = launchOf(claim, sandbox);
   const sinceObservedMs = since(annotations.controllerFirstObservedAt) ?? memory.elapsedMs(claim);
-  const trace = traceOf(claim, sandbox);
+  const slow = isSlow(launch.launch_type === 'warm' ? 'warmMs' : 'coldMs', sinceObservedMs);
+  const trace = { carried: carriedOf(claim, sandbox), isSlow: slow };
   metrics.firstReady(launch, {
     sinceWebhookMs: since(annotations.webhookFirstObservedAt),
     sinceObservedMs,
@@ -74,7 +76,7 @@ export function measureFirstReady(
 }
 
 /** The trace the claim was served in, as it travels in annotations. */
-function traceOf(claim: SandboxClaim, sandbox: Sandbox): string | undefined {
+function carriedOf(claim: SandboxClaim, sandbox: Sandbox): string | undefined {
   const key = annotations.traceContext;
   return sandbox.metadata.annotations?.[key] ?? claim.metadata.annotations?.[key];
 }

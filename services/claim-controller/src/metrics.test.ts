@@ -107,8 +107,9 @@ describe('the number of series', () => {
       const launch = { launch_type: n % 2 === 0 ? 'warm' : 'cold', sandbox_template: `template-${n % 100}` } as const;
       const origin = { namespace: `ns-${n}`, warmpool_name: `pool-${n % 100}`, created_by: 'unknown' };
       metrics.created({ ...launch, ...origin, pod_condition: 'ready' });
-      metrics.firstReady(launch, { sinceObservedMs: 5, sinceRequestedMs: 5, sinceWebhookMs: 5, trace: undefined });
-      metrics.ready(launch, { ms: 5, trace: undefined });
+      const trace = { carried: undefined, isSlow: false };
+      metrics.firstReady(launch, { sinceObservedMs: 5, sinceRequestedMs: 5, sinceWebhookMs: 5, trace });
+      metrics.ready(launch, { ms: 5, trace });
       metrics.phase('commit', launch.launch_type, 5);
       metrics.failed(`Reason${n}`);
     };

@@ -1,6 +1,6 @@
 import { claimReasons } from '@sandlot/api-types';
 import { createLabelLimit, createLatencyHistogram, OVERFLOW_LABEL } from '@sandlot/telemetry';
-import type { MetricsRegistry } from '@sandlot/telemetry';
+import type { MetricsRegistry, Traced } from '@sandlot/telemetry';
 import { Counter, Gauge } from 'prom-client';
 
 import { createCompatMetrics, MAX_TEMPLATES } from './compat-metrics.ts';
@@ -36,7 +36,7 @@ export interface ClaimMetrics extends CompatMetrics {
   /** First seen to shown with a Sandbox, once per claim. */
   bound(path: LaunchPath, ms: number): void;
   /** First seen to Ready for the first time, once per claim. */
-  ready(launch: Launch, how: { readonly ms: number; readonly trace: string | undefined }): void;
+  ready(launch: Launch, how: { readonly ms: number; readonly trace: Traced }): void;
   phase(phase: ClaimPhase, launchType: Launch['launch_type'], ms: number): void;
   /** A claim has failed for good, with this reason in its Ready condition. */
   failed(reason: string | undefined): void;

@@ -74,7 +74,7 @@ export function createGatewayMetrics(registry: MetricsRegistry, state: GatewaySt
     answered: ({ route, status, seconds, carrier }) => {
       const measured = { route, code: CODES[Math.floor(status / 100) - 1] ?? '5xx' };
       if (carrier === undefined) requests.observe(measured, seconds);
-      else requests.observeTraced(measured, seconds, carrier);
+      else requests.observeTraced(measured, seconds, { carried: carrier, isSlow: false });
     },
     refused: (reason) => refusals.inc({ reason }),
     waited: (outcome, seconds) => waits.observe({ outcome }, seconds),
