@@ -1,0 +1,90 @@
+import { createHash } from 'node:crypto';
+import type { Sandbox } from 'e2b';
+
+/** How a client's call ended: with an answer or with an error. */
+export type End<T> = { readonly value: T } | { readonly error: unknown };
+
+/** What clients wait for at most, said in every call below. Nobody hangs for longer, whoever dies. */
+export const PATIENCE_MS = 20_000;
+/** Scheduling on a busy machine. */
+const SLACK_MS = 5_000;
+
+const LINES = 40;
+const CHUNKS = 32;
+const CHUNK = Buffer.alloc(1 << 20, Buffer.from('0123456789abcde\n'));
+export const UPLOAD_BYTES = CHUNKS * CHUNK.length;
+
+/** Everything the command prints. */
+export const PRINTED = Array.from({ length: LINES }, (_, index) => `line ${index + 1}\n`).join('');
+
+/** SHA-256 of the first `bytes` of the upload. */
+export function digestOf(bytes: number): string {
+  const hash = createHash('sha256');
+  for (let left = bytes; left > 0; left -= CHUNK.length) hash.update(CHUNK.subarray(0, Math.min(left, CHUNK.length)));
+  return hash.digest('hex');
+}
+
+/** A command that prints and an upload that is sent, both for some seconds. */
+export interface Work {
+  /** Resolves when both are under way: lines have come, and bytes have gone. */
+  readonly isUnderWay: Promise<unknown>;
+  readonly command: Promise<End<string>>;
+  readonly upload: Promise<End<string>>;
+}
+
+export const WORK = { trace: '/tmp/trace', upload: '/home/user/upload.bin' } as const;
+
+/** Begins the work in the sandbox. What the command prints is in a file, too. */
+export function beginWork(sandbox: Sandbox): Work {
+  const [printed, sent] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
+  const each = `printf 'line %s\\n' $i | tee -a ${WORK.trace}; sleep 0.1`;
+  const command = sandbox.commands.run(`for i in $(seq ${LINES}); do ${each}; done`, {
+    timeoutMs: PATIENCE_MS,
+    onStdout: () => {
+      printed.resolve(undefined);
+    },
+  });
+  const upload = sandbox.files.write(WORK.upload, trickle(sent.resolve), { requestTimeoutMs: PATIENCE_MS });
+  return {
+    isUnderWay: Promise.all([printed.promise, sent.promise]),
+    command: endOf(command.then(({ stdout }) => stdout)),
+    upload: endOf(upload.then(({ path }) => path)),
+  };
+}
+
+/** A mebibyte every tenth of a second; calls back when the fifth is asked for: those before are on their way. */
+function trickle(onFifth: (nothing: undefined) => void): ReadableStream {
+  let count = 0;
+  return new ReadableStream({
+    pull: async (controller) => {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      count += 1;
+      if (count === 5) onFifth(undefined);
+      controller.enqueue(new Uint8Array(CHUNK));
+      if (count === CHUNKS) controller.close();
+    },
+  });
+}
+
+/** How it ends. Throws when it has not within the client's own time. */
+export async function endOf<T>(call: Promise<T>): Promise<End<T>> {
+  const { promise: hung, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    reject(new Error(`a call of the client hangs for more than ${PATIENCE_MS + SLACK_MS} ms`));
+  }, PATIENCE_MS + SLACK_MS);
+  const ended = call.then(
+    (value) => ({ value }),
+    (error: unknown) => ({ error }),
+  );
+  try {
+    return await Promise.race([ended, hung]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** The error it ended with. Throws when it ended well. */
+export function failureOf(end: End<unknown>): unknown {
+  if ('value' in end) throw new Error(`it ended well: ${JSON.stringify(end.value)}`);
+  return end.error;
+}
