@@ -1,11 +1,12 @@
-// The checks of the daemon's Go module: format, vet, generated code, tests. Its tests are reported in vitest's counts, so
-// that `npm test` counts them one by one.
+// The checks of the daemon's Go module: format, vet, generated code, tests; and the tests of what enforces NetworkPolicies
+// on the local cluster. They are reported in vitest's counts, so that `npm test` counts them one by one.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ensurePackages } from '@sandlot/local-cluster';
 
 const MODULE = join(import.meta.dirname, '../../../runtime');
+const POLICY_MODULE = join(import.meta.dirname, '../../local-cluster/go-policy');
 const OUTPUT_OPTION = '--outputFile.json=';
 const OUTPUT_LIMIT_BYTES = 256 * 2 ** 20;
 
@@ -28,7 +29,7 @@ function run(command: readonly [string, ...string[]], cwd: string, env: NodeJS.P
 
 /** The checks that pass or fail as a whole; a message says what to do about one that fails. */
 function staticChecks(): boolean {
-  const unformatted = run(['gofmt', '-l', '.'], MODULE);
+  const unformatted = run(['gofmt', '-l', '.', POLICY_MODULE], MODULE);
   if (unformatted.out !== '') console.log(`run gofmt -w on:\n${unformatted.out}`);
   const vetted = ['.', 'generate'].map((folder) => run(['go', 'vet', './...'], join(MODULE, folder)).ok);
   const generated = run(['go', 'run', '.', '--check'], join(MODULE, 'generate'));
@@ -59,7 +60,9 @@ function raceOptions(): { args: string[]; env: NodeJS.ProcessEnv } {
 await ensurePackages(['busybox-static']);
 const race = raceOptions();
 const tests = run(['go', 'test', '-count=1', '-json', ...race.args, './...'], MODULE, race.env);
-const events = parse(tests.out);
+// Built as the program is, whose packages the cache then has.
+const policyTests = run(['go', 'test', '-count=1', '-json', '-trimpath', './...'], POLICY_MODULE, { CGO_ENABLED: '0' });
+const events = [...parse(tests.out), ...parse(policyTests.out)];
 const failedTests = new Set(
   events.filter(({ Action }) => Action === 'fail').map((e) => `${e.Package} ${e.Test ?? ''}`),
 );
@@ -78,5 +81,5 @@ const report = {
 };
 const target = process.argv.find((argument) => argument.startsWith(OUTPUT_OPTION))?.slice(OUTPUT_OPTION.length);
 if (target !== undefined) writeFileSync(target, JSON.stringify(report));
-console.log(`runtime: ${report.numPassedTests} passed, ${report.numFailedTests} failed`);
-process.exitCode = tests.ok && sound && report.numPassedTests > 0 ? 0 : 1;
+console.log(`go: ${report.numPassedTests} passed, ${report.numFailedTests} failed`);
+process.exitCode = tests.ok && policyTests.ok && sound && report.numPassedTests > 0 ? 0 : 1;

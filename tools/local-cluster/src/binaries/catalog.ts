@@ -39,6 +39,11 @@ const clusterRecipes = {
   kubeconform: { package: 'github.com/yannh/kubeconform/cmd/kubeconform' },
 } as const satisfies Record<string, Recipe>;
 
+const policyRecipes = {
+  /** Enforces NetworkPolicies. */
+  'network-policy': { package: '.' },
+} as const satisfies Record<string, Recipe>;
+
 const gvisorVersion = 'v0.0.0-20260905035102-160fafc42237';
 
 const gvisorRecipes = {
@@ -63,7 +68,11 @@ const runtimeRecipes = {
 
 /** A program built from one of the Go modules. */
 export type BinaryName =
-  keyof typeof clusterRecipes | keyof typeof gvisorRecipes | keyof typeof jaegerRecipes | keyof typeof runtimeRecipes;
+  | keyof typeof clusterRecipes
+  | keyof typeof policyRecipes
+  | keyof typeof gvisorRecipes
+  | keyof typeof jaegerRecipes
+  | keyof typeof runtimeRecipes;
 
 /** A folder with a go.mod, and what is built from it. Its binaries are cached apart from those of the others. */
 export interface GoModule {
@@ -74,10 +83,11 @@ export interface GoModule {
 
 /**
  * Every Go module. gVisor and Jaeger have their own: their dependencies and Kubernetes' would constrain each other. The
- * daemon is the product's, and lives outside this package.
+ * daemon is the product's, and lives outside this package. A change of what enforces policies builds nothing else anew.
  */
 export const goModules: readonly GoModule[] = [
   { folder: 'go', recipes: clusterRecipes },
+  { folder: 'go-policy', recipes: policyRecipes },
   { folder: 'go-gvisor', recipes: gvisorRecipes },
   { folder: 'go-jaeger', recipes: jaegerRecipes },
   { folder: '../../runtime', recipes: runtimeRecipes },

@@ -50,6 +50,8 @@ export const machinePaths = {
   gvisorState: '/run/sandlot/gvisor',
   cniConfig: '/run/sandlot/cni',
   cniState: '/run/sandlot/cni-state',
+  cniPlugins: '/run/sandlot/cni-plugins',
+  policySocket: '/run/sandlot/policy.sock',
   registryHosts: '/run/sandlot/registry-hosts',
   /** On disk: the kubelet keeps emptyDir volumes here. */
   lib: '/var/lib/sandlot',

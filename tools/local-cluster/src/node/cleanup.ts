@@ -17,7 +17,17 @@ import { findProcesses } from './processes.ts';
 const killRounds = 10;
 
 // gVisor names its processes after what they do, not after the file they run.
-const programs = ['containerd', 'coredns', 'volumes', 'registry', 'kwok', 'runsc', 'runsc-sandbox', 'runsc-gofer'];
+const programs = [
+  'containerd',
+  'coredns',
+  'volumes',
+  'network-policy',
+  'registry',
+  'kwok',
+  'runsc',
+  'runsc-sandbox',
+  'runsc-gofer',
+];
 
 /**
  * Removes what a node puts on the machine outside the checkout, from whatever state it is in: processes, mounts,

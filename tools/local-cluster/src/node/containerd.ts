@@ -64,7 +64,7 @@ tolerate_missing_hugetlb_controller = true
 disable_hugetlb_controller = true
 
 [${cri}.cni]
-bin_dir = "/usr/lib/cni"
+bin_dir = ${quote(machinePaths.cniPlugins)}
 conf_dir = ${quote(machinePaths.cniConfig)}
 
 [${cri}.registry]

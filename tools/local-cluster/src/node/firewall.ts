@@ -1,5 +1,6 @@
 import { exec } from '../process/exec.ts';
 import { listNftTables, readOriginal } from './machine.ts';
+import { policyTable } from './network-policy.ts';
 import { natTable } from './network.ts';
 
 const kubeProxyTables = ['ip kube-proxy', 'ip6 kube-proxy'];
@@ -7,11 +8,12 @@ const kubeProxyTables = ['ip kube-proxy', 'ip6 kube-proxy'];
 // Tables iptables-nft makes on first use; the portmap plugin uses them for host ports.
 const iptablesTables = ['ip nat', 'ip filter', 'ip mangle', 'ip raw', 'ip6 nat', 'ip6 filter', 'ip6 mangle', 'ip6 raw'];
 
-/** Removes our table, kube-proxy's, the portmap plugin's chains, and iptables' tables if those were not there before. */
+/** Removes our tables, kube-proxy's, the portmap plugin's chains, and iptables' tables if those were not there before. */
 export async function removeFirewall(): Promise<void> {
   // No nft, no node: nothing was ever made.
   const present = await listNftTables().catch((): string[] => []);
-  for (const table of [natTable, ...kubeProxyTables]) if (present.includes(table)) await deleteTable(table);
+  for (const table of [natTable, policyTable, ...kubeProxyTables])
+    if (present.includes(table)) await deleteTable(table);
   await removePortmapChains();
   const before = (await readOriginal())?.nftTables;
   if (before === undefined) return;

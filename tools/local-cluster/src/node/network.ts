@@ -62,6 +62,7 @@ function cniConfig(podNetwork: string): string {
         hairpinMode: true,
         ipam: { type: 'host-local', dataDir: machinePaths.cniState, ranges, routes: [{ dst: '0.0.0.0/0' }] },
       },
+      { type: 'sandlot-policy', socket: machinePaths.policySocket },
       { type: 'portmap', capabilities: { portMappings: true } },
     ],
   });

@@ -21,6 +21,7 @@ import { dnsComponent, dnsManifests } from './dns.ts';
 import { gvisorClass } from './gvisor.ts';
 import { kubeletComponent, nodeName } from './kubelet.ts';
 import { nodePackages, prepareMachine } from './machine.ts';
+import { networkPolicyComponent, networkPolicyManifests } from './network-policy.ts';
 import { ensureNetwork, nodeAddress } from './network.ts';
 import { assertNotOwnedByOther, readOwnership, takeOwnership } from './owner.ts';
 import { proxyComponent } from './proxy.ts';
@@ -34,6 +35,7 @@ const binaries: readonly BinaryName[] = [
   'registry',
   'coredns',
   'volumes',
+  'network-policy',
   'crane',
   'helm',
   'runsc',
@@ -91,7 +93,8 @@ async function raise(context: ClusterContext, progress: Progress): Promise<void>
   );
   await withStep(progress, 'Node', async (step) => {
     const dns = dnsManifests(choices.podNetwork, choices.ports.dns);
-    await apply(context, [...storageManifests(), ...dns, kubeletAccess, gvisorClass]);
+    await apply(context, [...storageManifests(), ...networkPolicyManifests(), ...dns, kubeletAccess, gvisorClass]);
+    await ensureComponent(paths, await networkPolicyComponent(context));
     await ensureComponent(paths, await containerdComponent(context));
     const [kubelet] = await Promise.all([
       ensureComponent(paths, await kubeletComponent(context)),
@@ -126,6 +129,7 @@ function nodeCertificates(address: string): Parameters<typeof ensureControlPlane
     { name: 'proxy', commonName: 'system:kube-proxy' },
     { name: 'dns', commonName: 'sandlot:dns' },
     { name: 'storage', commonName: 'sandlot:storage' },
+    { name: 'network-policy', commonName: 'sandlot:network-policy' },
     { name: 'apiserver-kubelet-client', commonName: 'sandlot:apiserver-kubelet-client' },
   ];
 }

@@ -1,0 +1,121 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"runtime"
+	"strings"
+
+	"golang.org/x/sys/unix"
+)
+
+// pluginConfig is the plugin's part of the CNI configuration list, with the result of the plugins before it.
+type pluginConfig struct {
+	CNIVersion string          `json:"cniVersion"`
+	Socket     string          `json:"socket"`
+	PrevResult json.RawMessage `json:"prevResult"`
+}
+
+func plugin() error {
+	config := pluginConfig{CNIVersion: "0.4.0"}
+	if err := json.NewDecoder(os.Stdin).Decode(&config); err != nil && !errors.Is(err, io.EOF) {
+		return fail(config, err)
+	}
+	switch os.Getenv("CNI_COMMAND") {
+	case "VERSION":
+		fmt.Printf(`{"cniVersion":%q,"supportedVersions":["0.3.1","0.4.0","1.0.0"]}`, config.CNIVersion)
+	case "ADD":
+		if err := add(config); err != nil {
+			return fail(config, err)
+		}
+		fmt.Printf("%s", config.PrevResult)
+	}
+	return nil
+}
+
+func add(config pluginConfig) error {
+	var result struct {
+		IPs []struct {
+			Address netip.Prefix `json:"address"`
+		} `json:"ips"`
+	}
+	if err := json.Unmarshal(config.PrevResult, &result); err != nil || len(result.IPs) != 1 {
+		return fmt.Errorf("the plugins before gave no address: %s", config.PrevResult)
+	}
+	if err := disableIPv6(os.Getenv("CNI_NETNS"), os.Getenv("CNI_IFNAME")); err != nil {
+		return err
+	}
+	args := map[string]string{}
+	for _, pair := range strings.Split(os.Getenv("CNI_ARGS"), ";") {
+		key, value, _ := strings.Cut(pair, "=")
+		args[key] = value
+	}
+	return call(config.Socket, "announce", announcement{
+		Namespace: args["K8S_POD_NAMESPACE"],
+		Name:      args["K8S_POD_NAME"],
+		UID:       args["K8S_POD_UID"],
+		IP:        result.IPs[0].Address.Addr().String(),
+	})
+}
+
+// disableIPv6 takes the pod the link-local address the kernel gives by itself: neighbours on the bridge would reach
+// each other there past every rule. Loopback keeps its own.
+func disableIPv6(namespace, link string) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	own, err := os.Open("/proc/thread-self/ns/net")
+	if err != nil {
+		return err
+	}
+	defer own.Close()
+	pods, err := os.Open(namespace)
+	if err != nil {
+		return err
+	}
+	defer pods.Close()
+	if err := unix.Setns(int(pods.Fd()), unix.CLONE_NEWNET); err != nil {
+		return fmt.Errorf("entering %s: %w", namespace, err)
+	}
+	written := os.WriteFile("/proc/sys/net/ipv6/conf/"+link+"/disable_ipv6", []byte("1"), 0)
+	if errors.Is(written, os.ErrNotExist) {
+		written = nil
+	}
+	return errors.Join(written, unix.Setns(int(own.Fd()), unix.CLONE_NEWNET))
+}
+
+// call asks the server and passes on what it has to complain about.
+func call(socket, route string, body any) error {
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	client := http.Client{Timeout: announceTimeout, Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return (&net.Dialer{}).DialContext(ctx, "unix", socket)
+		},
+	}}
+	response, err := client.Post("http://network-policy/"+route, "application/json", bytes.NewReader(text))
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	if response.StatusCode == http.StatusOK {
+		return nil
+	}
+	said, _ := io.ReadAll(response.Body)
+	return fmt.Errorf("network policy: %s", bytes.TrimSpace(said))
+}
+
+// fail says it the way CNI wants to hear it: on standard output, with a status other than zero.
+func fail(config pluginConfig, err error) error {
+	_ = json.NewEncoder(os.Stdout).Encode(map[string]any{"cniVersion": config.CNIVersion, "code": 100, "msg": err.Error()})
+	return err
+}

@@ -1,0 +1,74 @@
+import { mkdir, readdir, rm, symlink } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Component } from '../cluster/component.ts';
+import type { ClusterContext } from '../cluster/control-plane.ts';
+import { componentKubeconfig } from '../cluster/control-plane.ts';
+import { machinePaths } from '../cluster/paths.ts';
+import { bridgeName, nodeAddress, podCidr } from './network.ts';
+
+/** The nftables table with the rules that come from NetworkPolicies: `<family> <name>`. */
+export const policyTable = 'ip sandlot-policy';
+
+const distributionPlugins = '/usr/lib/cni';
+const user = 'sandlot:network-policy';
+
+/**
+ * What enforces NetworkPolicies. It must run before the kubelet does: a pod starts when its rules are in place. After
+ * its end the rules stay in the kernel as they are, and no pod starts.
+ */
+export async function networkPolicyComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
+  const program = bin('network-policy');
+  await linkPlugins(program);
+  return {
+    name: 'network-policy',
+    cwd: '/',
+    argv: [
+      program,
+      'serve',
+      componentKubeconfig(paths, 'network-policy'),
+      machinePaths.policySocket,
+      podCidr(choices.podNetwork),
+      bridgeName,
+      `${nodeAddress(choices.podNetwork)}:${choices.ports.dns}`,
+    ],
+    probe: { kind: 'command', argv: [program, 'ready', machinePaths.policySocket] },
+  };
+}
+
+/** containerd 1.6 looks for plugins in one folder only: one with the distribution's and ours. */
+async function linkPlugins(program: string): Promise<void> {
+  await mkdir(machinePaths.cniPlugins, { recursive: true });
+  const targets = (await readdir(distributionPlugins)).map((name): [string, string] => [
+    name,
+    join(distributionPlugins, name),
+  ]);
+  for (const [name, target] of [...targets, ['sandlot-policy', program] as const]) {
+    const link = join(machinePaths.cniPlugins, name);
+    await rm(link, { force: true });
+    await symlink(target, link);
+  }
+}
+
+/** What it may read. */
+export function networkPolicyManifests(): object[] {
+  const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1' };
+  const verbs = ['list', 'watch'];
+  return [
+    {
+      ...rbac,
+      kind: 'ClusterRole',
+      metadata: { name: user },
+      rules: [
+        { apiGroups: [''], resources: ['pods', 'namespaces'], verbs },
+        { apiGroups: ['networking.k8s.io'], resources: ['networkpolicies'], verbs },
+      ],
+    },
+    {
+      ...rbac,
+      kind: 'ClusterRoleBinding',
+      metadata: { name: user },
+      roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: user },
+      subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: user }],
+    },
+  ];
+}
