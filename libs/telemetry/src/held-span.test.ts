@@ -28,7 +28,7 @@ async function failed(sampleRatio: number): Promise<readonly ReadableSpan[]> {
   await inContext(whole.context, async () => {
     await withChildSpan({ name: 'claim.bind', attributes: { 'sandlot.pool': 'boxes' } }, async (span) => {
       span.setAttribute('sandlot.adopt.attempts', 2).setAttributes({ 'sandlot.cause': 'User' });
-      linkActiveSpan(operation('another'));
+      linkActiveSpan(() => operation('another'));
       const child = withChildSpan({ name: 'claim.adopt' }, async () => Promise.reject(new Error('taken')));
       await child.catch(() => undefined);
     });

@@ -1,6 +1,16 @@
 import { TraceFlags, context, trace } from '@opentelemetry/api';
-import type { AnyValue, Attributes, Context, Exception, Link, Span, SpanContext, SpanStatus } from '@opentelemetry/api';
-import { idGenerator, withIds } from './identity.ts';
+import type {
+  AnyValue,
+  Attributes,
+  Context,
+  Exception,
+  Link,
+  Span,
+  SpanContext,
+  SpanStatus,
+  TraceState,
+} from '@opentelemetry/api';
+import { randomSpanId, withIds } from './identity.ts';
 import type { TracingState } from './tracing-state.ts';
 import { wallMs } from './wall.ts';
 
@@ -30,6 +40,7 @@ export class HeldSpan implements Span {
   readonly #startMs = wallMs();
   readonly #attributes: Attributes;
   readonly #links: Link[];
+  #laterLinks: (() => Link | undefined)[] = [];
   #name: string;
   #status: SpanStatus | undefined;
   #exceptions: (readonly [Exception, number])[] = [];
@@ -40,13 +51,7 @@ export class HeldSpan implements Span {
     this.#name = input.name;
     this.#attributes = { ...input.attributes };
     this.#links = [...(input.links ?? [])];
-    const spanId = idGenerator.generateSpanId();
-    this.#context = {
-      traceId,
-      spanId,
-      traceFlags: TraceFlags.NONE,
-      ...(traceState === undefined ? {} : { traceState }),
-    };
+    this.#context = new HeldContext(traceId, traceState);
   }
 
   spanContext(): SpanContext {
@@ -78,6 +83,11 @@ export class HeldSpan implements Span {
     return this;
   }
 
+  /** A link that is made only if the span is. */
+  addLinkLater(link: () => Link | undefined): void {
+    this.#laterLinks.push(link);
+  }
+
   setStatus(status: SpanStatus): this {
     this.#status = status;
     return this;
@@ -105,11 +115,29 @@ export class HeldSpan implements Span {
 
   #make(endMs: number): void {
     const { parent, start } = this.#input;
-    const options = { startTime: this.#startMs, attributes: this.#attributes, links: this.#links };
+    const later = this.#laterLinks.map((link) => link()).filter((link) => link !== undefined);
+    const options = { startTime: this.#startMs, attributes: this.#attributes, links: [...this.#links, ...later] };
     const span = withIds({ spanId: this.#context.spanId }, () => start(this.#name, options, parent));
     for (const [exception, ms] of this.#exceptions) span.recordException(exception, ms);
     if (this.#status !== undefined) span.setStatus(this.#status);
     span.end(endMs);
+  }
+}
+
+/** Most spans of a trace that is not kept are never asked for their id. */
+class HeldContext implements SpanContext {
+  readonly traceId: string;
+  readonly traceFlags = TraceFlags.NONE;
+  readonly traceState?: TraceState;
+  #spanId: string | undefined;
+
+  constructor(traceId: string, traceState: TraceState | undefined) {
+    this.traceId = traceId;
+    if (traceState !== undefined) this.traceState = traceState;
+  }
+
+  get spanId(): string {
+    return (this.#spanId ??= randomSpanId());
   }
 }
 

@@ -2,7 +2,7 @@ import { ROOT_CONTEXT, SpanStatusCode, TraceFlags, context, trace } from '@opent
 import type { Attributes, Context, Link, SpanContext, TraceState } from '@opentelemetry/api';
 import { TraceState as NewTraceState } from '@opentelemetry/core';
 import { carrier } from './carrier.ts';
-import { unsampledIn } from './held-span.ts';
+import { HeldSpan, unsampledIn } from './held-span.ts';
 import { spanIdOf, traceIdOf, withIds } from './identity.ts';
 import { tracer } from './spans.ts';
 import type { SpanName } from './spans.ts';
@@ -151,9 +151,11 @@ export function carriedContext(text: string | undefined, which: 'any' | 'sampled
 }
 
 /** Links the active span, if it is recorded, to the trace of an operation that others make. */
-export function linkActiveSpan(operation: Operation | undefined): void {
-  const [link] = linkTo(operation);
-  if (link !== undefined) trace.getActiveSpan()?.addLink(link);
+export function linkActiveSpan(operation: () => Operation | undefined): void {
+  const span = trace.getActiveSpan();
+  const link = (): Link | undefined => linkTo(operation())[0];
+  if (span instanceof HeldSpan) span.addLinkLater(link);
+  else if (span?.isRecording() === true) span.addLinks([link()].filter((one) => one !== undefined));
 }
 
 /** Runs `work` in a context: what it logs, publishes and schedules carries the trace, and its spans are children. */

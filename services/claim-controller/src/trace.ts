@@ -169,5 +169,5 @@ function outcomeOf({ outcome }: ClaimEnding): Record<string, string> {
 
 /** Links the adoption to the trace in which the pool warmed this member: another operation, so no parent. */
 export function linkToWarming({ metadata: { uid = '' } }: Sandbox): void {
-  linkActiveSpan(operationOf({ name: spanNames.sandboxCreate, uid }));
+  linkActiveSpan(() => operationOf({ name: spanNames.sandboxCreate, uid }));
 }

@@ -37,5 +37,5 @@ export async function inRefill<T extends { readonly asked: number; readonly fail
 
 /** Links the refill to the trace of a member that it made. */
 export function linkToMember({ metadata: { uid = '' } }: Sandbox): void {
-  linkActiveSpan(operationOf({ name: spanNames.sandboxCreate, uid }));
+  linkActiveSpan(() => operationOf({ name: spanNames.sandboxCreate, uid }));
 }
