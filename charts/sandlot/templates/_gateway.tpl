@@ -8,6 +8,7 @@
   valueFrom: { fieldRef: { fieldPath: metadata.namespace } }
 - { name: BUILD_VERSION, value: {{ $gateway.image.tag | default $values.image.tag | default .Chart.AppVersion | quote }} }
 - { name: LOG_LEVEL, value: {{ $values.log.level | quote }} }
+- { name: MALLOC_ARENA_MAX, value: "1" }
 - { name: PROBE_PORT, value: {{ $values.controller.probePort | quote }} }
 - { name: METRICS_PORT, value: {{ $values.controller.metricsPort | quote }} }
 {{- with $values.watchNamespace }}

@@ -26,8 +26,12 @@ export interface ServiceProcess extends AsyncDisposable {
 }
 
 /** Starts a `main.ts` with `env` on top of free ports; resolves when it says that it has started. */
-export async function startServiceProcess(main: URL, env: Readonly<Record<string, string>>): Promise<ServiceProcess> {
-  const child = spawn(process.execPath, [...NODE_FLAGS, fileURLToPath(main)], {
+export async function startServiceProcess(
+  main: URL,
+  env: Readonly<Record<string, string>>,
+  flags = NODE_FLAGS,
+): Promise<ServiceProcess> {
+  const child = spawn(process.execPath, [...flags, fileURLToPath(main)], {
     env: { PATH: process.env['PATH'], PROBE_PORT: '0', METRICS_PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'inherit'],
   });

@@ -1,7 +1,7 @@
 /**
  * `npm run bench:gateway`: what the gateway adds to a request, how many it passes a second on one core, and what WebSockets
  * cost. Direct and through the gateway take turns in one run, so that the machine's mood cancels out; nothing is asserted.
- * The gateway is bundled and run as its image runs it.
+ * The gateway is the bundle of its image, with the flags of its Deployment and the token of a pod.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -9,6 +9,7 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { World, nextAddress } from '../src/testkit/world.ts';
+import { inPod } from './pod.ts';
 import { load, openWebSockets } from './load.ts';
 import type { Aim } from './load.ts';
 
@@ -43,7 +44,7 @@ const median = (all: readonly number[]): number =>
   );
 const say = (text: string): boolean => process.stdout.write(`${text}\n`);
 
-await using world = await World.start({ MAX_CONNECTIONS_PER_SANDBOX: '5000' });
+await using world = await World.start({ MAX_CONNECTIONS_PER_SANDBOX: '5000' }, inPod);
 const address = nextAddress();
 const sandbox = await world.sandbox({ address });
 const upstream = await startUpstream(address);
@@ -52,12 +53,13 @@ const name = world.hostOf(sandbox, PORT);
 const direct: Aim = { host: address, port: PORT, name };
 const through: Aim = { host: '127.0.0.1', port: world.port, name };
 try {
+  const idleMiB = await residentMiB(pid);
   await load(through, { connections: 8, ms: 200 });
   const beforeMiB = await residentMiB(pid);
   const sockets = await openWebSockets(through, WEB_SOCKETS);
   const openMiB = await residentMiB(pid);
   say(
-    `${WEB_SOCKETS} WebSockets: ${(openMiB - beforeMiB).toFixed(1)} MiB more, ${openMiB.toFixed(0)} MiB in all (goal: within 100 MiB)`,
+    `resident: ${idleMiB.toFixed(0)} MiB at first, ${beforeMiB.toFixed(0)} MiB after some requests, ${openMiB.toFixed(0)} MiB with ${WEB_SOCKETS} WebSockets (goal: within 100 MiB)`,
   );
   for (const socket of sockets) socket.destroy();
   await load(through, { connections: 8, ms: 4_000 });

@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
+import type { EventEmitter } from 'node:events';
 import { refuse } from './call.ts';
 import type { SandboxCall } from './call.ts';
 import type { Counters } from './counters.ts';
@@ -10,7 +11,8 @@ import { DAEMON_PORT } from './paths.ts';
 import type { Refusal } from './refusals.ts';
 import type { Situation } from './situation.ts';
 import { Transfer } from './transfer.ts';
-import type { TransferOptions } from './transfer.ts';
+import type { Ends, TransferOptions } from './transfer.ts';
+import { hold } from './upgraded.ts';
 import type { Ongoing, Upstream } from './upstreams.ts';
 
 /** What stands in the way of a call to a sandbox that may be there; undefined: nothing. */
@@ -53,7 +55,7 @@ export class Passage implements Ongoing {
   readonly #deps: PassageDeps;
   #transfer: Transfer | undefined;
   #dials = 0;
-  #isUpgraded = false;
+  readonly #onClose = (): void => this.#over();
 
   constructor(call: SandboxCall, to: { readonly upstream: Upstream; readonly terms: Terms }, deps: PassageDeps) {
     this.#call = call;
@@ -72,16 +74,19 @@ export class Passage implements Ongoing {
     }
     ongoing.add(this);
     if (!this.#call.isHealthCheck) this.#deps.began(target);
-    // What was upgraded is over with its connection, anything else with its answer.
-    (this.#call.upgrade?.socket ?? this.#call.response).once('close', () => this.#over());
+    // What is to be upgraded is over with its connection, anything else with its answer.
+    this.#closing.once('close', this.#onClose);
     this.#send();
+  }
+
+  get #closing(): EventEmitter {
+    return this.#call.upgrade?.socket ?? this.#call.response;
   }
 
   end(reason: GoneReason): void {
     this.#transfer?.cancel();
-    const { response, id, upgrade } = this.#call;
-    if (this.#isUpgraded) upgrade?.socket.destroy();
-    else if (response.headersSent) breakOff(response);
+    const { response, id } = this.#call;
+    if (response.headersSent) breakOff(response);
     else this.#refuse({ kind: 'gone', id, reason });
   }
 
@@ -101,17 +106,19 @@ export class Passage implements Ongoing {
       },
       clock: this.#deps.clock,
       timeoutMs,
-      onAnswer: (status) => this.#answered(status),
+      onAnswer: this.#deps.onAnswer,
+      onUpgraded: (ends) => this.#upgraded(ends),
       onFailure: (error, late) => this.#failed(error, late),
     });
     this.#transfer.start();
   }
 
-  #answered(status: number): void {
-    this.#deps.onAnswer(status);
-    if (status !== 101) return;
-    this.#isUpgraded = true;
-    this.#deps.onUpgrade(1);
+  /** Many are open for long: what the passage knows of the request is let go, and a little is kept of its place. */
+  #upgraded(ends: Ends): void {
+    this.#closing.off('close', this.#onClose);
+    this.#upstream.ongoing.delete(this);
+    const { perSandbox, perKey, ended, onUpgrade } = this.#deps;
+    hold({ upstream: this.#upstream, keyId: this.#terms.keyId, perSandbox, perKey, ended, onUpgrade }, ends);
   }
 
   #failed(error: NodeJS.ErrnoException, late: boolean): void {
@@ -154,6 +161,5 @@ export class Passage implements Ongoing {
     this.#deps.perSandbox.leave(target.uid);
     if (this.#terms.keyId !== undefined) this.#deps.perKey.leave(this.#terms.keyId);
     if (!this.#call.isHealthCheck) this.#deps.ended(target);
-    if (this.#isUpgraded) this.#deps.onUpgrade(-1);
   }
 }

@@ -18,6 +18,9 @@ export interface NextHop {
   readonly kind: 'sandbox' | 'router' | 'control';
 }
 
+/** The two ends of an upgraded connection: the client's, and the sandbox's. */
+export type Ends = readonly [Socket, Socket];
+
 export interface TransferOptions {
   readonly call: Call;
   readonly hop: NextHop;
@@ -26,6 +29,8 @@ export interface TransferOptions {
   readonly timeoutMs: number | undefined;
   /** The head of the answer has come. */
   readonly onAnswer: (status: number) => void;
+  /** The two ends speak with each other from now on, and the transfer has nothing more to do with them. */
+  readonly onUpgraded?: (ends: Ends) => void;
   /** No answer came, and none was sent to the client. `late`: within the time-out. */
   readonly onFailure: (error: NodeJS.ErrnoException, late: boolean) => void;
 }
@@ -40,8 +45,7 @@ export class Transfer {
   #timer: Timer | undefined;
   #isOver = false;
   #isSecondTry = false;
-  /** The two ends of an upgraded connection. */
-  #tunnel: readonly [Socket, Socket] | undefined;
+  #isUpgraded = false;
 
   constructor(options: TransferOptions) {
     this.#o = options;
@@ -59,7 +63,6 @@ export class Transfer {
     if (this.#isOver) return;
     this.#over();
     this.#upstream?.destroy();
-    for (const socket of this.#tunnel ?? []) socket.destroy();
   }
 
   #send(): void {
@@ -132,9 +135,11 @@ export class Transfer {
       upstream.destroy();
       return;
     }
+    this.#isUpgraded = true;
+    this.#over();
     this.#o.onAnswer(101);
     if (response instanceof ServerResponse) response.detachSocket(upgrade.socket);
-    this.#tunnel = [upgrade.socket, upstream];
+    this.#o.onUpgraded?.([upgrade.socket, upstream]);
     upgrade.socket.write(rawHead(answer), 'latin1');
     join(upgrade.socket, upstream, { toFirst: begun, toSecond: upgrade.head });
   }
@@ -173,7 +178,7 @@ export class Transfer {
 
   /** The client has its answer, or has gone. An upload that nobody reads any more ends with it. */
   #clientDone(): void {
-    if (this.#tunnel !== undefined) return;
+    if (this.#isUpgraded) return;
     const { call } = this.#o;
     const isWhole = call.response.writableFinished && this.#upstream?.writableFinished === true;
     this.#over();

@@ -36,7 +36,10 @@ const BINDING = {
   kind: 'ClusterRoleBinding',
   metadata: { name: USER },
   roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: USER },
-  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: USER }],
+  subjects: [
+    { apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: USER },
+    { kind: 'ServiceAccount', namespace: 'default', name: USER },
+  ],
 };
 
 let addresses = 0;
@@ -70,6 +73,20 @@ export interface SandboxInput {
   readonly ready?: boolean;
 }
 
+/** A program of the gateway, and the environment by which it finds the API server. */
+export interface Run {
+  readonly main: URL;
+  readonly env: Readonly<Record<string, string>>;
+  /** Of Node. */
+  readonly flags?: readonly string[];
+}
+
+/** Credentials of the user, or of the ServiceAccount of that name in the namespace `default`: the role is given to both. */
+const fromSource = async (plane: ControlPlane, user: string): Promise<Run> => ({
+  main: MAIN,
+  env: { KUBECONFIG: await plane.kubeconfigFor(user) },
+});
+
 /** The gateway as its image runs it, with the rights of its role, against a real API server and a real NATS. */
 export class World implements AsyncDisposable {
   readonly client: KubeClient;
@@ -80,22 +97,23 @@ export class World implements AsyncDisposable {
   readonly wishes: string[] = [];
   readonly port: number;
   gateway: ServiceProcess;
-  readonly #env: Readonly<Record<string, string>>;
+  readonly #run: Run;
   #ids = 0;
 
-  private constructor(parts: Pick<World, 'client' | 'plane' | 'nats' | 'bus' | 'port' | 'gateway'>, env: object) {
+  private constructor(parts: Pick<World, 'client' | 'plane' | 'nats' | 'bus' | 'port' | 'gateway'>, run: Run) {
     this.client = parts.client;
     this.plane = parts.plane;
     this.nats = parts.nats;
     this.bus = parts.bus;
     this.port = parts.port;
     this.gateway = parts.gateway;
-    this.#env = env as Record<string, string>;
+    this.#run = run;
     this.bus.onActivity((report) => this.reports.push(report));
     this.bus.onHint('sandbox.wake.requested', ({ data }) => this.wishes.push(data.uid));
   }
 
-  static async start(settings: Readonly<Record<string, string>> = {}): Promise<World> {
+  /** From source with a kubeconfig, unless `how` says otherwise. */
+  static async start(settings: Readonly<Record<string, string>> = {}, how = fromSource): Promise<World> {
     const [plane, nats] = await Promise.all([startControlPlane({ crds: [CRDS] }), startNats()]);
     const client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: plane.kubeconfigPath }) });
     await Promise.all(['team-a', 'team-b'].map((name) => client.create(namespaces, { metadata: { name } })));
@@ -105,8 +123,9 @@ export class World implements AsyncDisposable {
     );
     const bus = await connectBus({ url: nats.url, service: 'test', log: silentLogger });
     const port = await freePort();
+    const run = await how(plane, USER);
     const env = {
-      KUBECONFIG: await plane.kubeconfigFor(USER),
+      ...run.env,
       NATS_URL: nats.url,
       PORT: String(port),
       DOMAINS: DOMAIN,
@@ -115,13 +134,14 @@ export class World implements AsyncDisposable {
       LOG_LEVEL: 'info',
       ...settings,
     };
-    const world = new World({ client, plane, nats, bus, port, gateway: await startServiceProcess(MAIN, env) }, env);
+    const gateway = await startServiceProcess(run.main, env, run.flags);
+    const world = new World({ client, plane, nats, bus, port, gateway }, { ...run, env });
     await world.isReady();
     return world;
   }
 
   async restartGateway(): Promise<void> {
-    this.gateway = await startServiceProcess(MAIN, this.#env);
+    this.gateway = await startServiceProcess(this.#run.main, this.#run.env, this.#run.flags);
     await this.isReady();
   }
 
