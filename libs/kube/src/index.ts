@@ -43,6 +43,7 @@ export type {
   Resource,
 } from './object.ts';
 export {
+  configMaps,
   customResourceDefinitions,
   events,
   leases,
@@ -57,6 +58,7 @@ export {
   storageClasses,
 } from './resources.ts';
 export type {
+  ConfigMap,
   Container,
   ContainerStatus,
   CustomResourceDefinition,

@@ -203,6 +203,10 @@ export interface Secret extends KubeObject {
   stringData?: Record<string, string> | undefined;
 }
 
+export interface ConfigMap extends KubeObject {
+  data?: Record<string, string> | undefined;
+}
+
 export interface NetworkPolicy extends KubeObject {
   spec?:
     | {
@@ -226,6 +230,12 @@ const inCluster = { namespaced: false };
 export const pods = defineResource<Pod>({ ...core, ...inNamespace, plural: 'pods', kind: 'Pod' });
 export const services = defineResource<Service>({ ...core, ...inNamespace, plural: 'services', kind: 'Service' });
 export const secrets = defineResource<Secret>({ ...core, ...inNamespace, plural: 'secrets', kind: 'Secret' });
+export const configMaps = defineResource<ConfigMap>({
+  ...core,
+  ...inNamespace,
+  plural: 'configmaps',
+  kind: 'ConfigMap',
+});
 export const persistentVolumeClaims = defineResource<PersistentVolumeClaim>({
   ...core,
   ...inNamespace,

@@ -1,4 +1,6 @@
 export { ControllerWorld, startSurroundings } from './controller-world.ts';
+export { hostileRequests, sendHostile } from './hostile.ts';
+export type { HostileAnswer, Target } from './hostile.ts';
 export { startServiceProcess } from './service-process.ts';
 export type { ServiceProcess } from './service-process.ts';
 export type { TestController } from './test-controller.ts';

@@ -5,6 +5,7 @@ import type { CreateRates, Places, WatchedKeyRing } from '@sandlot/tenancy';
 import type { z } from 'zod';
 import type { apiSettings } from './config.ts';
 import type { HttpMetrics } from './http/metrics.ts';
+import type { CreateLedger } from './idempotency/ledger.ts';
 import type { Cache } from './world/cache.ts';
 import type { World } from './world/world.ts';
 
@@ -21,6 +22,8 @@ export interface Deps {
   readonly keys: WatchedKeyRing;
   readonly rates: CreateRates;
   readonly places: Places;
+  /** What creates with an Idempotency-Key made, also after it is gone. */
+  readonly ledger: CreateLedger;
   readonly metrics: HttpMetrics;
   readonly settings: ApiSettings;
   /** The installation's key for the tokens of sandboxes. */

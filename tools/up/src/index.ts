@@ -6,7 +6,7 @@ import { up } from './up.ts';
 
 export { bundleControllers } from './images/build.ts';
 export { prometheusUrl, tracesUrl } from './observability/look.ts';
-export { cacheDir, checkoutRoot } from './paths.ts';
+export { checkoutRoot } from './paths.ts';
 export { readEnv } from './tenants/env-file.ts';
 
 /** Where the chart is installed. */

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { annotations, sandboxClaims } from '@sandlot/api-types';
+import { sandboxClaims } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { isAlreadyExists, isNotFound, isUnknownOutcome } from '@sandlot/kube';
 import type { ObjectKey } from '@sandlot/kube';
@@ -16,6 +16,7 @@ import type { CreateRequest } from './claim.ts';
 import { dropEnvs, ownEnvs, storeEnvs } from './env-secret.ts';
 import { findOrigin } from './origin.ts';
 import { outcomeOf, tooLate } from './outcome.ts';
+import { inProgress, replayed } from './replay.ts';
 import { takePlace } from './quota.ts';
 import { rateHeaders, takeCreate } from './rates.ts';
 import type { NewSandbox } from './schemas.ts';
@@ -47,10 +48,16 @@ export async function createSandbox(deps: Deps, call: TenantCall<unknown, unknow
     }
     const creation = identified(deps, call, request);
     trail.about(creation.sandbox);
-    const replay = creation.digest === undefined ? undefined : await replayed(deps, creation);
-    const held = replay ?? (await created(deps, creation));
-    trail.about({ name: creation.sandbox.name, uid: held.claim.metadata.uid ?? '' });
-    deps.metrics.created(replay === undefined ? 'created' : 'replayed');
+    const { sandbox, digest } = creation;
+    const replay = digest === undefined ? undefined : await replayed(deps, { sandbox, digest });
+    if (replay !== undefined) {
+      deps.metrics.created('replayed');
+      return { status: 201, body: replay, headers };
+    }
+    const held = await created(deps, creation);
+    if (digest !== undefined) deps.ledger.keepBehind(held.claim);
+    trail.about({ name: sandbox.name, uid: held.claim.metadata.uid ?? '' });
+    deps.metrics.created('created');
     return { status: 201, body: answerOf(deps, held), headers };
   } catch (error) {
     deps.metrics.created(failureOf(error));
@@ -59,7 +66,7 @@ export async function createSandbox(deps: Deps, call: TenantCall<unknown, unknow
   }
 }
 
-/** The claim's name is the signal of a repetition: no store is needed besides (E2B contract, conventions). */
+/** The claim's name is the signal of a repetition; what outlives the claim is in the ledger (E2B contract, conventions). */
 function identified(
   { tokenKey }: Deps,
   { key, header, body, signal }: TenantCall<unknown, unknown, NewSandbox>,
@@ -84,22 +91,6 @@ function canonical(value: unknown): string {
       ? Object.fromEntries(Object.entries(member).sort(([a], [b]) => (a < b ? -1 : 1)))
       : member,
   );
-}
-
-/** What the first request of that key made; undefined when this is the first one. */
-async function replayed({ world }: Deps, { sandbox, digest }: Creation): Promise<Held | undefined> {
-  const claim = await world.readClaim(sandbox);
-  if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) return undefined;
-  if (claim.metadata.annotations?.[annotations.requestDigest] !== digest) {
-    const message = 'this Idempotency-Key was used for another request';
-    throw new ApiError({ status: 422, message, errorCode: 'idempotency_request_mismatch' });
-  }
-  if (claim.status?.completionTime === undefined) {
-    const message = 'the first request of this Idempotency-Key is not finished';
-    const headers = { 'Should-Retry': 'true', 'Retry-After': '1' };
-    throw new ApiError({ status: 409, message, errorCode: 'idempotency_in_progress', headers });
-  }
-  return world.held(claim);
 }
 
 async function created(deps: Deps, creation: Creation): Promise<Held> {
@@ -140,11 +131,7 @@ async function submitted(deps: Deps, creation: Creation, claim: SandboxClaim): P
     if (hasEnvs) void ownEnvs(deps, made);
     return made;
   } catch (error) {
-    if (isAlreadyExists(error) && digest !== undefined) {
-      const message = 'the first request of this Idempotency-Key is not finished';
-      const headers = { 'Should-Retry': 'true', 'Retry-After': '1' };
-      throw new ApiError({ status: 409, message, errorCode: 'idempotency_in_progress', headers });
-    }
+    if (isAlreadyExists(error) && digest !== undefined) throw inProgress();
     // Whether it was made is not known: nobody will ask for it, so it must not stay.
     if (isUnknownOutcome(error)) void withdraw(deps, claim);
     else if (hasEnvs) await dropEnvs(deps, sandbox);

@@ -202,8 +202,10 @@ function inTransition(): ApiError {
 }
 
 /** Deletes the claim; its Sandbox goes with it. False when somebody else was faster. */
-export async function killSandbox({ client, world }: Deps, { claim }: Held): Promise<boolean> {
+export async function killSandbox({ client, world, ledger }: Deps, { claim }: Held): Promise<boolean> {
   const { namespace, name = '', uid } = claim.metadata;
+  // What it was made by must be known for as long as its key counts: until here the claim itself said so.
+  await ledger.keep(claim, 'claim');
   try {
     await client.delete(sandboxClaims, { namespace, name }, { uid, propagationPolicy: 'Background' });
     world.claims.gone(claim);

@@ -53,16 +53,17 @@ export function createApp(options: AppOptions): Express {
   app.options('/{*path}', (_request, response) => void response.status(204).end());
   const readBody = express.raw({ type: () => true, limit: options.maxBodyBytes });
   for (const route of options.routes) {
-    const path = route.path.replaceAll(/\{(\w+)\}/g, ':$1');
+    const path = patternOf(route);
     const answer = (request: Request, response: Response): Promise<void> =>
       serve(options, route, exchangeOf(request, response));
     // A key is asked for before a body is read: strangers are to cost little.
-    const guard = (request: Request, _response: Response, next: NextFunction): void => {
+    const guard = (request: Request, response: Response, next: NextFunction): void => {
       keyOf(options, route, request);
-      next();
+      if (isBounded(options, exchangeOf(request, response))) next();
     };
     app[route.method](path, guard, readBody, answer);
   }
+  refuseOtherMethods(app, options.routes);
   app.use((request: Request) => {
     throw notFound(`there is no ${request.method} ${request.path}`);
   });
@@ -70,8 +71,56 @@ export function createApp(options: AppOptions): Express {
   return app;
 }
 
+/**
+ * Refuses a body that is too large as soon as that is known, and ends its connection: whoever reads on until the end keeps a
+ * place for a caller who may never come to one.
+ */
+function isBounded(options: AppOptions, exchange: Exchange): boolean {
+  const { request, response } = exchange;
+  const limit = options.maxBodyBytes;
+  const refuseIt = (): void => {
+    if (response.headersSent) return;
+    response.set('Connection', 'close').once('finish', () => request.destroy());
+    const message = `the body is larger than ${limit} bytes`;
+    fail(options, exchange, new ApiError({ status: 413, message }));
+  };
+  if (Number(request.get('content-length') ?? 0) > limit) {
+    refuseIt();
+    return false;
+  }
+  let bytes = 0;
+  request.on('data', (chunk: Buffer) => {
+    bytes += chunk.length;
+    if (bytes > limit) refuseIt();
+  });
+  return true;
+}
+
+/** In the framework's form: `/sandboxes/:sandboxID`. */
+function patternOf({ path }: Route): string {
+  return path.replaceAll(/\{(\w+)\}/g, ':$1');
+}
+
+/** A path that there is, asked for with another method: 405, and which ones it has. */
+function refuseOtherMethods(app: Express, routes: readonly Route[]): void {
+  const methods = new Map<string, Set<string>>();
+  for (const route of routes) {
+    const known = methods.get(patternOf(route)) ?? new Set(['OPTIONS']);
+    methods.set(patternOf(route), known.add(route.method.toUpperCase()));
+    if (route.method === 'get') known.add('HEAD');
+  }
+  for (const [path, known] of methods) {
+    const Allow = [...known].sort().join(', ');
+    app.all(path, (request: Request) => {
+      const message = `${request.method} cannot be asked of this path; it has ${Allow}`;
+      throw new ApiError({ status: 405, message, headers: { Allow } });
+    });
+  }
+}
+
 function errorHandler(options: AppOptions): ErrorRequestHandler {
   const handler = (...[error, request, response, next]: Parameters<ErrorRequestHandler>): void => {
+    if (response.writableEnded) return;
     if (response.headersSent) next(error);
     else fail(options, exchangeOf(request, response), error);
   };

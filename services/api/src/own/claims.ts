@@ -91,6 +91,8 @@ function writesOf(deps: Deps): readonly Route[] {
       async ({ key, query, params: { name }, trail }) => {
         const namespace = namespaceOf(key, query);
         trail.about({ namespace, name });
+        const claim = deps.world.claims.get(`${namespace}/${name}`);
+        if (claim !== undefined) await deps.ledger.keep(claim, 'claim');
         await client.delete(sandboxClaims, { namespace, name: objectName(name) });
         return { status: 204 };
       },

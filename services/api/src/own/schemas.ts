@@ -6,6 +6,12 @@ import { shownAs } from '../http/document.ts';
 const count = z.int().min(0);
 const timestamp = z.iso.datetime({ offset: true });
 const objectName = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
+/** Of an object that is there already: it may have dots. */
+const reference = z
+  .string()
+  .min(1)
+  .max(253)
+  .regex(/^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$/);
 const duration = z
   .string()
   .regex(/^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$/)
@@ -49,7 +55,7 @@ export const pool = z
 export type Pool = z.output<typeof pool>;
 
 export const newPool = z
-  .object({ name: objectName, template: z.string().min(1).max(253), replicas: count.max(100_000).default(1) })
+  .object({ name: objectName, template: reference, replicas: count.max(100_000).default(1) })
   .meta({ id: 'NewPool' });
 
 export const poolChange = z.object({ replicas: count.max(100_000) }).meta({ id: 'PoolChange' });
@@ -103,8 +109,8 @@ export type ClaimView = z.output<typeof claim>;
 export const newClaim = z
   .object({
     name: objectName,
-    pool: z.string().min(1).max(253).optional(),
-    template: z.string().min(1).max(253).optional(),
+    pool: reference.optional(),
+    template: reference.optional(),
     replicas: z.int().min(1).max(1_000).default(1),
     claimTimeout: duration.optional(),
     ttlSecondsAfterCompleted: z.int().min(0).max(2_147_483_647).optional(),

@@ -18,7 +18,7 @@ import { startApi } from '../server.ts';
 import { StandIn } from './stand-in.ts';
 
 const CRDS = fileURLToPath(new URL('../../../../charts/sandlot/files/crds', import.meta.url));
-const KEYS_NAMESPACE = 'sandlot-system';
+export const KEYS_NAMESPACE = 'sandlot-system';
 const TOKEN_KEY = Buffer.alloc(32, 7);
 
 /** Keys of the tenants of a test, and their namespaces. */
@@ -64,14 +64,14 @@ export class Stack implements AsyncDisposable {
     return text;
   }
 
+  /** The settings that every replica has. */
+  settings(): Record<string, string> {
+    return { POD_NAMESPACE: KEYS_NAMESPACE, ENVD_TOKEN_KEY: TOKEN_KEY.toString('base64') };
+  }
+
   /** One more replica of the api; its caches are synced. */
   async api(env: Readonly<Record<string, string>> = {}): Promise<ApiUnderTest> {
-    const settings = loadConfig(apiSettings, {
-      API_PORT: '0',
-      POD_NAMESPACE: KEYS_NAMESPACE,
-      ENVD_TOKEN_KEY: TOKEN_KEY.toString('base64'),
-      ...env,
-    });
+    const settings = loadConfig(apiSettings, { API_PORT: '0', ...this.settings(), ...env });
     const credentials = await loadCredentials({ kubeconfig: this.plane.kubeconfigPath });
     const client = createKubeClient({ credentials });
     const bus = await connectBus({ url: this.nats.url, service: 'api', log: silentLogger, streams: 'none' });

@@ -140,7 +140,7 @@ function sandboxOf({ metadata, spec }: SandboxClaim): Sandbox {
   return {
     metadata: {
       namespace,
-      name: `${spec.warmPoolRef?.name ?? 'cold'}-${name.slice(0, 8)}`,
+      name: `${spec.warmPoolRef?.name ?? 'cold'}-${uid.slice(0, 8)}`,
       ownerReferences: [owner],
       annotations: { [annotations.podName]: `pod-${name}` },
     },

@@ -37,7 +37,8 @@ async function inputsHash(module: GoModule, version: string): Promise<string> {
   return hash.digest('hex');
 }
 
-function cacheRoot(): string {
+/** Where what is expensive to make is kept, outside the checkout. */
+export function cacheRoot(): string {
   const { SANDLOT_CACHE_DIR, XDG_CACHE_HOME } = process.env;
   return SANDLOT_CACHE_DIR ?? join(XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'sandlot');
 }

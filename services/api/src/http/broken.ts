@@ -1,0 +1,64 @@
+import { STATUS_CODES } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import type { Express } from 'express';
+
+const STATUS: Readonly<Record<string, number>> = {
+  HPE_HEADER_OVERFLOW: 431,
+  HPE_CHUNK_EXTENSIONS_OVERFLOW: 413,
+  ERR_HTTP_REQUEST_TIMEOUT: 408,
+};
+const MESSAGE: Readonly<Record<number, string>> = {
+  400: 'this is no HTTP request',
+  408: 'the request did not arrive in time',
+  413: 'the extensions of a chunk are too large',
+  417: 'only 100-continue can be expected',
+  431: 'the head of the request is too large',
+};
+
+/** Serves with the application, and refuses what never gets to it in the form of all other refusals. */
+export function serveWith(server: Server, app: Express): void {
+  server.on('request', (request, response) => {
+    if (isReadable(request)) app(request, response);
+    else refuse(response, 400);
+  });
+  server.on('checkExpectation', (_request: IncomingMessage, response: ServerResponse) => refuse(response, 417));
+  server.on('clientError', refuseConnection);
+}
+
+/** Whether it names a host, as its version asks, and a target that has a path. */
+function isReadable({ httpVersion, headers, url = '' }: IncomingMessage): boolean {
+  if (httpVersion === '1.1' && headers.host === undefined) return false;
+  return url.startsWith('/') || url === '*' || URL.canParse(url);
+}
+
+function refuse(response: ServerResponse, code: number): void {
+  if (response.headersSent) {
+    response.destroy();
+    return;
+  }
+  const body = bodyOf(code);
+  response.writeHead(code, { 'Content-Type': 'application/json', 'Content-Length': Buffer.byteLength(body) }).end(body);
+}
+
+function bodyOf(code: number): string {
+  return JSON.stringify({ code, message: MESSAGE[code] });
+}
+
+/** What the HTTP parser cannot read gets its refusal in the form of all others, and the end of its connection. */
+function refuseConnection(error: Error & { readonly code?: string }, socket: Duplex): void {
+  if (!socket.writable || error.code === 'ECONNRESET') {
+    socket.destroy();
+    return;
+  }
+  const code = STATUS[error.code ?? ''] ?? 400;
+  const body = bodyOf(code);
+  const head = [
+    `HTTP/1.1 ${code} ${STATUS_CODES[code] ?? ''}`,
+    'Content-Type: application/json',
+    `Content-Length: ${Buffer.byteLength(body)}`,
+    'Connection: close',
+  ];
+  // A caller that does not read its refusal must not keep the connection by that.
+  socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
+}
