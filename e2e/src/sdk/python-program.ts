@@ -13,9 +13,9 @@ export interface PythonProgram extends AsyncDisposable {
   said(): Promise<unknown>;
 }
 
-/** Starts a program of `python/` with the variables of `.sandlot/env`; disposing waits for its end. */
-export async function startPython(file: string): Promise<PythonProgram> {
-  const env = { ...process.env, ...(await readEnv()) };
+/** Starts a program of `python/` with the variables of `.sandlot/env` and those given; disposing waits for its end. */
+export async function startPython(file: string, more: Readonly<Record<string, string>> = {}): Promise<PythonProgram> {
+  const env = { ...process.env, ...(await readEnv()), ...more };
   const child = spawn(await pythonWithClients(), ['-B', file], {
     cwd: folder,
     env,

@@ -1,0 +1,133 @@
+import { mkdtempDisposable, readFile } from 'node:fs/promises';
+import dns from 'node:dns';
+import { createServer } from 'node:http';
+import { connect } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import tls from 'node:tls';
+import { pods } from '@sandlot/kube';
+import type { KubeClient } from '@sandlot/kube';
+import { ensureBinaries, issueCertificates } from '@sandlot/local-cluster';
+import { inject } from 'vitest';
+import { z } from 'zod';
+import { kubectlOk } from './kubectl.ts';
+import { eventually } from './team.ts';
+
+/** Where clients look for it; the pod's user is not root. */
+const TLS_PORT = 443;
+const SYSCTL = { name: 'net.ipv4.ip_unprivileged_port_start', value: String(TLS_PORT) };
+
+/** A gateway of the release that speaks TLS, with a certificate for the sandboxes' domain by an authority of its own. */
+export interface SecureDoor extends AsyncDisposable {
+  /** PEM of the authority. */
+  readonly caFile: string;
+  readonly ca: string;
+  readonly address: string;
+}
+
+const named = z.looseObject({ name: z.string() });
+/** What is taken over of the release's own gateway: image, environment, probes, account. */
+const deployment = z.object({
+  spec: z.object({
+    template: z.object({
+      metadata: z.looseObject({ labels: z.record(z.string(), z.string()) }),
+      spec: z.looseObject({
+        containers: z.tuple([z.looseObject({ env: z.array(named), volumeMounts: z.array(named).default([]) })]),
+        volumes: z.array(named).default([]),
+        securityContext: z.looseObject({}).default({}),
+      }),
+    }),
+  }),
+});
+
+/** Starts it beside the release's own; disposing removes it. */
+export async function openSecureDoor(client: KubeClient, domain: string): Promise<SecureDoor> {
+  const namespace = inject('releaseNamespace');
+  const name = `gateway-tls-${process.pid}`;
+  const folder = await mkdtempDisposable(join(tmpdir(), 'sandlot-door-'));
+  const dir = folder.path;
+  const pki = (await ensureBinaries(['pki']))('pki');
+  await issueCertificates(pki, {
+    dir,
+    certificates: [{ name: 'door', commonName: 'door', dnsNames: [`*.${domain}`] }],
+  });
+  const files = [`--cert=${join(dir, 'door.crt')}`, `--key=${join(dir, 'door.key')}`];
+  await kubectlOk(['--namespace', namespace, 'create', 'secret', 'tls', name, ...files]);
+  await kubectlOk(['--namespace', namespace, 'apply', '-f', '-'], JSON.stringify(await podOf(namespace, name)));
+  const address = await eventually('the gateway with TLS is Ready', async () => {
+    const { status } = await client.get(pods, { namespace, name });
+    const isReady = status?.conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True');
+    return isReady === true ? status?.podIP : undefined;
+  });
+  const caFile = join(dir, 'ca.crt');
+  return {
+    caFile,
+    ca: await readFile(caFile, 'utf8'),
+    address,
+    [Symbol.asyncDispose]: async () => {
+      await kubectlOk(['--namespace', namespace, 'delete', `pod/${name}`, `secret/${name}`, '--wait=false']);
+      await folder.remove();
+    },
+  };
+}
+
+async function podOf(namespace: string, name: string): Promise<object> {
+  const json = await kubectlOk(['--namespace', namespace, 'get', 'deployment', 'sandlot-gateway', '--output=json']);
+  const { metadata, spec } = deployment.parse(JSON.parse(json)).spec.template;
+  const [container] = spec.containers;
+  const mountPath = '/etc/gateway-tls';
+  const env = [
+    ...container.env,
+    { name: 'TLS_CERT_FILE', value: `${mountPath}/tls.crt` },
+    { name: 'TLS_KEY_FILE', value: `${mountPath}/tls.key` },
+    { name: 'TLS_PORT', value: String(TLS_PORT) },
+  ];
+  const volumeMounts = [...container.volumeMounts, { name: 'tls', mountPath, readOnly: true }];
+  const volumes = [...spec.volumes, { name: 'tls', secret: { secretName: name } }];
+  return {
+    apiVersion: 'v1',
+    kind: 'Pod',
+    metadata: { name, labels: metadata.labels },
+    spec: {
+      ...spec,
+      volumes,
+      securityContext: { ...spec.securityContext, sysctls: [SYSCTL] },
+      containers: [{ ...container, env, volumeMounts }],
+    },
+  };
+}
+
+/**
+ * Has this process resolve the names below the domain to the door and trust its authority, as the DNS and the certificates of
+ * an installation would have it.
+ */
+export function trust(door: SecureDoor, domain: string): void {
+  const before = dns.lookup;
+  const lookup = (name: string, ...rest: [dns.LookupOptions, () => void]): void => {
+    before(name.endsWith(`.${domain}`) ? door.address : name, ...rest);
+  };
+  Object.assign(dns, { lookup });
+  tls.setDefaultCACertificates([...tls.getCACertificates('default'), door.ca]);
+}
+
+/** An HTTP proxy whose every tunnel leads to the door, for processes that cannot be told how to resolve a name. */
+export async function proxyTo({ address }: SecureDoor): Promise<AsyncDisposable & { readonly url: string }> {
+  const server = createServer().on('connect', (_, socket, head) => {
+    const upstream = connect(TLS_PORT, address, () => {
+      socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');
+      upstream.write(head);
+      socket.pipe(upstream).pipe(socket);
+    });
+    upstream.on('error', () => socket.destroy());
+    socket.on('error', () => upstream.destroy());
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    [Symbol.asyncDispose]: async () => {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
