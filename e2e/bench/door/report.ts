@@ -1,0 +1,87 @@
+import type { Wake } from './wakes.ts';
+
+/** Everything one run measured; times in milliseconds. */
+export interface Figures {
+  readonly commands: Readonly<Record<string, readonly number[]>>;
+  readonly creates: readonly number[];
+  /** The API server's answers to the same writes alone. */
+  readonly createFloor: readonly number[];
+  readonly wakesByRequest: readonly Wake[];
+  readonly wakesByConnect: readonly Wake[];
+}
+
+/** The value below which a share of all is. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = [...values].sort((a, b) => a - b);
+  return sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)] ?? Number.NaN;
+}
+
+/** The figures as Markdown tables, each beside the floor of the same run. */
+export function renderDoor(figures: Figures): string {
+  return [commandsOf(figures), createsOf(figures), wakesOf(figures)].join('\n\n');
+}
+
+const SHARES = [0.5, 0.9, 0.99] as const;
+const ms = (value: number): string => `${value.toFixed(value < 100 ? 1 : 0)} ms`;
+const spread = (values: readonly number[]): string[] => SHARES.map((share) => ms(quantile(values, share)));
+
+function commandsOf({ commands }: Figures): string {
+  const floor = quantile(commands['bare client, directly'] ?? [], 0.5);
+  const rows = Object.entries(commands).map(([name, times]) => [
+    name,
+    String(times.length),
+    ...spread(times),
+    `${(quantile(times, 0.5) / floor).toFixed(2)}x`,
+  ]);
+  return table(['commands.run("true")', 'calls', 'p50', 'p90', 'p99', 'p50 to the bare client, directly'], rows);
+}
+
+function createsOf({ creates, createFloor }: Figures): string {
+  const ratio = `${(quantile(creates, 0.5) / quantile(createFloor, 0.5)).toFixed(2)}x`;
+  return table(
+    ['Sandbox.create of a warm pool', 'calls', 'p50', 'p90', 'p99', 'p50 to the floor'],
+    [
+      ['stock client, through gateway and API', String(creates.length), ...spread(creates), ratio],
+      ['floor: three writes of a bare client in a row', String(createFloor.length), ...spread(createFloor), '1.00x'],
+    ],
+  );
+}
+
+/** What lies between the moments of a wake; `added` is what is not the pod's own start. */
+function gapsOf(wake: Wake): Record<string, number> {
+  return {
+    'request to pod created': wake.podCreatedMs,
+    'pod created to pod Ready': wake.podReadyMs - wake.podCreatedMs,
+    'pod Ready to Sandbox Ready': wake.sandboxReadyMs - wake.podReadyMs,
+    'Sandbox Ready to claim Ready': wake.claimReadyMs - wake.sandboxReadyMs,
+    'claim Ready to answer': wake.answeredMs - wake.claimReadyMs,
+    'request to answer': wake.answeredMs,
+    'more than the pod’s own start': wake.answeredMs - (wake.podReadyMs - wake.podCreatedMs),
+  };
+}
+
+function wakesOf({ wakesByRequest, wakesByConnect }: Figures): string {
+  const [request, connect] = [wakesByRequest.map(gapsOf), wakesByConnect.map(gapsOf)];
+  const names = Object.keys(request[0] ?? {});
+  const of = (all: readonly Record<string, number>[], name: string, share: number): string =>
+    ms(
+      quantile(
+        all.map((gaps) => gaps[name] ?? Number.NaN),
+        share,
+      ),
+    );
+  const rows = names.map((name) => [
+    name,
+    of(request, name, 0.5),
+    of(request, name, 0.9),
+    of(connect, name, 0.5),
+    of(connect, name, 0.9),
+  ]);
+  const head = ['wake', 'by a request, p50', 'p90', 'by connect of the API, p50', 'p90'];
+  return `${table(head, rows)}\n\n${wakesByRequest.length} wakes each, in turn.`;
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const rule = head.map((_, index) => (index === 0 ? '---' : '---:'));
+  return [head, rule, ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+}

@@ -1,0 +1,122 @@
+import { effectiveMode, findCondition, sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { createInformer, pods } from '@sandlot/kube';
+import type { KubeClient, KubeObject, Resource } from '@sandlot/kube';
+import { Sandbox } from 'e2b';
+import type { SandboxOpts } from 'e2b';
+
+/** Milliseconds of one wake, from the sending of the request. */
+export interface Wake {
+  /** The Sandbox is wanted running. */
+  readonly wantedMs: number;
+  readonly podCreatedMs: number;
+  readonly podReadyMs: number;
+  readonly sandboxReadyMs: number;
+  readonly claimReadyMs: number;
+  readonly answeredMs: number;
+}
+
+type Moment = Exclude<keyof Wake, 'answeredMs'>;
+
+/** When each moment of a sandbox' wake was first seen by watches that were open before. */
+class Witness implements AsyncDisposable {
+  readonly #seen = new Map<Moment, number>();
+  readonly #stop = new AbortController();
+  readonly #running: Promise<unknown>[] = [];
+  #change = (): void => undefined;
+
+  static async of(client: KubeClient, namespace: string, names: { claim: string; sandbox: string }): Promise<Witness> {
+    const witness = new Witness();
+    const follow = async <T extends KubeObject>(
+      resource: Resource<T>,
+      name: string,
+      momentOf: (object: T) => Moment | undefined,
+    ): Promise<void> => {
+      const informer = createInformer({ client, resource, namespace });
+      informer.onChange(({ next }) => {
+        if (next?.metadata.name === name) witness.#note(momentOf(next));
+      });
+      witness.#running.push(informer.run(witness.#stop.signal));
+      await informer.synced();
+    };
+    await follow(pods, names.sandbox, ({ metadata, status }) => {
+      if (metadata.deletionTimestamp !== undefined) return undefined;
+      return status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True') === true
+        ? 'podReadyMs'
+        : 'podCreatedMs';
+    });
+    await follow(sandboxes, names.sandbox, ({ spec, status }) => {
+      if (effectiveMode(spec) === 'Suspended') return undefined;
+      return findCondition(status?.conditions, 'Ready')?.status === 'True' ? 'sandboxReadyMs' : 'wantedMs';
+    });
+    await follow(sandboxClaims, names.claim, ({ status }) =>
+      findCondition(status?.conditions, 'Ready')?.status === 'True' ? 'claimReadyMs' : undefined,
+    );
+    return witness;
+  }
+
+  /** Begins anew. */
+  forget(): void {
+    this.#seen.clear();
+  }
+
+  /** Waits until the moment was seen. */
+  async when(moment: Moment): Promise<number> {
+    for (;;) {
+      const seen = this.#seen.get(moment);
+      if (seen !== undefined) return seen;
+      await new Promise<void>((resolve) => (this.#change = resolve));
+    }
+  }
+
+  #note(moment: Moment | undefined): void {
+    if (moment === undefined || this.#seen.has(moment)) return;
+    this.#seen.set(moment, performance.now());
+    this.#change();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort();
+    await Promise.all(this.#running);
+  }
+}
+
+const MOMENTS = ['wantedMs', 'podCreatedMs', 'podReadyMs', 'sandboxReadyMs', 'claimReadyMs'] as const;
+
+export interface WakeRounds {
+  readonly client: KubeClient;
+  readonly namespace: string;
+  readonly options: SandboxOpts;
+  readonly rounds: number;
+}
+
+/** Puts a sandbox to sleep and wakes it, by a request to it and by the API in turn. */
+export async function measureWakes({ client, namespace, options, rounds }: WakeRounds): Promise<{
+  readonly byRequest: Wake[];
+  readonly byConnect: Wake[];
+}> {
+  const lifecycle = { onTimeout: 'pause', autoResume: true } as const;
+  const sandbox = await Sandbox.create('base', { ...options, lifecycle, timeoutMs: 1_800_000 });
+  try {
+    const { status } = await client.get(sandboxClaims, { namespace, name: sandbox.sandboxId });
+    const names = { claim: sandbox.sandboxId, sandbox: status?.sandbox?.name ?? '' };
+    await using witness = await Witness.of(client, namespace, names);
+    const wake = async (call: () => Promise<unknown>): Promise<Wake> => {
+      await sandbox.pause();
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      witness.forget();
+      const startedMs = performance.now();
+      await call();
+      const answeredMs = performance.now() - startedMs;
+      const seen = await Promise.all(MOMENTS.map(async (moment) => [moment, (await witness.when(moment)) - startedMs]));
+      return { ...(Object.fromEntries(seen) as Record<Moment, number>), answeredMs };
+    };
+    const [byRequest, byConnect]: [Wake[], Wake[]] = [[], []];
+    for (let round = 0; round < rounds; round += 1) {
+      byRequest.push(await wake(() => sandbox.commands.run('true')));
+      byConnect.push(await wake(() => sandbox.connect()));
+    }
+    return { byRequest, byConnect };
+  } finally {
+    await sandbox.kill();
+  }
+}
