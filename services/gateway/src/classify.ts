@@ -34,6 +34,8 @@ export interface ClassifyOptions {
   readonly maxTimeoutMs: number;
 }
 
+/** Name or address, and port. Whatever else is in it, another server would read as another host. */
+const HOST = /^\s*([\w.-]*|\[[\da-f:.]+\])(:\d{0,5})?\s*$/i;
 const SANDBOX_LABEL = /^([0-9]{1,5})-([a-z0-9]+)$/;
 const NEARLY_SANDBOX_LABEL = /^[0-9]*-/;
 const SANDBOX_ID = /^[a-z0-9]+$/;
@@ -58,6 +60,7 @@ export function classifyRouter(head: RequestHead, options: ClassifyOptions): Rou
 }
 
 function byHost(host: string | undefined, domains: ReadonlySet<string>): Route | undefined {
+  if (host !== undefined && !HOST.test(host)) return malformed('e2b', 'The Host header is no host and port');
   const name = hostName(host);
   const dot = name.indexOf('.');
   if (dot < 0 || !domains.has(name.slice(dot + 1))) return undefined;

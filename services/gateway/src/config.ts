@@ -12,6 +12,8 @@ export const gatewaySettings = processSettings.extend({
   TLS_CERT_FILE: text().optional(),
   TLS_KEY_FILE: text().optional(),
   TLS_PORT: port().default(8443),
+  /** How often the files are looked at. */
+  TLS_CHECK_INTERVAL: durationMs().default(30_000),
   /** Plain HTTP/1.1 for agent-sandbox clients alone, behind `kubectl port-forward`. Absent: not served. */
   ROUTER_PORT: port().optional(),
   /** Domains under which `<port>-<id>` is a sandbox. */

@@ -10,7 +10,7 @@ import type { ClassifyOptions, Route } from './classify.ts';
 import type { ControlPlane } from './control-plane.ts';
 import { originOf } from './origin.ts';
 import type { OriginOptions } from './origin.ts';
-import { hostOf } from './messages.ts';
+import { hasTwoHosts, hostOf } from './messages.ts';
 import type { Request, Response } from './messages.ts';
 import { DAEMON_PORT, isControlPath, isHealthCheck, targetOf } from './paths.ts';
 import type { Refusal } from './refusals.ts';
@@ -75,6 +75,7 @@ export class Gateway {
       startedMs: now(),
     };
     if (target === undefined) this.#refuse(call, { kind: 'malformed', message: 'The request target is no path' });
+    else if (hasTwoHosts(request)) this.#refuse(call, { kind: 'malformed', message: 'There may be one Host only' });
     else this.#send(door, call, route);
   }
 

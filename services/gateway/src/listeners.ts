@@ -35,9 +35,6 @@ const HTTP2 = {
 const CONNECTION_WINDOW_BYTES = 4_194_304;
 const SESSION_MEMORY_MB = 64;
 
-/** How often the files of the certificate are looked at. */
-const CERTIFICATE_CHECK_MS = 30_000;
-
 /** An open port. */
 export interface Listener {
   readonly port: number;
@@ -72,6 +69,8 @@ export interface CertificateFiles {
 }
 
 export interface SecureOptions extends ListenOptions, CertificateFiles {
+  /** How often the files are looked at. */
+  readonly checkMs: number;
   readonly clock: Clock;
   readonly log: Logger;
 }
@@ -178,7 +177,7 @@ async function readCertificate({ certFile, keyFile }: CertificateFiles): Promise
 
 /** A Secret that is mounted changes as a whole; a pair that does not fit is told, and the one before stays. */
 function followCertificate(server: Http2SecureServer, first: Certificate, options: SecureOptions): Disposable {
-  const { clock, log } = options;
+  const { clock, log, checkMs } = options;
   let current = first;
   const look = async (): Promise<void> => {
     try {
@@ -191,7 +190,7 @@ function followCertificate(server: Http2SecureServer, first: Certificate, option
       log.warn({ err }, 'the certificate could not be renewed; the one before stays');
     }
   };
-  const arm = () => clock.setTimeout(() => void look().finally(() => (timer = arm())), CERTIFICATE_CHECK_MS);
+  const arm = () => clock.setTimeout(() => void look().finally(() => (timer = arm())), checkMs);
   let timer = arm();
   return { [Symbol.dispose]: () => timer.cancel() };
 }

@@ -26,6 +26,20 @@ export function hostOf(request: Request, target: { readonly authority: string | 
   return authority === '' ? request.headers.host : authority;
 }
 
+/** Whether a request names hosts more than once: others on its way may have gone by the other one (RFC 9112 3.2, 9113 8.3.1). */
+export function hasTwoHosts(request: Request): boolean {
+  if (isHttp2(request)) {
+    const { authority, headers } = request;
+    return authority !== '' && headers.host !== undefined && headers.host.toLowerCase() !== authority.toLowerCase();
+  }
+  const { rawHeaders } = request;
+  let hosts = 0;
+  for (let at = 0; at < rawHeaders.length; at += 2) if (isHost(rawHeaders[at] ?? '')) hosts += 1;
+  return hosts > 1;
+}
+
+const isHost = (name: string): boolean => name.length === 4 && name.toLowerCase() === 'host';
+
 /** Sends the head of an answer that comes from elsewhere, names and values in turn. */
 export function sendHead(response: Response, answer: IncomingMessage, headers: string[]): void {
   const { statusCode = 502, statusMessage } = answer;

@@ -58,15 +58,17 @@ function firstSegment(path: string): string | undefined {
   return kept[0];
 }
 
-/** A probe of a daemon, which says nothing about use: of envd, of the code interpreter, of the agent-sandbox runtime. */
+/**
+ * A look at a sandbox, which says nothing about use: a probe of envd, of the code interpreter, of the agent-sandbox runtime,
+ * or what envd measures, which dashboards ask for all the time.
+ */
 export function isHealthCheck(method: string, port: number, path: string): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false;
-  const plain = withoutQuery(path);
-  return plain === HEALTH_PATHS.get(port);
+  return HEALTH_PATHS.get(port)?.includes(withoutQuery(path)) === true;
 }
 
-const HEALTH_PATHS: ReadonlyMap<number, string> = new Map([
-  [DAEMON_PORT, '/health'],
-  [49_999, '/health'],
-  [8_888, '/'],
+const HEALTH_PATHS: ReadonlyMap<number, readonly string[]> = new Map([
+  [DAEMON_PORT, ['/health', '/metrics']],
+  [49_999, ['/health']],
+  [8_888, ['/']],
 ]);

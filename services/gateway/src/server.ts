@@ -185,7 +185,7 @@ async function openListeners(
   };
   add('port', await listen({ gateway, door: front, port: settings.PORT, maxConnections }));
   if (certFile !== undefined && keyFile !== undefined) {
-    const files = { certFile, keyFile, clock: parts.clock, log: parts.log };
+    const files = { certFile, keyFile, checkMs: settings.TLS_CHECK_INTERVAL, clock: parts.clock, log: parts.log };
     add('tlsPort', await listenSecurely({ gateway, door: front, port: settings.TLS_PORT, maxConnections, ...files }));
   }
   if (ROUTER_PORT !== undefined) {
