@@ -1,6 +1,7 @@
-import type { Bus } from '@sandlot/bus';
 import type { Clock, Timer } from '@sandlot/std';
 import type { SandboxRef } from './decide.ts';
+import { Retelling } from './retelling.ts';
+import type { Reporting } from './retelling.ts';
 
 export interface UsedSandbox extends SandboxRef {
   readonly idleMs: number | undefined;
@@ -19,13 +20,13 @@ interface Use {
  * While something is open, the Sandbox is in use. Of those without an idle limit nobody has to know.
  */
 export class Activity {
-  readonly #bus: Bus;
+  readonly #retelling: Retelling;
   readonly #clock: Clock;
   readonly #longestMs: number;
   readonly #uses = new Map<string, Use>();
 
-  constructor(bus: Bus, clock: Clock, longestMs: number) {
-    this.#bus = bus;
+  constructor(bus: Reporting, clock: Clock, longestMs: number) {
+    this.#retelling = new Retelling(bus, clock);
     this.#clock = clock;
     this.#longestMs = longestMs;
   }
@@ -54,6 +55,7 @@ export class Activity {
   close(): void {
     for (const { timer } of this.#uses.values()) timer?.cancel();
     this.#uses.clear();
+    this.#retelling.close();
   }
 
   #used(sandbox: UsedSandbox, use: Use): void {
@@ -65,7 +67,7 @@ export class Activity {
   #report(sandbox: UsedSandbox, use: Use): void {
     const { namespace, name, uid, idleMs = 0 } = sandbox;
     use.reportedMs = use.usedMs;
-    this.#bus.reportActivity({ namespace, name, uid, atMs: use.usedMs });
+    this.#retelling.report({ namespace, name, uid, atMs: use.usedMs });
     use.timer = this.#clock.setTimeout(() => this.#due(sandbox, use), Math.min(this.#longestMs, idleMs / 2));
   }
 

@@ -177,10 +177,27 @@ describe('activity', () => {
     sent.destroy();
   });
 
+  it('that NATS missed is told when it is back, with its own time', async () => {
+    const sandbox = await world.sandbox({ spec: idle });
+    await startTenant(sandbox.address, echo);
+    await world.nats.kill();
+    await eventually(async () => (await world.metrics()).includes('sandlot_bus_connected 0'));
+    expect((await ask(world.port, to(sandbox))).status).toBe(200);
+    await eventually(async () => !(await world.metrics()).includes('sandlot_gateway_open_requests 1'));
+    const untilMs = Date.now();
+    await world.nats.restart();
+    await eventually(() => reportsOf(sandbox) > 0);
+    const told = world.reports.filter(({ uid }) => uid === sandbox.uid);
+    expect(told.every(({ atMs }) => atMs <= untilMs)).toBe(true);
+    await world.isReady();
+  });
+
   it('is no probe of the daemon, and of no interest where nothing is ever idle', async () => {
     const probed = await world.sandbox({ spec: idle });
     await startTenant(probed.address, (_, response) => response.writeHead(204).end(), 49_983);
-    expect((await ask(world.port, { ...to(probed, 49_983), path: '/health' })).status).toBe(204);
+    for (const path of ['/health', '/metrics', '/metrics?x=1']) {
+      expect((await ask(world.port, { ...to(probed, 49_983), path })).status).toBe(204);
+    }
     const busy = await world.sandbox();
     await startTenant(busy.address, echo);
     await ask(world.port, to(busy));
