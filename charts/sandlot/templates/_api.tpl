@@ -23,6 +23,7 @@
 {{- if $values.gateway.enabled }}
 - { name: GATEWAY_URL, value: "http://{{ include "sandlot.fullname" . }}-gateway.{{ .Release.Namespace }}.svc:8080" }
 {{- end }}
+- { name: CLIENT_TRACES, value: {{ $api.clientTraces | quote }} }
 - { name: CREATE_TIMEOUT, value: {{ $api.createTimeout | quote }} }
 - { name: TRANSITION_TIMEOUT, value: {{ $api.transitionTimeout | quote }} }
 - { name: MAX_SANDBOX_TIMEOUT, value: {{ $api.quotas.maxTimeout | quote }} }

@@ -100,9 +100,10 @@ accounts {
         permissions {
           publish: [
             "sandlot.*.audit.>"
+            "sandlot.spending"
             {{ include "sandlot.nats.reads" . }}
           ]
-          subscribe: ["sandlot.*.claim.>", "sandlot.*.sandbox.>", "_INBOX.>"]
+          subscribe: ["sandlot.*.claim.>", "sandlot.*.sandbox.>", "sandlot.spending", "_INBOX.>"]
         }
       }
       {

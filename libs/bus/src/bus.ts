@@ -4,6 +4,7 @@ import type { CloudEvent, OutgoingEvent, TraceHeaders } from './cloudevent.ts';
 import type { ConsumeOptions } from './consumer.ts';
 import type { FollowedEvent, FollowOptions } from './follow.ts';
 import type { Ledger } from './ledger.ts';
+import type { SpendingReport } from './spending.ts';
 
 /**
  * Lifecycle events out, hints in. Nothing here is needed for correctness: the truth is the object in the API server,
@@ -30,6 +31,10 @@ export interface Bus {
   reportActivity(report: ActivityReport): void;
   /** Calls `handler` for reports of activity while connected. It must not throw. */
   onActivity(handler: (report: ActivityReport) => void): Disposable;
+  /** Says to all replicas that one of them let a create through: once, and nothing while the server is away. Never throws. */
+  reportSpending(report: SpendingReport): void;
+  /** Calls `handler` for reports of spending while connected, its own among them. It must not throw. */
+  onSpending(handler: (report: SpendingReport) => void): Disposable;
   /** The durable record of that name, whose bucket is declared from here on; undefined where there is no server. */
   ledger(name: string): Ledger | undefined;
   /** What consumers gave up on; undefined when it cannot be told. */
@@ -117,6 +122,8 @@ export function nullBus(): Bus {
     tell: ignore,
     reportActivity: ignore,
     onActivity: () => ({ [Symbol.dispose]: ignore }),
+    reportSpending: ignore,
+    onSpending: () => ({ [Symbol.dispose]: ignore }),
     ledger: nothing,
     consume: nothing,
     follow: nothing,

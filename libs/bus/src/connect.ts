@@ -1,12 +1,13 @@
 import type { NatsConnection } from '@nats-io/nats-core';
 import { systemClock, systemRandom } from '@sandlot/std';
-import { Activity } from './activity.ts';
+import { activityReport } from './activity.ts';
 import type { ActivityReport } from './activity.ts';
 import { AcknowledgedSender, NotAcknowledgedError } from './acknowledged.ts';
 import type { Bus } from './bus.ts';
 import { noMetrics, UnsendableError } from './bus.ts';
 import type { DeadLetterState } from './bus.ts';
 import type { EventType } from './catalogue.ts';
+import { Channel } from './channel.ts';
 import type { CloudEvent, OutgoingEvent, TraceHeaders } from './cloudevent.ts';
 import { Consumption } from './consumer.ts';
 import type { ConsumeOptions } from './consumer.ts';
@@ -21,6 +22,8 @@ import { encode, isUnsendable } from './outbound.ts';
 import { Presence } from './presence.ts';
 import { Publisher } from './publisher.ts';
 import { reconcileStreams } from './reconcile-streams.ts';
+import { spendingReport } from './spending.ts';
+import type { SpendingReport } from './spending.ts';
 import { DEAD_LETTER_STREAM, declareStreams } from './streams.ts';
 import { tracePublish } from './tracing.ts';
 
@@ -44,7 +47,8 @@ class NatsBus implements Bus {
   readonly #publisher: Publisher;
   readonly #hints: Hints;
   readonly #presence: Presence;
-  readonly #activity: Activity;
+  readonly #activity: Channel<ActivityReport>;
+  readonly #spending: Channel<SpendingReport>;
   readonly #buckets = new Set<string>();
   #session: Session | undefined;
   #sender: AcknowledgedSender | undefined;
@@ -60,7 +64,8 @@ class NatsBus implements Bus {
     const random = options.random ?? systemRandom;
     this.#hints = new Hints(this.#log, this.#metrics);
     this.#presence = new Presence(this.#clock);
-    this.#activity = new Activity(this.#metrics);
+    this.#activity = new Channel({ name: 'activity', schema: activityReport }, this.#metrics);
+    this.#spending = new Channel({ name: 'spending', schema: spendingReport }, this.#metrics);
     this.#publisher = new Publisher({
       log: this.#log,
       clock: this.#clock,
@@ -119,6 +124,14 @@ class NatsBus implements Bus {
 
   onActivity(handler: (report: ActivityReport) => void): Disposable {
     return this.#activity.on(handler);
+  }
+
+  reportSpending(report: SpendingReport): void {
+    this.#spending.send(report, this.#link.connection);
+  }
+
+  onSpending(handler: (report: SpendingReport) => void): Disposable {
+    return this.#spending.on(handler);
   }
 
   ledger(name: string): Ledger {
@@ -213,6 +226,7 @@ class NatsBus implements Bus {
       this.#session = await openSession(connection, this.#ackTimeoutMs);
       this.#hints.use(connection);
       this.#activity.use(connection);
+      this.#spending.use(connection);
     }
     this.#presence.up(connection, fresh);
     await this.ensureStreams();

@@ -6,6 +6,7 @@ import type { Ledger, Session } from './ledger.ts';
 import type { EventType } from './catalogue.ts';
 import type { CloudEvent, OutgoingEvent } from './cloudevent.ts';
 import { parseCloudEvent, toCloudEvent } from './cloudevent.ts';
+import type { SpendingReport } from './spending.ts';
 
 /** A session of one user, for tests of what that user may do. */
 export async function sessionOf(
@@ -43,21 +44,33 @@ interface Listener {
   deliver(json: string): void;
 }
 
-function memoryActivity(): Pick<MemoryBus, 'reports' | 'reportActivity' | 'onActivity'> {
-  const reports: ActivityReport[] = [];
-  const handlers = new Set<(report: ActivityReport) => void>();
+function memoryChannel<T>() {
+  const reports: T[] = [];
+  const handlers = new Set<(report: T) => void>();
   return {
     reports,
-    reportActivity(report) {
+    send: (report: T): void => {
       reports.push(report);
       setImmediate(() => {
         for (const handler of handlers) handler(report);
       });
     },
-    onActivity: (handler) => {
+    on: (handler: (report: T) => void): Disposable => {
       handlers.add(handler);
       return { [Symbol.dispose]: () => handlers.delete(handler) };
     },
+  };
+}
+
+function memoryReports() {
+  const activity = memoryChannel<ActivityReport>();
+  const spending = memoryChannel<SpendingReport>();
+  return {
+    reports: activity.reports,
+    reportActivity: activity.send,
+    onActivity: activity.on,
+    reportSpending: spending.send,
+    onSpending: spending.on,
   };
 }
 
@@ -75,7 +88,7 @@ export function memoryBus(): MemoryBus {
     get types() {
       return [...published.values()].map((event) => event.type);
     },
-    ...memoryActivity(),
+    ...memoryReports(),
     publish<T extends EventType>(event: OutgoingEvent<T>): void {
       if (published.has(event.id)) return;
       published.set(event.id, event);

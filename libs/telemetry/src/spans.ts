@@ -29,6 +29,7 @@ export const spanNames = {
   containerStart: 'container.start',
   podReady: 'pod.ready',
   pvcProvision: 'pvc.provision',
+  apiRequest: 'api.request',
   gatewayRequest: 'gateway.request',
   gatewayWait: 'gateway.wait',
 } as const;
@@ -69,6 +70,12 @@ export const spanAttributes = {
   volumeClaim: 'k8s.persistentvolumeclaim.name',
   imageName: 'container.image.name',
   statusCode: 'http.response.status_code',
+  httpMethod: 'http.request.method',
+  /** The pattern, never the path. */
+  httpRoute: 'http.route',
+  requestId: 'sandlot.request.id',
+  /** The public name of an API key, never the key. */
+  apiKeyId: 'sandlot.api_key.id',
 } as const;
 
 /** The platform's tracer; does nothing until `startTracing` was given an endpoint. */

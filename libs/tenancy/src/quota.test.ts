@@ -27,6 +27,46 @@ describe('creates a second', () => {
     expect(rates.take('one', 0, 0)).toMatchObject({ allowed: true, limit: undefined });
   });
 
+  it('that others let through count here, are owed when they were too many, and are told as none left', () => {
+    const rates = new CreateRates();
+    for (let spent = 0; spent < 3; spent += 1) rates.spent('key', 2, 0);
+    expect(rates.take('key', 2, 0)).toMatchObject({
+      allowed: false,
+      remaining: 0,
+      resetSeconds: 2,
+      retryAfterSeconds: 1,
+    });
+    expect(rates.take('key', 2, 999).allowed).toBe(false);
+    expect(rates.take('key', 2, 1_000).allowed).toBe(true);
+    for (let spent = 0; spent < 1_000; spent += 1) rates.spent('key', 2, 1_000);
+    expect(rates.take('key', 2, 1_000).retryAfterSeconds).toBe(5);
+  });
+
+  it('of replicas that tell each other keep the rate in the long run, and one burst each at most before', () => {
+    const asks = fc.array(fc.tuple(fc.integer({ min: 0, max: 400 }), fc.nat({ max: 2 })), {
+      minLength: 1,
+      maxLength: 200,
+    });
+    fc.assert(
+      fc.property(asks, fc.integer({ min: 1, max: 20 }), fc.integer({ min: 1, max: 4 }), (given, perSecond, delay) => {
+        const replicas = [0, 1, 2].map(() => new CreateRates());
+        const told: { readonly at: number; readonly by: number }[] = [];
+        let [nowMs, allowed] = [0, 0];
+        given.forEach(([gap, which], at) => {
+          nowMs += gap;
+          // What was told arrives some asks later, everywhere but where it came from.
+          for (const { by } of told.filter((one) => one.at + delay === at)) {
+            replicas.forEach((other, index) => index === by || other.spent('key', perSecond, nowMs));
+          }
+          if (replicas[which]?.take('key', perSecond, nowMs).allowed !== true) return;
+          allowed += 1;
+          told.push({ at, by: which });
+        });
+        expect(allowed).toBeLessThanOrEqual(perSecond + (nowMs / 1_000) * perSecond + delay + 1e-6);
+      }),
+    );
+  });
+
   it('never exceed burst and rate together, whenever they come', () => {
     const gaps = fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 100 });
     fc.assert(

@@ -25,9 +25,13 @@ const UNLIMITED: RateDecision = {
 
 const MAX_BUCKETS = 10_000;
 
+/** How many bursts a bucket may owe, so that what others told cannot shut a key out for long. */
+const MAX_DEBT = 4;
+
 /**
- * Creates a second, by key: a bucket of one second's worth, at least one, that fills evenly. Of each process alone, so
- * that replicas together let through as many times more.
+ * Creates a second, by key: a bucket of one second's worth, at least one, that fills evenly. What other replicas let through
+ * is taken from it as they tell; a burst that came to several at once is owed and filled up first, so that in the long run
+ * all of them together keep the rate. Without their word it is the rate of this process alone.
  */
 export class CreateRates {
   readonly #buckets = new Map<string, Bucket>();
@@ -35,20 +39,32 @@ export class CreateRates {
   /** Takes one create for `id` at `perSecond` (0: no limit); nothing is taken when it is refused. `nowMs` is monotonic. */
   take(id: string, perSecond: number, nowMs: number): RateDecision {
     if (perSecond <= 0) return UNLIMITED;
-    const burst = Math.max(1, Math.floor(perSecond));
-    const bucket = this.#bucket(id, { tokens: burst, atMs: nowMs });
-    const filled = bucket.tokens + ((nowMs - bucket.atMs) / 1_000) * perSecond;
-    const available = Math.min(burst, filled);
-    const allowed = available >= 1;
-    bucket.tokens = allowed ? available - 1 : available;
-    bucket.atMs = nowMs;
+    const { bucket, burst } = this.#filled(id, perSecond, nowMs);
+    const allowed = bucket.tokens >= 1;
+    if (allowed) bucket.tokens -= 1;
     return {
       allowed,
       limit: burst,
-      remaining: Math.floor(bucket.tokens),
+      remaining: Math.max(0, Math.floor(bucket.tokens)),
       resetSeconds: Math.ceil((burst - bucket.tokens) / perSecond),
       retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond)),
     };
+  }
+
+  /** Another replica took one for `id`: it counts here, too, allowed or not. */
+  spent(id: string, perSecond: number, nowMs: number): void {
+    if (perSecond <= 0) return;
+    const { bucket, burst } = this.#filled(id, perSecond, nowMs);
+    bucket.tokens = Math.max(-MAX_DEBT * burst, bucket.tokens - 1);
+  }
+
+  /** The bucket as it is now. */
+  #filled(id: string, perSecond: number, nowMs: number): { readonly bucket: Bucket; readonly burst: number } {
+    const burst = Math.max(1, Math.floor(perSecond));
+    const bucket = this.#bucket(id, { tokens: burst, atMs: nowMs });
+    bucket.tokens = Math.min(burst, bucket.tokens + ((nowMs - bucket.atMs) / 1_000) * perSecond);
+    bucket.atMs = nowMs;
+    return { bucket, burst };
   }
 
   /** The one used longest ago makes room: it has filled up most. */

@@ -14,7 +14,7 @@ export interface Assembled {
 
 /** What the operations of the api work with; `closing` aborts when the process takes its leave. */
 export function assemble(parts: ProcessParts, settings: ApiSettings, closing: AbortSignal): Assembled {
-  const { client, bus, clock, random, log, kubeMetrics, registry } = parts;
+  const { client, bus, clock, random, log, kubeMetrics, registry, instance } = parts;
   const shared = { client, clock, random, log, metrics: kubeMetrics };
   const cache = createCache({ ...shared, namespace: settings.WATCH_NAMESPACE });
   const keys = watchKeys({
@@ -38,6 +38,7 @@ export function assemble(parts: ProcessParts, settings: ApiSettings, closing: Ab
     keys,
     settings,
     closing,
+    instance,
     metrics: createHttpMetrics(registry),
     rates: new CreateRates(),
     places: new Places(),

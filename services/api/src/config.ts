@@ -1,5 +1,6 @@
 import { durationMs, integer, list, port, secret, text, url } from '@sandlot/config';
 import { processSettings } from '@sandlot/service';
+import { z } from 'zod';
 
 /** Settings of the api, by environment variable. */
 export const apiSettings = processSettings.extend({
@@ -24,6 +25,8 @@ export const apiSettings = processSettings.extend({
   DEFAULT_SANDBOX_LIMIT: integer({ min: 0, max: 1_000_000 }).default(100),
   /** Creates a second of keys that say nothing else; 0: no limit. */
   DEFAULT_CREATE_RATE: integer({ min: 0, max: 100_000 }).default(20),
+  /** What a client's trace context is: something our own trace links to, or the parent of it. */
+  CLIENT_TRACES: z.enum(['link', 'parent'], { error: 'one of link, parent' }).default('link'),
   /** Largest body of a request, bytes. */
   MAX_BODY_BYTES: integer({ min: 1_024, max: 16_777_216 }).default(1_048_576),
   /** Whose `X-Forwarded-For` is believed: addresses, CIDRs, or loopback, linklocal, uniquelocal. */

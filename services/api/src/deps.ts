@@ -26,6 +26,8 @@ export interface Deps {
   readonly ledger: CreateLedger;
   readonly metrics: HttpMetrics;
   readonly settings: ApiSettings;
+  /** Tells this replica from others. */
+  readonly instance: string;
   /** The installation's key for the tokens of sandboxes. */
   readonly tokenKey: Uint8Array;
   /** Whether everything it follows is in its caches. */

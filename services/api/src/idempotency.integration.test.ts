@@ -142,17 +142,17 @@ describe('records of more than a day ago', () => {
     const young = { ...old, createdMs: systemClock.now() - RECORD_KEPT_MS + 600_000 };
     const labels = { [RECORDS_LABEL]: 'true' };
     const objects = {
-      zz: { zz1: encodeRecord(old), zz2: 'none' },
-      zy: { zy1: encodeRecord(old), zy2: encodeRecord(young) },
+      '00': { '001': encodeRecord(old), '002': 'none' },
+      '01': { '011': encodeRecord(old), '012': encodeRecord(young) },
     };
     for (const [name, data] of Object.entries(objects)) {
       await stack.client.create(configMaps, { metadata: { namespace, name: `sandbox-creates-${name}`, labels }, data });
     }
     const books = ledger();
-    expect(await books.find('zz1')).toBeUndefined();
-    expect(await books.find('zy2')).toEqual(young);
+    expect(await books.find('001')).toBeUndefined();
+    expect(await books.find('012')).toEqual(young);
     await Promise.all([books.prune(), ledger().prune()]);
-    expect(await shard('zz1')).toBeUndefined();
-    expect(Object.keys((await shard('zy2'))?.data ?? {})).toEqual(['zy2']);
+    expect(await shard('001')).toBeUndefined();
+    expect(Object.keys((await shard('012'))?.data ?? {})).toEqual(['012']);
   });
 });

@@ -7,6 +7,7 @@ import { assemble } from './assemble.ts';
 import type { ApiSettings, Deps } from './deps.ts';
 import { createApp } from './http/app.ts';
 import { serveWith } from './http/broken.ts';
+import { shareRates } from './e2b/rates.ts';
 import { routesOf } from './routes.ts';
 import { runSweeps } from './sweeps.ts';
 import { sweepsOf } from './upkeep.ts';
@@ -28,6 +29,7 @@ export async function startApi(parts: ProcessParts, settings: ApiSettings): Prom
   const closing = new AbortController();
   const { signal } = closing;
   const { deps, informers } = assemble(parts, settings, signal);
+  const shared = shareRates(deps);
   const server = await listening(deps);
   const { port } = server.address() as AddressInfo;
   const upkeep = afterSync(informers, signal).then(() => runSweeps({ clock, random, log, signal }, sweepsOf(deps)));
@@ -35,19 +37,20 @@ export async function startApi(parts: ProcessParts, settings: ApiSettings): Prom
     closing.abort();
     await drained(server, deps.world, clock);
     await upkeep;
+    shared[Symbol.dispose]();
   };
   return { ports: { apiPort: port }, informers, drain };
 }
 
 async function listening(deps: Deps): Promise<Server> {
   const { settings } = deps;
-  const { MAX_BODY_BYTES: maxBodyBytes, TRUSTED_PROXIES: trustedProxies } = settings;
+  const { MAX_BODY_BYTES: maxBodyBytes, TRUSTED_PROXIES: trustedProxies, CLIENT_TRACES: traces } = settings;
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
     connectionsCheckingInterval: CHECKED_EVERY_MS,
     requireHostHeader: false,
   });
-  serveWith(server, createApp({ ...deps, routes: routesOf(deps), maxBodyBytes, trustedProxies }));
+  serveWith(server, createApp({ ...deps, routes: routesOf(deps), maxBodyBytes, trustedProxies, traces }));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = HEADERS_MS;
   server.requestTimeout = REQUEST_MS;

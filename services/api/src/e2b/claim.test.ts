@@ -49,9 +49,14 @@ describe('a create', () => {
     ],
     ['iam', { iam: { tokens: {} } }, 'iam is not available'],
     ['volumes', { volumeMounts: [{ name: 'a', path: '/a' }] }, 'volumeMounts are not available'],
-    ['no internet', { allow_internet_access: false }, 'allow_internet_access: false is not supported'],
-    ['egress rules', { network: { denyOut: ['0.0.0.0/0'] } }, 'network.denyOut is not supported'],
-    ['a proxy', { network: { egressProxy: { address: 'a:1' } } }, 'network.egressProxy is not supported'],
+    ['a domain', { network: { allowOut: ['*.example.com'] } }, 'network.allowOut: "*.example.com" is neither'],
+    ['a wrong block', { network: { denyOut: ['10.0.0.0/33'] } }, 'network.denyOut: "10.0.0.0/33" is neither'],
+    [
+      'too many blocks',
+      { network: { denyOut: Array.from({ length: 101 }, (_, index) => `10.0.0.${index}`) } },
+      'network.denyOut: expected at most 100',
+    ],
+    ['a proxy', { network: { egressProxy: { address: 'a:1' } } }, 'network.egressProxy is not available'],
     ['a variable without a name', { envVars: { '': 'x' } }, 'cannot name a variable'],
     ['a value with a zero byte', { envVars: { A: '\0' } }, 'has a zero byte'],
     ['a label of the system', { metadata: { 'label:sandlot.dev/sandbox-id': 'x' } }, 'cannot be a label'],
@@ -83,6 +88,7 @@ describe('a create', () => {
       { metadata: null, envVars: null, network: null, autoPause: null, mcp: null, iam: null },
     ],
     ['empty rules', { network: { allowOut: [], denyOut: [], rules: {}, egressProxy: null } }],
+    ['internet access, which its template decides about', { allow_internet_access: true }],
   ])('is taken with %s', (_what, fields) => {
     expect(read(fields)).toMatchObject({ timeoutSeconds: 300, allowPublicTraffic: true });
   });
@@ -127,6 +133,17 @@ describe('the claim of a sandbox', () => {
       { name: 'b.c-d', valueFrom: { secretKeyRef: { name: `${ID}-env`, key: 'env-1' } } },
     ]);
     expect(JSON.stringify(made)).not.toContain('hunter');
+  });
+
+  it.each<[object, string]>([
+    [{ allow_internet_access: false }, '{"allowInternetAccess":false,"allowOut":[],"denyOut":[]}'],
+    [
+      { network: { allowOut: ['1.1.1.1', '1.1.1.1/32'], denyOut: ['0.0.0.0/0', '2001:DB8::1/32'] } },
+      '{"allowOut":["1.1.1.1/32"],"denyOut":["0.0.0.0/0","2001:db8::/32"]}',
+    ],
+  ])('says which egress rules it has, which hold when it is Ready: %j', (fields, expected) => {
+    const notes = claim(fields).metadata.annotations ?? {};
+    expect([notes[annotations.network], notes[annotations.networkApplied]]).toEqual([expected, expected]);
   });
 
   it.each([

@@ -1,11 +1,11 @@
 import { annotations, isReservedKey, labels } from '@sandlot/api-types';
-import type { SandboxClaim, SandboxClaimSpec } from '@sandlot/api-types';
+import type { EgressWish, SandboxClaim, SandboxClaimSpec } from '@sandlot/api-types';
 import type { ApiKey } from '@sandlot/tenancy';
 import { badRequest } from '../http/errors.ts';
 import { splitMetadata } from './kruise.ts';
 import type { KruiseKeys } from './kruise.ts';
 import { endFields } from './lifetime.ts';
-import { assertEnforceable } from './network.ts';
+import { egressNotes, readEgress } from './egress.ts';
 import type { NewSandbox } from './schemas.ts';
 import type { Origin } from './template-ref.ts';
 import { KRUISE_VIEW } from './view.ts';
@@ -17,6 +17,8 @@ export interface CreateRequest {
   readonly autoPause: boolean;
   readonly autoResume: boolean;
   readonly allowPublicTraffic: boolean;
+  /** Rules of its own; undefined: its template's. */
+  readonly egress: EgressWish | undefined;
   readonly metadata: Readonly<Record<string, string>>;
   /** From metadata keys `label:<k>`. */
   readonly labels: Readonly<Record<string, string>>;
@@ -43,7 +45,7 @@ export function readCreate(body: NewSandbox, limits: CreateLimits): CreateReques
   const { metadata, keys } = splitMetadata(body.metadata ?? {});
   assertTimeout(body.timeout, limits.maxTimeoutSeconds);
   assertServed(body);
-  assertEnforceable(body.network, body.allow_internet_access);
+  const egress = readEgress(body.network, body.allow_internet_access);
   assertSize(metadata);
   const envs = Object.entries(body.envVars ?? {});
   assertEnvs(envs);
@@ -55,6 +57,7 @@ export function readCreate(body: NewSandbox, limits: CreateLimits): CreateReques
     autoPause: body.autoPause === true,
     autoResume: body.autoResume?.enabled === true,
     allowPublicTraffic: body.network?.allowPublicTraffic !== false,
+    egress,
     metadata,
     labels: labelsIn(metadata),
     envs,
@@ -166,7 +169,7 @@ function endOf({ request, nowMs }: ClaimInput): Partial<ReturnType<typeof endFie
 }
 
 function notesOf({ request, key, digest, trafficTokenHash, trace }: ClaimInput): Record<string, string> {
-  const { metadata, autoPause, autoResume, kruise, isKruise } = request;
+  const { metadata, autoPause, autoResume, egress, kruise, isKruise } = request;
   const notes: Record<string, string | undefined> = {
     [annotations.apiKeyId]: key.id,
     [annotations.onTimeout]: autoPause ? 'pause' : 'kill',
@@ -176,6 +179,7 @@ function notesOf({ request, key, digest, trafficTokenHash, trace }: ClaimInput):
     [annotations.requestDigest]: digest,
     [annotations.traceContext]: trace,
     [annotations.pausedRetention]: kruise.pausedRetention,
+    ...egressNotes(egress),
     [KRUISE_VIEW]: isKruise ? ['resource', ...(kruise.returnSandboxIp === true ? ['ip'] : [])].join(',') : undefined,
   };
   return Object.fromEntries(Object.entries(notes).filter((note): note is [string, string] => note[1] !== undefined));

@@ -1,40 +1,42 @@
-import { badRequest } from '../http/errors.ts';
-import type { z } from 'zod';
-import type { networkRequest, networkUpdate } from './schemas.ts';
+import { annotations, egressText } from '@sandlot/api-types';
+import type { EgressWish, SandboxClaim } from '@sandlot/api-types';
+import type { Deps } from '../deps.ts';
+import { ApiError, conflict, noSandbox } from '../http/errors.ts';
+import type { Held } from '../world/world.ts';
+import { patchClaim } from './lifecycle.ts';
+import { isReady } from './view.ts';
 
-type Network = z.output<typeof networkRequest>;
-type Update = z.output<typeof networkUpdate>;
+const NO_RULES: EgressWish = { allowOut: [], denyOut: [] };
 
-/** Fields that nobody here enforces; what they ask for must not be accepted and ignored (E2B contract, create). */
-const UNENFORCED = [
-  'allowOut',
-  'denyOut',
-  'dnsServers',
-  'egressProxy',
-  'maskRequestHost',
-  'httpsPorts',
-  'rules',
-] as const;
-
-/** Throws an ApiError 400 that names the first field which asks for something that is not enforced. */
-export function assertEnforceable(
-  network: Network | Update | null | undefined,
-  allowInternetAccess: boolean | null | undefined,
-): void {
-  if (allowInternetAccess === false) {
-    throw badRequest(
-      'allow_internet_access: false is not supported for single sandboxes; use a template whose networkPolicy.egress is empty',
-    );
-  }
-  const asked: Readonly<Record<string, unknown>> = network ?? {};
-  for (const field of UNENFORCED) {
-    if (isAsked(asked[field])) {
-      throw badRequest(`network.${field} is not supported for single sandboxes; use the networkPolicy of the template`);
-    }
+/**
+ * Replaces the egress rules of a sandbox that runs, and returns when they hold. Whatever was allowed before stays so until
+ * then, and nothing else. Throws an ApiError: 409 while it is being resumed, 503 when the rules do not come into force.
+ */
+export async function replaceEgress(deps: Deps, held: Held, wish: EgressWish | undefined): Promise<void> {
+  if (!isReady(held.claim)) throw conflict('the sandbox is being paused or resumed; try again');
+  const text = egressText(wish ?? NO_RULES);
+  const patched = await patchClaim(deps, held, ({ claim }) => {
+    const present = askedOf(claim);
+    const isSame = present === text || (present === undefined && wish === undefined);
+    return isSame ? undefined : { metadata: { annotations: { [annotations.network]: text } } };
+  });
+  const done = await deps.world.settle(
+    patched,
+    (current) => {
+      if (current === undefined) throw noSandbox(held.claim.metadata.name ?? '');
+      return isInForce(current.claim) ? true : undefined;
+    },
+    { timeoutMs: deps.settings.TRANSITION_TIMEOUT },
+  );
+  if (done === undefined) {
+    throw new ApiError({ status: 503, message: 'the rules of the sandbox are noted and not in force yet' });
   }
 }
 
-function isAsked(value: unknown): boolean {
-  if (value === undefined || value === null) return false;
-  return typeof value !== 'object' || Object.keys(value).length > 0;
+function askedOf({ metadata }: SandboxClaim): string | undefined {
+  return metadata.annotations?.[annotations.network];
+}
+
+function isInForce(claim: SandboxClaim): boolean {
+  return askedOf(claim) === claim.metadata.annotations?.[annotations.networkApplied];
 }

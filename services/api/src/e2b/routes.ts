@@ -6,6 +6,7 @@ import { endpoint, publicRoute, route } from '../http/route.ts';
 import type { Answer, AnswerSpec, Route, TenantCall } from '../http/route.ts';
 import { assertTimeout } from './claim.ts';
 import { createSandbox } from './create.ts';
+import { readEgress } from './egress.ts';
 import { retentionIn } from './kruise.ts';
 import {
   connectSandbox,
@@ -17,7 +18,7 @@ import {
   runningSandbox,
 } from './lifecycle.ts';
 import { endPatch } from './lifetime.ts';
-import { assertEnforceable } from './network.ts';
+import { replaceEgress } from './network.ts';
 import { e2bReadRoutes } from './read-routes.ts';
 import * as schemas from './schemas.ts';
 import { allowanceOf } from './tenant.ts';
@@ -258,7 +259,7 @@ function networkRoute(deps: Deps): Route {
       ...endpoint(
         'updateSandboxNetwork',
         'put /sandboxes/{sandboxID}/network',
-        'Replaces the egress rules of a sandbox; only what the template already does can be asked for.',
+        'Replaces the egress rules of a sandbox, which can only narrow those of its template; answers when they hold.',
       ),
       params: sandboxId,
       tag: TAG,
@@ -267,9 +268,10 @@ function networkRoute(deps: Deps): Route {
       action: 'sandbox.network',
     },
     async ({ key, params, body, trail }) => {
+      const wish = readEgress(body, body.allow_internet_access);
       const held = await runningSandbox(deps, key, params.sandboxID);
       trail.about({ name: params.sandboxID, uid: held.claim.metadata.uid ?? '' });
-      assertEnforceable(body, body.allow_internet_access);
+      await replaceEgress(deps, held, wish);
       return { status: 204 };
     },
   );

@@ -117,7 +117,13 @@ export const sandboxDetail = z
     envdAccessToken: z.string().optional(),
     allowInternetAccess: z.boolean().nullable().optional(),
     domain: z.string().nullable().optional(),
-    network: z.object({ allowPublicTraffic: z.boolean() }).optional(),
+    network: z
+      .object({
+        allowPublicTraffic: z.boolean(),
+        allowOut: z.array(z.string()).optional(),
+        denyOut: z.array(z.string()).optional(),
+      })
+      .optional(),
     lifecycle: z.object({ autoResume: z.boolean(), onTimeout: z.enum(['kill', 'pause']) }),
     pauseMode: z.enum(['full', 'filesystem']).optional(),
   })

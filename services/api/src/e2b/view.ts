@@ -1,6 +1,7 @@
 import { annotations, effectiveMode, findCondition, quantityValue, sandboxConditions } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import type { Held } from '../world/world.ts';
+import { egressView } from './egress-view.ts';
 import { KRUISE_PREFIX } from './kruise.ts';
 import { onTimeoutOf, shownEndMs, startedAtMs } from './lifetime.ts';
 import type { ListedSandbox, SandboxDetail, SandboxState } from './schemas.ts';
@@ -118,7 +119,7 @@ export function detailOf(held: Held, tokens: Tokens, options: ViewOptions): Sand
     ...listed,
     envdAccessToken: tokens.envd,
     domain: options.domain ?? null,
-    network: { allowPublicTraffic: tokens.traffic === undefined },
+    ...egressView(claim, tokens.traffic === undefined),
     lifecycle: {
       autoResume: claim.metadata.annotations?.[annotations.autoResume] === 'true',
       onTimeout: onTimeoutOf(claim),

@@ -10,6 +10,8 @@ import type { AuditDeps } from './audit.ts';
 import type { HttpMetrics } from './metrics.ts';
 import { jsonOf, parsed, queryOf } from './parse.ts';
 import type { Answer, Route } from './route.ts';
+import { inRequestSpan } from './trace.ts';
+import type { ClientTraces } from './trace.ts';
 
 export interface AppOptions extends AuditDeps {
   readonly routes: readonly Route[];
@@ -19,6 +21,7 @@ export interface AppOptions extends AuditDeps {
   readonly clock: Clock;
   readonly maxBodyBytes: number;
   readonly trustedProxies: readonly string[];
+  readonly traces: ClientTraces;
 }
 
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
@@ -174,8 +177,20 @@ function keyOf({ keys }: AppOptions, { access }: Route, request: Request): ApiKe
 }
 
 async function serve(options: AppOptions, route: Route, exchange: Exchange): Promise<void> {
-  const { request, response, requestId } = exchange;
+  const { request, requestId } = exchange;
   const key = keyOf(options, route, request);
+  const span = { traces: options.traces, route, requestId, keyId: key?.id };
+  await inRequestSpan(request, span, () => answered(options, { route, key }, exchange));
+}
+
+interface Asked {
+  readonly route: Route;
+  readonly key: ApiKey | undefined;
+}
+
+/** Answers, and tells metrics and audit; resolves with the status. */
+async function answered(options: AppOptions, { route, key }: Asked, exchange: Exchange): Promise<number> {
+  const { request, response, requestId } = exchange;
   const gone = new AbortController();
   response.once('close', () => gone.abort());
   const object = { namespace: key?.namespace ?? '', name: firstParam(request), uid: '' };
@@ -199,10 +214,12 @@ async function serve(options: AppOptions, route: Route, exchange: Exchange): Pro
     const answer = await route.handle(call, key);
     send(response, answer);
     tell(answer.status);
+    return answer.status;
   } catch (error) {
     const told = toApiError(error);
     tell(told.status, told.message);
     if (!response.headersSent) refuse(options, exchange, { told, error });
+    return told.status;
   }
 }
 

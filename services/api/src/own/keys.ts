@@ -11,11 +11,19 @@ const TAG = 'API keys';
 /** A key works on this replica once its watch shows it. */
 const SHOWN_WITHIN_MS = 5_000;
 
-/** API keys, for admins. A key's text is in the answer to its creation and nowhere else. */
+/** API keys, for admins; for everybody else his own. A key's text is in the answer to its creation and nowhere else. */
 export function keyRoutes(deps: Deps): readonly Route[] {
   const { client, settings, keys, world } = deps;
   const place = { client, namespace: settings.KEYS_NAMESPACE ?? settings.POD_NAMESPACE };
   return [
+    route(
+      {
+        ...endpoint('getOwnApiKey', 'get /api/v1/key', 'Says whose the API key of the request is.'),
+        tag: TAG,
+        answers: { 200: { description: 'The key, without its text.', schema: schemas.keyView } },
+      },
+      async ({ key }) => ({ status: 200, body: keyView(key) }),
+    ),
     route(
       {
         ...endpoint('listApiKeys', 'get /api/v1/keys', 'Lists the API keys.'),

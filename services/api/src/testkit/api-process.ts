@@ -3,6 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { freePort } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service/testing';
 import type { ServiceProcess } from '@sandlot/service/testing';
+import { apiEnvironment } from './stack.ts';
 import type { Stack } from './stack.ts';
 
 const MAIN = new URL('../main.ts', import.meta.url);
@@ -17,10 +18,13 @@ export interface ApiProcess extends AsyncDisposable {
 }
 
 /** One replica as a process; resolves when its caches are synced. */
-export async function startApiProcess(stack: Stack, env: Readonly<Record<string, string>> = {}): Promise<ApiProcess> {
+export async function startApiProcess(
+  stack: Pick<Stack, 'plane' | 'nats'>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<ApiProcess> {
   const port = await freePort();
   const child = await startServiceProcess(MAIN, {
-    ...stack.settings(),
+    ...apiEnvironment,
     KUBECONFIG: stack.plane.kubeconfigPath,
     NATS_URL: stack.nats.url,
     LOG_LEVEL: 'info',

@@ -1,4 +1,5 @@
 // In tests: the api over a real API server and a real NATS, with keys of two tenants and of an admin.
+import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import { connectBus } from '@sandlot/bus';
@@ -19,7 +20,11 @@ import { StandIn } from './stand-in.ts';
 
 const CRDS = fileURLToPath(new URL('../../../../charts/sandlot/files/crds', import.meta.url));
 export const KEYS_NAMESPACE = 'sandlot-system';
-const TOKEN_KEY = Buffer.alloc(32, 7);
+/** The settings that every replica has. */
+export const apiEnvironment = {
+  POD_NAMESPACE: KEYS_NAMESPACE,
+  ENVD_TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),
+} as const;
 
 /** Keys of the tenants of a test, and their namespaces. */
 const TENANTS = ['team-a', 'team-b'] as const;
@@ -64,19 +69,14 @@ export class Stack implements AsyncDisposable {
     return text;
   }
 
-  /** The settings that every replica has. */
-  settings(): Record<string, string> {
-    return { POD_NAMESPACE: KEYS_NAMESPACE, ENVD_TOKEN_KEY: TOKEN_KEY.toString('base64') };
-  }
-
   /** One more replica of the api; its caches are synced. */
   async api(env: Readonly<Record<string, string>> = {}): Promise<ApiUnderTest> {
-    const settings = loadConfig(apiSettings, { API_PORT: '0', ...this.settings(), ...env });
+    const settings = loadConfig(apiSettings, { API_PORT: '0', ...apiEnvironment, ...env });
     const credentials = await loadCredentials({ kubeconfig: this.plane.kubeconfigPath });
     const client = createKubeClient({ credentials });
     const bus = await connectBus({ url: this.nats.url, service: 'api', log: silentLogger, streams: 'none' });
     const { registry } = createMetrics({ processMetrics: false });
-    const parts = { client, bus, registry, kubeMetrics: noMetrics, log: silentLogger, instance: 'test' };
+    const parts = { client, bus, registry, kubeMetrics: noMetrics, log: silentLogger, instance: randomUUID() };
     const server = await startApi({ ...parts, clock: systemClock, random: systemRandom }, settings);
     const stop = new AbortController();
     const following = Promise.all(server.informers.map((informer) => informer.run(stop.signal)));
