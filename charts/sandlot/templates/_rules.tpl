@@ -67,6 +67,10 @@ events.k8s.io; the core group is for clusters whose aggregator still asks for it
 - apiGroups: [agents.x-k8s.io]
   resources: [sandboxes]
   verbs: [create, delete, get, list, patch, watch]
+# Those of templates are narrowed for claims with egress rules of their own.
+- apiGroups: [networking.k8s.io]
+  resources: [networkpolicies]
+  verbs: [create, get, list, patch, watch]
 {{ include "sandlot.rules.events" . }}
 {{- if or .Values.claimController.envsFromSecrets (.Values.api | default dict).enabled }}
 # The label sandlot.dev/claim-env of a Secret is read before a claim may name it; values go to the in-sandbox daemon alone.

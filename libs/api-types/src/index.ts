@@ -20,14 +20,18 @@ export type {
   Volume,
   VolumeMount,
 } from './generated/core.ts';
+export { egressBlock, egressText, egressWishOf, hasOwnNetwork, MAX_EGRESS_BLOCKS } from './egress.ts';
+export type { EgressWish } from './egress.ts';
 export { annotations, isReservedKey, labels, launchTypes, normalisedCreator, withoutReservedKeys } from './keys.ts';
 export type { LaunchType } from './keys.ts';
 export {
+  baselineNetworkPolicyName,
   claimNameLabel,
   effectiveClaimMode,
   effectiveMode,
   nameHashSelector,
   networkPolicyName,
+  ownNetworkPolicyName,
   podNameOf,
   pvcName,
   serviceFQDN,

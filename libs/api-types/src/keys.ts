@@ -26,6 +26,8 @@ export const labels = {
   claimableBy: 'sandlot.dev/claimable-by',
   /** On a claim made through the API, and its Secrets: the sandbox id, which is the claim's name too. */
   sandboxId: 'sandlot.dev/sandbox-id',
+  /** On a Sandbox and its Pod, always `own`: egress rules of its own stand in place of the template's. */
+  network: 'sandlot.dev/network',
   /** On a Secret: it stands for an API key. */
   apiKey: 'sandlot.dev/api-key',
 } as const;
@@ -73,6 +75,10 @@ export const annotations = {
   trafficTokenHash: 'sandlot.dev/traffic-token-sha256',
   /** On a claim made with an idempotency key: what its request was, as a digest. */
   requestDigest: 'sandlot.dev/request-digest',
+  /** On a claim: how its Sandbox's egress is narrower than its template's, as JSON. */
+  network: 'sandlot.dev/network',
+  /** On a claim: the `network` that holds, word by word, once it was changed. */
+  networkApplied: 'sandlot.dev/network-applied',
   /** On a pool or template: other names by which the API finds it, separated by commas. */
   aliases: 'sandlot.dev/aliases',
 } as const;

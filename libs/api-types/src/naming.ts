@@ -47,6 +47,16 @@ export function warmPoolSelector(poolName: string): string {
   return `${labels.warmPoolMember}=${nameHash(poolName)}`;
 }
 
+/** Name of the NetworkPolicy of a claim's Sandbox that has egress rules of its own. */
+export function ownNetworkPolicyName(claimName: string): string {
+  return `${claimName}-network`;
+}
+
+/** Name of the NetworkPolicy that refuses everything to Sandboxes of a template with rules of their own, should those go. */
+export function baselineNetworkPolicyName(templateName: string): string {
+  return `${templateName}-network-baseline`;
+}
+
 const LABEL_VALUE_LIMIT = 63;
 const KEPT_OF_A_LONG_NAME = 54;
 

@@ -5,7 +5,7 @@ import { nameHash } from '@sandlot/std';
 import { lifecycleDefaultsOf } from './blueprint.ts';
 import { imageMark, wantedImage, withImage } from './image.ts';
 import { claimedPodMetadata, podMetadataPatch } from './metadata.ts';
-import { custodyOf } from './slots.ts';
+import { custodyOf, networkLabels } from './slots.ts';
 
 export interface AdoptionInput {
   readonly claim: SandboxClaim;
@@ -87,7 +87,11 @@ export function metadataPatch(
   claim: SandboxClaim,
 ): JsonObject | undefined {
   const podMetadata = podMetadataPatch(sandbox.spec.podTemplate.metadata, claimedPodMetadata(template, claim));
-  return podMetadata === undefined ? undefined : { spec: { podTemplate: { metadata: podMetadata } } };
+  if (podMetadata === undefined) return undefined;
+  // For rules of its own that are asked for later; what is in the podTemplate already came with the label.
+  const own = networkLabels(claim);
+  const labelled = Object.keys(own).length === 0 ? {} : { metadata: { labels: { ...own } } };
+  return { ...labelled, spec: { podTemplate: { metadata: podMetadata } } };
 }
 
 /** Spec fields are JSON by construction: they came from the API server. */

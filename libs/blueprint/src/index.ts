@@ -1,4 +1,5 @@
 export { adoptionPatch, metadataPatch } from './adoption.ts';
+export { ownedBy } from './owner.ts';
 export type { AdoptionInput } from './adoption.ts';
 export { blueprintHashOf, blueprintOf } from './blueprint.ts';
 export { POD_DEFAULTS } from './defaults.ts';

@@ -2,6 +2,7 @@ import { annotations, labels, mergedPodMetadata, normalisedCreator } from '@sand
 import type { SandboxClaim, SandboxSpec, SandboxTemplate } from '@sandlot/api-types';
 import type { JsonObject } from '@sandlot/kube';
 import { nameHash } from '@sandlot/std';
+import { networkLabels } from './slots.ts';
 
 type Strings = Readonly<Record<string, string>>;
 
@@ -38,6 +39,7 @@ export function claimedPodMetadata(template: SandboxTemplate, claim: SandboxClai
       ...(createdBy === undefined ? {} : { [labels.createdBy]: normalisedCreator(createdBy) }),
       [labels.templateRefHash]: nameHash(template.metadata.name ?? ''),
       [labels.claimUid]: claim.metadata.uid ?? '',
+      ...networkLabels(claim),
     },
     annotations: written.annotations,
   };

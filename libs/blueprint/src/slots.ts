@@ -1,4 +1,4 @@
-import { annotations, claimNameLabel, labels } from '@sandlot/api-types';
+import { annotations, claimNameLabel, hasOwnNetwork, labels } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxSpec } from '@sandlot/api-types';
 import { controllerOf } from '@sandlot/kube';
 import type { OwnerReference } from '@sandlot/kube';
@@ -20,7 +20,9 @@ export interface Custody {
  * record of who it was delivered to.
  */
 export function custodyOf(claim: SandboxClaim, slot: number | undefined): Custody {
-  if (slot === undefined) return { ownerReferences: [ownedBy(claim)], labels: {}, annotations: {}, spec: {} };
+  if (slot === undefined) {
+    return { ownerReferences: [ownedBy(claim)], labels: networkLabels(claim), annotations: {}, spec: {} };
+  }
   const name = claim.metadata.name ?? '';
   const label = claimNameLabel(name);
   return {
@@ -29,6 +31,11 @@ export function custodyOf(claim: SandboxClaim, slot: number | undefined): Custod
     annotations: label === name ? {} : { [annotations.claimName]: name },
     spec: slotLifecycle(claim),
   };
+}
+
+/** On the Sandbox and in its podTemplate, where it makes a generation: the Pod leaves its template's rules by it. */
+export function networkLabels(claim: SandboxClaim): Strings {
+  return hasOwnNetwork(claim) ? { [labels.network]: 'own' } : {};
 }
 
 /** Slot of a detached claim that a Sandbox fills; undefined when it fills none. */

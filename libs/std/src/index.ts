@@ -1,5 +1,7 @@
 export { backoffMs } from './backoff.ts';
 export type { BackoffOptions } from './backoff.ts';
+export { addressValue, cidrText, containsCidr, parseCidr } from './cidr.ts';
+export type { Cidr } from './cidr.ts';
 export { systemClock } from './clock.ts';
 export type { Clock, Timer } from './clock.ts';
 export { parseDurationMs } from './duration.ts';

@@ -1,6 +1,7 @@
 import { eventReasons, sandboxClaims } from '@sandlot/api-types';
 import { done, isConflict, isNotFound, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
+import { secureNetwork, tellNetwork } from './apply-network.ts';
 import { pause, prolong, retain } from './apply-pause.ts';
 import { fillSlots } from './batch-fill.ts';
 import { publishSlots } from './batch-publish.ts';
@@ -52,6 +53,8 @@ const handlers: Handlers = {
     return done;
   },
   initRuntimes,
+  secureNetwork,
+  tellNetwork,
   pause,
   prolong,
   retain,

@@ -1,8 +1,8 @@
 import { labels, sandboxClaims, sandboxTemplates, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { slotOf } from '@sandlot/blueprint';
-import { controllerOf, createInformer } from '@sandlot/kube';
-import type { Informer, InformerOptions, KubeObject, Resource } from '@sandlot/kube';
+import { controllerOf, createInformer, networkPolicies } from '@sandlot/kube';
+import type { Informer, InformerOptions, KubeObject, NetworkPolicy, Resource } from '@sandlot/kube';
 
 /** Index of objects by the UID of the owner that controls them. */
 export const BY_CONTROLLER = 'controllerUid';
@@ -19,6 +19,8 @@ export interface Cache {
   readonly sandboxes: Informer<Sandbox>;
   readonly pools: Informer<SandboxWarmPool>;
   readonly templates: Informer<SandboxTemplate>;
+  /** Of templates, and of claims with egress rules of their own. */
+  readonly policies: Informer<NetworkPolicy>;
 }
 
 type Shared = Omit<InformerOptions<KubeObject>, 'resource' | 'indexers' | 'transform'>;
@@ -58,5 +60,6 @@ export function createCache(shared: Shared): Cache {
     }),
     pools: informer(sandboxWarmPools, { [BY_TEMPLATE]: indexed((pool) => pool.spec.sandboxTemplateRef.name) }),
     templates: informer(sandboxTemplates, {}),
+    policies: informer(networkPolicies, {}),
   };
 }

@@ -4,6 +4,7 @@ import { deadlineOf, decideDelivery, decideStop } from './decide-delivery.ts';
 import { committedForm, decideInits } from './decide-init.ts';
 import { decideExpiry } from './decide-expiry.ts';
 import { decideShortage, needsColdStart } from './decide-source.ts';
+import { decideNetwork, decideNetworkFirst, decideNetworkNews } from './own-network.ts';
 import { decidePause } from './pause.ts';
 import { wait } from './plan.ts';
 import type { Plan, Report, Step } from './plan.ts';
@@ -53,7 +54,8 @@ function decideBound(snapshot: ClaimSnapshot, sandbox: Sandbox, surplus: readonl
   const end = [...decidePause(snapshot, present), ...delivery.plan];
   if (origin.kind !== 'found') return [...inits, publish, ...drop, annotate, ...end];
   const sync: Step = { kind: 'syncMetadata', sandbox, template: origin.template };
-  return [...inits, publish, ...drop, sync, annotate, ...end];
+  const news = decideNetworkNews(snapshot, sandbox);
+  return [...decideNetwork(snapshot), ...inits, publish, ...drop, sync, annotate, ...news, ...end];
 }
 
 /** Reports, and looks again now and then: what is missing may come without an event that reaches us. */
@@ -65,7 +67,8 @@ function decideUnbound(snapshot: ClaimSnapshot): Plan {
   const { origin } = snapshot;
   const refusal = origin.kind === 'found' ? refusalOf(snapshot, origin.template) : undefined;
   if (refusal !== undefined) return [{ kind: 'report', report: refusal }];
-  return decideStop(snapshot) ?? [...decideSearch(snapshot), ...deadlineOf(snapshot)];
+  const stop = decideStop(snapshot) ?? decideNetworkFirst(snapshot);
+  return stop ?? [...decideNetwork(snapshot), ...decideSearch(snapshot), ...deadlineOf(snapshot)];
 }
 
 function decideSearch(snapshot: ClaimSnapshot): Plan {

@@ -1,4 +1,4 @@
-import { findCondition, sandboxConditions } from '@sandlot/api-types';
+import { findCondition, hasOwnNetwork, sandboxConditions } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { parseDurationMs } from '@sandlot/std';
 
@@ -25,24 +25,27 @@ export function needsInit({ spec }: SandboxClaim, sandbox: Sandbox): boolean {
 export function readyWithinMs(claim: SandboxClaim, sandbox: Sandbox): number | undefined {
   const { waitReadyTimeout, inplaceUpdate } = claim.spec;
   const asked = waitReadyTimeout === undefined ? undefined : parseDurationMs(waitReadyTimeout);
-  return asked ?? (inplaceUpdate === undefined && !needsInit(claim, sandbox) ? undefined : DEFAULT_WAIT_MS);
+  const isDone = inplaceUpdate === undefined && !needsInit(claim, sandbox) && !hasOwnNetwork(claim);
+  return asked ?? (isDone ? undefined : DEFAULT_WAIT_MS);
 }
 
 /** Whether the time for the delivery begins with its first step, the initialisation, and not with the commit. */
 export function isTimedByInit(claim: SandboxClaim, sandbox: Sandbox): boolean {
   const { waitReadyTimeout, inplaceUpdate } = claim.spec;
-  return waitReadyTimeout === undefined && inplaceUpdate === undefined && needsInit(claim, sandbox);
+  const isInitOnly = inplaceUpdate === undefined && !hasOwnNetwork(claim);
+  return waitReadyTimeout === undefined && isInitOnly && needsInit(claim, sandbox);
 }
 
 /**
- * Whether all that the claim asked for has been done to the Sandbox. A condition from before the image was changed does
- * not count: its generation is older than the commit's.
+ * Whether all that the claim asked for has been done to the Sandbox. A condition from before the image was changed, or from
+ * before the Pod left its template's network rules, does not count: its generation is older than the commit's.
  */
 export function isDelivered(claim: SandboxClaim, sandbox: Sandbox): boolean {
   if (readyWithinMs(claim, sandbox) === undefined) return true;
   const ready = findCondition(sandbox.status?.conditions, sandboxConditions.ready);
   const isCurrent = ready?.observedGeneration === sandbox.metadata.generation;
-  return ready?.status === 'True' && (isCurrent || claim.spec.inplaceUpdate === undefined);
+  const waits = claim.spec.inplaceUpdate !== undefined || (hasOwnNetwork(claim) && !wasServed(claim, sandbox));
+  return ready?.status === 'True' && (isCurrent || !waits);
 }
 
 /** Whether this Sandbox was shown Ready to a bound claim before: what becomes of it then is no failed delivery. */

@@ -2,7 +2,7 @@ import { labels, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
 import { metadataPatch } from '@sandlot/blueprint';
 import { done, isConflict, isNotFound } from '@sandlot/kube';
-import type { ReconcileResult } from '@sandlot/kube';
+import type { JsonObject, ReconcileResult } from '@sandlot/kube';
 import type { ApplyDeps, Pass } from './pass.ts';
 
 /** Sandboxes of one batch that are patched side by side. */
@@ -33,7 +33,8 @@ async function patchMetadata(
   if (patch === undefined) return;
   const { namespace, name = '', uid = '' } = sandbox.metadata;
   try {
-    await client.mergePatch(sandboxes, { namespace, name }, { metadata: { uid }, ...patch }, options);
+    const metadata = { ...(patch['metadata'] as JsonObject | undefined), uid };
+    await client.mergePatch(sandboxes, { namespace, name }, { ...patch, metadata }, options);
   } catch (error) {
     // Deleted a moment ago: the watch will say so.
     if (!isNotFound(error) && !isConflict(error)) throw error;

@@ -6,6 +6,7 @@ import { BY_CONTROLLER, BY_TEMPLATE, refKey } from './cache.ts';
 import type { Cache } from './cache.ts';
 import { isAdoptable } from './candidates.ts';
 import type { ClaimMemory } from './memory.ts';
+import { ownNetworkOf } from './own-network.ts';
 import type { RuntimeInits } from './runtime-inits.ts';
 import type { ClaimSnapshot, Origin } from './snapshot.ts';
 import type { Stock } from './stock.ts';
@@ -52,6 +53,7 @@ export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
     warming: pools.reduce((sum, { metadata }) => sum + stock.warming(metadata.uid ?? ''), 0),
     failures: deps.memory.failuresOf(claim),
     sinceMs: (sandbox) => deps.memory.sinceMs(claim, sandbox, deps.nowMs()),
+    network: ownNetworkOf(cache.policies.store, claim, origin),
     nowMs: deps.nowMs(),
     pausedForMs: deps.memory.of(claim).pausedForMs,
     allowedLabelDomains: policy.allowedLabelDomains,

@@ -1,5 +1,6 @@
 import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import type { ColdStartInput } from '@sandlot/blueprint';
+import type { WantedPolicy } from './own-network.ts';
 import type { Uninitialised } from './runtime-init.ts';
 
 /** Why a claim has no Sandbox, as its Ready condition says it. */
@@ -47,6 +48,10 @@ export type Step =
   | { readonly kind: 'prolong'; readonly endAtMs: number }
   /** A paused Sandbox is kept until then. */
   | { readonly kind: 'retain'; readonly shutdownAtMs: number }
+  /** Write the policies that hold the claim's own egress rules. */
+  | { readonly kind: 'secureNetwork'; readonly policies: readonly WantedPolicy[] }
+  /** Note on the claim which of its changed rules hold. */
+  | { readonly kind: 'tellNetwork'; readonly applied: string }
   | { readonly kind: 'report'; readonly report: Report }
   /** The claim has ended: Ready False, and `sandbox` cleared when nothing is left of it. */
   | { readonly kind: 'expire'; readonly message: string; readonly first: boolean; readonly sandboxGone: boolean }

@@ -2,6 +2,7 @@ import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@s
 import type { PodDefaults } from '@sandlot/blueprint';
 import type { Failures } from './delivery.ts';
 import type { SeenVolumes } from './dynamic-volumes.ts';
+import type { OwnNetwork } from './own-network.ts';
 import type { Uninitialised } from './runtime-init.ts';
 
 /** Where a claim's sandbox may come from, as far as the objects it names exist. */
@@ -31,6 +32,8 @@ export interface ClaimSnapshot {
   readonly failures: Failures | undefined;
   /** Since when a Sandbox is known to be the claim's, epoch milliseconds. */
   readonly sinceMs: (sandbox: Sandbox) => number;
+  /** How far the claim's own egress rules are; undefined: it asks for none. */
+  readonly network?: OwnNetwork | undefined;
   readonly nowMs: number;
   /** The end for which this process has paused the Sandbox last, epoch milliseconds. */
   readonly pausedForMs?: number | undefined;

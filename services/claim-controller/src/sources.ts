@@ -1,7 +1,8 @@
+import { hasOwnNetwork } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { claimNameOf, slotOf } from '@sandlot/blueprint';
 import { controllerOf, keyOf, watchSource } from '@sandlot/kube';
-import type { Change, KubeObject, Source } from '@sandlot/kube';
+import type { Change, KubeObject, NetworkPolicy, Source } from '@sandlot/kube';
 import { BY_POOL, BY_TEMPLATE, refKey } from './cache.ts';
 import type { Cache } from './cache.ts';
 import { changesSpec } from './stock-keeper.ts';
@@ -34,7 +35,24 @@ export function claimSources(cache: Cache): Source[] {
     watchSource(cache.sandboxes, (sandbox) => claimsOfSandbox(cache, sandbox), { priority: PRIORITY.sandbox }),
     watchSource(cache.pools, claimsOfPool, { priority: PRIORITY.reference }),
     watchSource(cache.templates, claimsOfTemplate, { priority: PRIORITY.reference }),
+    watchSource(cache.policies, (policy) => claimsOfPolicy(cache, policy), { priority: PRIORITY.sandbox }),
   ];
+}
+
+/** The claim whose own rules it holds; of a template's policy, the claims whose rules are derived from it. */
+function claimsOfPolicy(cache: Cache, policy: NetworkPolicy): string[] {
+  const owners = policy.metadata.ownerReferences ?? [];
+  return owners.flatMap(({ kind, name }) => {
+    if (kind === 'SandboxClaim') return [refKey(policy, name)];
+    return kind === 'SandboxTemplate' ? narrowedClaims(cache, refKey(policy, name)) : [];
+  });
+}
+
+function narrowedClaims({ claims, pools }: Cache, templateKey: string): string[] {
+  const viaPools = [...pools.store.byIndex(BY_TEMPLATE, templateKey)].flatMap((pool) => [
+    ...claims.store.byIndex(BY_POOL, keyOf(pool)),
+  ]);
+  return keysOf([...claims.store.byIndex(BY_TEMPLATE, templateKey), ...viaPools].filter(hasOwnNetwork));
 }
 
 /** The claim that a Sandbox was given to, and the claim that bears its name, since the Sandbox may be in its way. */

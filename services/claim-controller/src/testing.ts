@@ -2,7 +2,7 @@ import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@s
 import type { Sandbox, SandboxClaim, SandboxStatus } from '@sandlot/api-types';
 import { claim, pool, template } from '@sandlot/api-types/builders';
 import { memberSandbox, POD_DEFAULTS } from '@sandlot/blueprint';
-import { events } from '@sandlot/kube';
+import { events, networkPolicies } from '@sandlot/kube';
 import type { ActiveFault, RequestMatch } from '@sandlot/kube/testkit';
 import { ControllerWorld, startSurroundings } from '@sandlot/service/testing';
 import type { TestController } from '@sandlot/service/testing';
@@ -33,7 +33,7 @@ export class ClaimWorld extends ControllerWorld {
 
   /** With the template `template` and so many warm members of the pool `pool`; without either when `members` is absent. */
   static async start({ members }: { members?: number } = {}): Promise<ClaimWorld> {
-    const resources = [sandboxes, sandboxClaims, sandboxTemplates, sandboxWarmPools];
+    const resources = [sandboxes, sandboxClaims, sandboxTemplates, sandboxWarmPools, networkPolicies];
     const world = new ClaimWorld(await startSurroundings(resources));
     if (members === undefined) return world;
     world.api.seed(sandboxTemplates, template());
@@ -67,7 +67,7 @@ export class ClaimWorld extends ControllerWorld {
   async watching(controllers = 1): Promise<void> {
     await this.eventually(() => {
       const open = this.api.faults.openWatches();
-      if (open < 4 * controllers) throw new Error(`${open} watches are open`);
+      if (open < 5 * controllers) throw new Error(`${open} watches are open`);
     });
     await this.elapse(20);
   }

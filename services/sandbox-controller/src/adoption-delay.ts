@@ -1,3 +1,4 @@
+import { labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { Change } from '@sandlot/kube';
 import { isPoolMember } from './ownership.ts';
@@ -14,6 +15,11 @@ const ADOPTION_DELAY_MS = 800;
 export function delayOf({ old, next }: Pick<Change<Sandbox>, 'old' | 'next'>): number {
   if (old === undefined || next === undefined || next.metadata.deletionTimestamp !== undefined) return 0;
   const wasAdopted = isPoolMember(old) && !isPoolMember(next);
-  const samePod = old.spec.podTemplate.spec.containers[0]?.image === next.spec.podTemplate.spec.containers[0]?.image;
-  return wasAdopted && samePod && isReadyNow(next.status) ? ADOPTION_DELAY_MS : 0;
+  return wasAdopted && !isAwaited(old, next) && isReadyNow(next.status) ? ADOPTION_DELAY_MS : 0;
+}
+
+/** Whether its claim waits for what the adoption changes in the Pod: another image, or network rules of its own. */
+function isAwaited(old: Sandbox, next: Sandbox): boolean {
+  const imageOf = ({ spec }: Sandbox): string | undefined => spec.podTemplate.spec.containers[0]?.image;
+  return imageOf(old) !== imageOf(next) || next.metadata.labels?.[labels.network] !== undefined;
 }

@@ -28,6 +28,7 @@ const SYSTEM_LABELS: readonly string[] = [
   labels.claimName,
   labels.claimSlot,
   labels.reservedFailed,
+  labels.network,
 ];
 
 /** Metadata of the Pod as the Sandbox stands now: the template's, then the system's, which users cannot override. */

@@ -33,6 +33,8 @@ export function priorityOf(sandbox: Sandbox): Priority {
 export function isAftermath({ metadata, spec, status }: Sandbox): boolean {
   const isAdopted = metadata.labels?.[labels.launchType] === launchTypes.warm;
   const isImageAsked = metadata.annotations?.[annotations.inplaceImage] !== undefined;
+  // Its claim waits until the Pod has left its template's network rules.
+  const hasOwnNetwork = metadata.labels?.[labels.network] !== undefined;
   const isUntold = status?.observedGeneration !== metadata.generation;
-  return isAdopted && isUntold && !isImageAsked && isReadyNow(status) && effectiveMode(spec) === 'Running';
+  return isAdopted && isUntold && !isImageAsked && !hasOwnNetwork && isReadyNow(status) && effectiveMode(spec) === 'Running';
 }

@@ -324,7 +324,7 @@ export interface paths {
             cookie?: never;
         };
         get?: never;
-        /** Replaces the egress rules of a sandbox; only what the template already does can be asked for. */
+        /** Replaces the egress rules of a sandbox, which can only narrow those of its template; answers when they hold. */
         put: operations["updateSandboxNetwork"];
         post?: never;
         delete?: never;
@@ -758,7 +758,9 @@ export interface components {
                 [key: string]: string;
             };
             network?: {
+                allowOut?: string[];
                 allowPublicTraffic: boolean;
+                denyOut?: string[];
             };
             /** @enum {string} */
             pauseMode?: "full" | "filesystem";

@@ -13,7 +13,7 @@ import type { Answer, TenantCall } from '../http/route.ts';
 import type { Held } from '../world/world.ts';
 import { claimOf, readCreate } from './claim.ts';
 import type { CreateRequest } from './claim.ts';
-import { dropEnvs, ownEnvs, storeEnvs } from './env-secret.ts';
+import { storeEnvs } from './env-secret.ts';
 import { findOrigin } from './origin.ts';
 import { outcomeOf, tooLate } from './outcome.ts';
 import { inProgress, replayed } from './replay.ts';
@@ -112,6 +112,7 @@ async function created(deps: Deps, creation: Creation): Promise<Held> {
   const place = takePlace(deps, key);
   const made = await submitted(deps, creation, claim).finally(() => place[Symbol.dispose]());
   try {
+    if (request.envs.length > 0) await storeEnvs(deps, made, request);
     return await settled(deps, creation, made);
   } catch (error) {
     await withdraw(deps, made);
@@ -119,22 +120,17 @@ async function created(deps: Deps, creation: Creation): Promise<Held> {
   }
 }
 
-/** The claim as the API server made it; its Secret is there before and belongs to it after. */
+/** The claim as the API server made it. */
 async function submitted(deps: Deps, creation: Creation, claim: SandboxClaim): Promise<SandboxClaim> {
-  const { sandbox, request, digest } = creation;
+  const { sandbox, digest } = creation;
   const { world, client } = deps;
-  const hasEnvs = request.envs.length > 0;
-  if (hasEnvs) await storeEnvs(deps, sandbox, request);
   const key = `${sandbox.namespace}/${sandbox.name}`;
   try {
-    const made = await world.claims.through(key, () => client.create(sandboxClaims, claim, { priority: 'claim' }));
-    if (hasEnvs) void ownEnvs(deps, made);
-    return made;
+    return await world.claims.through(key, () => client.create(sandboxClaims, claim, { priority: 'claim' }));
   } catch (error) {
     if (isAlreadyExists(error) && digest !== undefined) throw inProgress();
     // Whether it was made is not known: nobody will ask for it, so it must not stay.
     if (isUnknownOutcome(error)) void withdraw(deps, claim);
-    else if (hasEnvs) await dropEnvs(deps, sandbox);
     throw error;
   }
 }
@@ -159,7 +155,7 @@ async function settled(deps: Deps, { request, signal, digest }: Creation, claim:
   return (await world.find(namespace, name)) ?? found;
 }
 
-/** Deletes a claim that nobody was told of, and its Secret with it. */
+/** Deletes a claim that nobody was told of; its Secret goes with it. */
 async function withdraw(deps: Deps, claim: SandboxClaim): Promise<void> {
   const { namespace = '', name = '', uid } = claim.metadata;
   try {
@@ -169,7 +165,6 @@ async function withdraw(deps: Deps, claim: SandboxClaim): Promise<void> {
     if (!isNotFound(err))
       deps.log.error({ err, namespace, sandbox: name }, 'a claim nobody was given is left; delete it');
   }
-  if ((claim.spec.envs ?? []).length > 0) await dropEnvs(deps, { namespace, name });
 }
 
 function withHeaders(error: ApiError, headers: Readonly<Record<string, string>>): ApiError {

@@ -49,7 +49,10 @@ const metadata = {
   ],
 };
 const selected = {
-  podSelector: { matchLabels: { 'agents.x-k8s.io/sandbox-template-ref-hash': 'b713719b' } },
+  podSelector: {
+    matchLabels: { 'agents.x-k8s.io/sandbox-template-ref-hash': 'b713719b' },
+    matchExpressions: [{ key: 'sandlot.dev/network', operator: 'DoesNotExist' }],
+  },
   policyTypes: ['Ingress', 'Egress'],
 };
 const fromRelease = (component: string) => ({

@@ -46,7 +46,11 @@ export function templatePolicy(template: SandboxTemplate, rules: Rules): OwnPoli
   return {
     metadata: { namespace, name: networkPolicyName(name), ownerReferences: [ownerOf(template)] },
     spec: {
-      podSelector: { matchLabels: { [labels.templateRefHash]: nameHash(name) } },
+      podSelector: {
+        matchLabels: { [labels.templateRefHash]: nameHash(name) },
+        // Policies add up: a sandbox with narrower rules of its own must not have these besides.
+        matchExpressions: [{ key: labels.network, operator: 'DoesNotExist' }],
+      },
       policyTypes: [...POLICY_TYPES],
       ...rules,
     },

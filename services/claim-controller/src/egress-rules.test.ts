@@ -1,0 +1,94 @@
+import type { EgressWish } from '@sandlot/api-types';
+import { containsCidr, parseCidr } from '@sandlot/std';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { narrowed } from './egress-rules.ts';
+
+const wish = (asked: Partial<EgressWish>): EgressWish => ({ allowOut: [], denyOut: [], ...asked });
+const block = (cidr: string, ...except: string[]) => ({
+  ipBlock: { cidr, ...(except.length === 0 ? {} : { except }) },
+});
+
+/** Public addresses only, as a template without rules of its own has them. */
+const PUBLIC = [{ to: [block('0.0.0.0/0', '10.0.0.0/8', '169.254.0.0/16'), block('::/0', 'fc00::/7')] }];
+const NO_NET = { allowInternetAccess: false };
+
+describe('egress rules of a sandbox of its own', () => {
+  it.each<[string, object[], Partial<EgressWish>, object[]]>([
+    ['are the template’s where nothing is denied', PUBLIC, { allowOut: ['10.0.0.1/32'] }, PUBLIC],
+    ['are none without internet access', PUBLIC, NO_NET, []],
+    ['are none where all IPv4 is denied: that means all', PUBLIC, { denyOut: ['0.0.0.0/0'] }, []],
+    [
+      'lack what is denied',
+      PUBLIC,
+      { denyOut: ['8.8.8.0/24', '10.1.0.0/16', '8.8.8.8/32'] },
+      [{ to: [block('0.0.0.0/0', '10.0.0.0/8', '169.254.0.0/16', '8.8.8.0/24'), block('::/0', 'fc00::/7')] }],
+    ],
+    [
+      'keep what is allowed by name, which beats what denies it',
+      PUBLIC,
+      { ...NO_NET, allowOut: ['1.1.1.1/32', '2606:4700::/32'] },
+      [{ to: [block('1.1.1.1/32'), block('2606:4700::/32')] }],
+    ],
+    [
+      'never allow what the template does not',
+      PUBLIC,
+      { ...NO_NET, allowOut: ['10.0.0.1/32', '169.254.169.254/32'] },
+      [],
+    ],
+    [
+      'keep the holes of the template in what is allowed',
+      PUBLIC,
+      { ...NO_NET, allowOut: ['0.0.0.0/1', '192.0.0.0/2'] },
+      [{ to: [block('0.0.0.0/1', '10.0.0.0/8'), block('192.0.0.0/2')] }],
+    ],
+    [
+      'have the ports of each rule',
+      [{ to: [block('0.0.0.0/0')], ports: [{ port: 443 }] }, { to: [block('192.0.2.0/24')] }],
+      { denyOut: ['192.0.0.0/16'] },
+      [{ to: [block('0.0.0.0/0', '192.0.0.0/16')], ports: [{ port: 443 }] }],
+    ],
+    [
+      'drop peers without an address as soon as anything is denied',
+      [{ to: [{ podSelector: {} }, block('1.0.0.0/8')] }, { to: [{ namespaceSelector: {} }] }],
+      { denyOut: ['9.9.9.9/32'] },
+      [{ to: [block('1.0.0.0/8')] }],
+    ],
+    [
+      'take a rule about everything for all addresses',
+      [{}],
+      { denyOut: ['10.0.0.0/8'] },
+      [{ to: [block('0.0.0.0/0', '10.0.0.0/8'), block('::/0')] }],
+    ],
+  ])('%s', (...[, egress, asked, expected]) => {
+    expect(narrowed(egress as Parameters<typeof narrowed>[0], wish(asked))).toEqual(expected);
+  });
+});
+
+const address = fc.ipV4().map((ip) => `${ip}/32`);
+const cidr = fc.tuple(fc.ipV4(), fc.nat(32)).map(([ip, prefix]) => `${ip}/${prefix}`);
+const holds = (outer: string, inner: string): boolean => {
+  const [a, b] = [parseCidr(outer), parseCidr(inner)];
+  return a !== undefined && b !== undefined && containsCidr(a, b);
+};
+const allows = (rules: ReturnType<typeof narrowed>, ip: string): boolean =>
+  rules.some(({ to }) =>
+    (to as ReturnType<typeof block>[]).some(
+      ({ ipBlock }) => holds(ipBlock.cidr, ip) && !(ipBlock.except ?? []).some((hole) => holds(hole, ip)),
+    ),
+  );
+
+describe('whatever is asked for', () => {
+  it('an address is reached if the template allows it, and it is allowed by name or not denied', () => {
+    const cidrs = fc.array(cidr, { maxLength: 4 });
+    fc.assert(
+      fc.property(fc.record({ allowOut: cidrs, denyOut: cidrs, isNamed: fc.boolean() }), address, (given, ip) => {
+        const allowOut = given.isNamed ? [...given.allowOut, ip] : given.allowOut;
+        const isDenied = given.denyOut.some((block) => holds(block, ip)) && !allowOut.some((block) => holds(block, ip));
+        const rules = narrowed(PUBLIC, wish({ ...given, allowOut }));
+        expect(allows(rules, ip)).toBe(allows(PUBLIC, ip) && !isDenied);
+      }),
+      { numRuns: 500 },
+    );
+  });
+});
