@@ -1,8 +1,9 @@
 import { durationMs, integer, list, port, text, url } from '@sandlot/config';
 import { processSettings } from '@sandlot/service';
 import { z } from 'zod';
+import { auths } from './callers.ts';
 
-const auth = z.enum(['none', 'token'], { error: 'one of none, token' });
+const auth = z.enum(auths, { error: `one of ${auths.join(', ')}` });
 
 /** Settings of the gateway, by environment variable. */
 export const gatewaySettings = processSettings.extend({
@@ -20,7 +21,10 @@ export const gatewaySettings = processSettings.extend({
   DOMAINS: list().default([]),
   /** Where control-plane requests go. Absent: they are answered by 404. */
   API_URL: url(['http', 'https']).optional(),
-  /** Who may use agent-sandbox headers: everybody, or bearers of a token that may `create sandboxes/connect`. */
+  /**
+   * Who may use agent-sandbox headers: everybody, bearers of a Kubernetes token that may `create sandboxes/connect`, holders of
+   * an API key of the sandbox's namespace, or both of these.
+   */
   AGENT_SANDBOX_AUTH: auth.default('token'),
   /** The same on ROUTER_PORT, which the network policy and the API server's port-forward guard. */
   ROUTER_AUTH: auth.default('none'),

@@ -2,7 +2,7 @@ import { ServerResponse } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import type { Logger } from '@sandlot/std';
-import type { Bearers } from './authorise.ts';
+import type { Auth, Callers } from './callers.ts';
 import { dialectOf, labelOf, refuse } from './call.ts';
 import type { Call, SandboxCall, Upgrade } from './call.ts';
 import { classify, classifyRouter } from './classify.ts';
@@ -20,7 +20,7 @@ import type { Query } from './situation.ts';
 /** Who may use agent-sandbox headers on a listener, and whether it serves anything else. */
 export interface Door {
   readonly only: 'router' | undefined;
-  readonly auth: 'none' | 'token';
+  readonly auth: Auth;
 }
 
 export interface GatewayDeps {
@@ -28,7 +28,7 @@ export interface GatewayDeps {
   readonly origins: OriginOptions;
   readonly control: ControlPlane;
   readonly sandboxes: SandboxDoor;
-  readonly bearers: Bearers;
+  readonly callers: Callers;
   readonly now: () => number;
   readonly log: Logger;
   readonly refused: (call: Call, refusal: Refusal) => void;
@@ -103,7 +103,7 @@ export class Gateway {
       this.#toSandbox(next, query);
       return;
     }
-    const judged = this.#deps.bearers.judge(call.request.headers.authorization, route);
+    const judged = this.#deps.callers.judge(door.auth, call.request.headers, route);
     this.#settle(
       call,
       judged.then((verdict) => {

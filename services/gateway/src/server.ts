@@ -4,10 +4,12 @@ import type { Change, Credentials } from '@sandlot/kube';
 import type { ProcessParts, RunningServer } from '@sandlot/service';
 import { Activity } from './activity.ts';
 import { addressRule, networks } from './address.ts';
+import { ApiKeys } from './api-keys.ts';
 import { Bearers } from './authorise.ts';
 import { createInformers } from './cache.ts';
 import type { Informers } from './cache.ts';
 import type { Call } from './call.ts';
+import { Callers } from './callers.ts';
 import { hostName } from './classify.ts';
 import type { GatewaySettings } from './config.ts';
 import { ControlPlane } from './control-plane.ts';
@@ -122,7 +124,10 @@ function createDoors({ parts, settings, state, informers, credentials }: DoorInp
   const gateway = new Gateway({
     classifying: { domains: new Set(settings.DOMAINS.map(hostName)), maxTimeoutMs: settings.AGENT_SANDBOX_MAX_TIMEOUT },
     origins: { trusted: networks(settings.TRUSTED_PROXIES) },
-    bearers: new Bearers({ credentials, clock, log }),
+    callers: new Callers({
+      bearers: new Bearers({ credentials, clock, log }),
+      keys: new ApiKeys({ apiUrl, clock, log }),
+    }),
     control,
     sandboxes,
     now: () => clock.monotonic(),
