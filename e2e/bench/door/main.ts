@@ -2,7 +2,8 @@
 import { writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
-import { sandboxClaims, sandboxWarmPools } from '@sandlot/api-types';
+import { findCondition, sandboxClaims, sandboxes, sandboxWarmPools } from '@sandlot/api-types';
+import type { Sandbox as Sandboxed } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials, namespaces } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import { openCluster } from '@sandlot/local-cluster';
@@ -91,10 +92,15 @@ async function measureCreates(kube: KubeClient): Promise<{ creates: number[]; cr
   }
 }
 
+/** The status of a pool may be older than its members, and a member that starts takes the machine from what is measured. */
 async function isFull(kube: KubeClient): Promise<void> {
+  const { spec } = await kube.get(sandboxWarmPools, { namespace: NAMESPACE, name: POOL });
   for (;;) {
-    const { spec, status } = await kube.get(sandboxWarmPools, { namespace: NAMESPACE, name: POOL });
-    if (status?.readyReplicas === spec.replicas) return;
+    const { items } = await kube.listAll(sandboxes, { namespace: NAMESPACE });
+    const members = items.filter(({ metadata }) => metadata.ownerReferences?.some((owner) => owner.name === POOL));
+    const isReady = (one: Sandboxed): boolean => findCondition(one.status?.conditions, 'Ready')?.status === 'True';
+    if (members.filter(isReady).length === spec.replicas) break;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
 }

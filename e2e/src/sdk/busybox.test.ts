@@ -1,6 +1,3 @@
-import { request } from 'node:http';
-import type { IncomingMessage } from 'node:http';
-import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import {
   AuthenticationError,
@@ -14,6 +11,7 @@ import type { FilesystemEvent } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kubectlOk } from '../support/kubectl.ts';
 import { eventually } from '../support/team.ts';
+import { ask } from './http.ts';
 import { access, LIFETIME_MS } from './support.ts';
 import type { Access } from './support.ts';
 
@@ -111,13 +109,10 @@ describe('a sandbox of a bare busybox image', () => {
   });
 
   it('is reached at a port of its own, on loopback, too', async () => {
-    const { hostname, port } = new URL(options.apiUrl);
     await sandbox.files.write('/tmp/site/index.html', 'served');
     await sandbox.commands.run('httpd -f -p 127.0.0.1:8000 -h /tmp/site', { background: true, timeoutMs: 0 });
-    const headers = { Host: sandbox.getHost(8000) };
     const page = await eventually('the server answers', async () => {
-      const sent = request({ agent: false, hostname, port, path: '/index.html', headers }).end();
-      const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+      const answer = await ask(sandbox.getHost(8000), { path: '/index.html' });
       const body = await text(answer);
       return answer.statusCode === 200 ? body : undefined;
     });

@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers';
 import type { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/team.ts';
+import { ask, json } from './http.ts';
 import { access, newSandbox } from './support.ts';
 
 /** Ports of the servers below. The last one listens on loopback alone. */
@@ -84,27 +85,6 @@ beforeAll(async () => {
   await up;
 });
 afterAll(() => sandbox[Symbol.asyncDispose]());
-
-interface Ask {
-  readonly method?: string;
-  readonly path?: string;
-  readonly body?: string;
-  readonly headers?: Readonly<Record<string, string>>;
-}
-
-/** A request as a browser makes it to `http://<getHost(port)>`, its name resolved to the gateway. */
-async function ask(
-  host: string,
-  { method = 'GET', path = '/', body, headers = {} }: Ask = {},
-): Promise<IncomingMessage> {
-  const { hostname, port } = gateway;
-  const sent = request({ agent: false, hostname, port, method, path, headers: { ...headers, Host: host } }).end(body);
-  const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-  return answer;
-}
-
-const json = async (answer: IncomingMessage): Promise<Record<string, unknown>> =>
-  JSON.parse(await text(answer)) as Record<string, unknown>;
 
 describe('a port of the sandbox, by the host of getHost', () => {
   it('has a host of its own below the domain', async () => {
