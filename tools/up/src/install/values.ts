@@ -32,7 +32,7 @@ export interface ChartValues {
   readonly gateway: {
     readonly image: { readonly tag: string };
     readonly domains: readonly string[];
-    readonly agentSandbox: { readonly router: { readonly enabled: boolean } };
+    readonly agentSandbox: { readonly auth: 'any'; readonly router: { readonly enabled: boolean } };
   };
   readonly nats: { readonly image: ForeignImage };
   readonly redis: { readonly image: ForeignImage };
@@ -80,7 +80,11 @@ export function chartValues(
     claimController: { ...controller('claim-controller'), envsFromSecrets: true, persistentVolumes: true },
     runtime: controller('runtime'),
     api: controller('api'),
-    gateway: { ...controller('gateway'), domains: [sandboxDomain], agentSandbox: { router: { enabled: true } } },
+    gateway: {
+      ...controller('gateway'),
+      domains: [sandboxDomain],
+      agentSandbox: { auth: 'any', router: { enabled: true } },
+    },
     nats: foreign('nats'),
     redis: foreign('redis'),
     ...(port === '' && observers === undefined ? {} : { networkPolicy: openings(port, observers?.scraper) }),
