@@ -30,7 +30,7 @@ describe('values of the release', () => {
       gateway: {
         image: { tag: 't-gateway' },
         domains: ['sandlot.test'],
-        agentSandbox: { router: { enabled: true } },
+        agentSandbox: { auth: 'any', router: { enabled: true } },
       },
       nats: { image: { registry: 'registry.example.com', repository: 'team/sandlot/nats', tag: 't-nats' } },
       redis: { image: { registry: 'registry.example.com', repository: 'team/sandlot/redis', tag: 't-redis' } },
