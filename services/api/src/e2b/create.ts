@@ -176,5 +176,6 @@ function failureOf(error: unknown): CreateOutcome {
   if (!(error instanceof ApiError)) return 'failed';
   if (error.errorCode === 'sandbox_capacity_unavailable') return 'no_stock';
   if (error.status === 504) return 'timeout';
+  if (error.status === 429) return 'limited';
   return error.status < 500 ? 'refused' : 'failed';
 }

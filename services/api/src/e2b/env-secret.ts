@@ -17,21 +17,17 @@ export async function storeEnvs(
 ): Promise<void> {
   const { namespace, name: id = '', uid = '' } = metadata;
   const key = { namespace, name: envSecretName(id) };
-  const data = envs.map(([, value], index) => [envSecretKey(index), Buffer.from(value).toString('base64')] as const);
+  const entries = envs.map(([, value], index) => [envSecretKey(index), Buffer.from(value).toString('base64')] as const);
+  const data = Object.fromEntries(entries);
   const owner = { apiVersion: apiVersionOf(sandboxClaims), kind: sandboxClaims.kind, name: id, uid };
   const marks = { [labels.claimEnv]: 'true', [labels.sandboxId]: id };
-  const secret: Secret = {
-    metadata: { ...key, labels: marks, ownerReferences: [owner] },
-    type: 'Opaque',
-    data: Object.fromEntries(data),
-  };
+  const secret: Secret = { metadata: { ...key, labels: marks, ownerReferences: [owner] }, type: 'Opaque', data };
   try {
     await client.create(secrets, secret, { priority: 'claim' });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     // That of an earlier sandbox of the same id, which is not collected yet.
-    const { labels: given, ownerReferences } = secret.metadata;
-    const patch = { metadata: { labels: given, ownerReferences }, data: secret.data };
+    const patch = { metadata: { labels: marks, ownerReferences: [owner] }, data };
     await client.mergePatch(secrets, key, patch, { priority: 'claim' });
   }
 }

@@ -9,7 +9,7 @@ export interface HttpMetrics {
   created(outcome: CreateOutcome): void;
 }
 
-const CREATE_OUTCOMES = ['created', 'replayed', 'refused', 'no_stock', 'timeout', 'failed'] as const;
+const CREATE_OUTCOMES = ['created', 'replayed', 'limited', 'refused', 'no_stock', 'timeout', 'failed'] as const;
 export type CreateOutcome = (typeof CREATE_OUTCOMES)[number];
 
 export function createHttpMetrics(registry: MetricsRegistry): HttpMetrics {
