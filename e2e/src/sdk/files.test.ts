@@ -171,6 +171,16 @@ describe('files.watchDir', () => {
     await control.stop();
   });
 
+  it('follows any folder when those of a network are allowed, too', async () => {
+    await sandbox.files.makeDir('mounted');
+    const names: string[] = [];
+    const options = { allowNetworkMounts: true };
+    const watch = await sandbox.files.watchDir('mounted', ({ name }) => void names.push(name), options);
+    await sandbox.files.write('mounted/a.txt', 'a');
+    await eventually('it is told', async () => (names.includes('a.txt') ? true : undefined));
+    await watch.stop();
+  });
+
   it('refuses a folder that is not there', async () => {
     await expect(sandbox.files.watchDir('nonesuch', () => undefined)).rejects.toThrow(FileNotFoundError);
   });
