@@ -2,9 +2,11 @@ import { claimMessages, claimReasons } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { done, isForbidden, isInvalid, keyOf, requeueAfter, TerminalError } from '@sandlot/kube';
 import type { ReconcileContext, ReconcileResult } from '@sandlot/kube';
+import { isMadeByApi } from '@sandlot/tenancy';
 import { settle } from './adopt.ts';
 import { apply } from './apply.ts';
 import { takesSecrets } from './claim-env.ts';
+import type { SecretProblem } from './runtime-envs.ts';
 import { secretProblem } from './secrets.ts';
 import { endBatches } from './batch-end.ts';
 import { observeBatch } from './batch-observe.ts';
@@ -65,10 +67,16 @@ function passOf(claim: SandboxClaim, signal: AbortSignal): Pass {
 
 /** Secrets come without an event that reaches us. */
 const SECRET_RETRY_MS = 10_000;
+/** The API makes a claim first and the Secret that goes with it right after: so long it is on its way, and nothing to report. */
+const API_SECRET_MS = 5_000;
+const API_SECRET_RETRY_MS = 5;
 
-async function reportSecrets(deps: ReconcileDeps, pass: Pass, problem: string): Promise<ReconcileResult> {
+async function reportSecrets(deps: ReconcileDeps, pass: Pass, problem: SecretProblem): Promise<ReconcileResult> {
   deps.waiters.remove(keyOf(pass.claim));
-  const report = { reason: claimReasons.reconcilerError, message: claimMessages.error(problem) };
+  if (problem.isMissing && isMadeByApi(pass.claim) && deps.memory.elapsedMs(pass.claim) < API_SECRET_MS) {
+    return requeueAfter(API_SECRET_RETRY_MS, 'the Secret of a claim is on its way');
+  }
+  const report = { reason: claimReasons.reconcilerError, message: claimMessages.error(problem.message) };
   await apply(deps, pass, [{ kind: 'report', report }]);
   return requeueAfter(SECRET_RETRY_MS, 'a Secret may not be used');
 }

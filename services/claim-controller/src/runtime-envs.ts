@@ -24,6 +24,13 @@ interface Reader {
 /** Why a variable of the claim cannot be had. The message names the Secret and what to do, and no value. */
 export class SecretProblem extends Error {
   override readonly name = 'SecretProblem';
+  /** There is no such Secret; it may come. */
+  readonly isMissing: boolean;
+
+  constructor(message: string, { isMissing = false } = {}) {
+    super(message);
+    this.isMissing = isMissing;
+  }
 }
 
 /** The `envs` of a claim with their values. Throws {@link SecretProblem}. What is optional and missing is left out. */
@@ -48,7 +55,8 @@ export async function valueOf(
   const secret = await readSecret(reader, of, name);
   if (secret === undefined) {
     if (optional === true) return undefined;
-    throw new SecretProblem(`Secret "${name}" does not exist; create it with label ${labels.claimEnv}=true`);
+    const message = `Secret "${name}" does not exist; create it with label ${labels.claimEnv}=true`;
+    throw new SecretProblem(message, { isMissing: true });
   }
   if (secret.metadata.labels?.[labels.claimEnv] !== 'true') {
     throw new SecretProblem(`Secret "${name}" is not open to claims; label it ${labels.claimEnv}=true`);

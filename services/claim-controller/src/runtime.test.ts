@@ -223,6 +223,28 @@ describe('variables from Secrets', () => {
     expect(written).not.toContain(Buffer.from(value).toString('base64'));
   });
 
+  it('of a claim of the API come right after it: they are waited for, and nothing is reported meanwhile', async () => {
+    await using world = await started(1);
+    const labels = { 'sandlot.dev/sandbox-id': 'id1' };
+    const claim = { metadata: { namespace: 'default', name: 'id1', labels }, spec: { warmPoolRef: { name: 'pool' } } };
+    world.api.seed(sandboxClaims, { ...claim, spec: { ...claim.spec, envs: [TOKEN] } });
+    await world.elapse(1_000);
+    expect(world.owned().size).toBe(0);
+    expect(world.statusOf('id1').message).toBeUndefined();
+    world.api.seed(secrets, { metadata, data: { token: Buffer.from(value).toString('base64') } });
+    await world.eventually(() => expect(world.isReady('id1')).toBe(true));
+    expect(daemons.told[0]?.envVars).toEqual({ TOKEN: value });
+  });
+
+  it('of a claim of the API that never come are reported', async () => {
+    await using world = await started(1);
+    const labels = { 'sandlot.dev/sandbox-id': 'id1' };
+    const spec = { warmPoolRef: { name: 'pool' }, envs: [TOKEN] };
+    world.api.seed(sandboxClaims, { metadata: { namespace: 'default', name: 'id1', labels }, spec });
+    await world.elapse(6_000);
+    await world.eventually(() => expect(world.statusOf('id1').message).toContain('Secret "keys" does not exist'));
+  });
+
   it('are looked for before a Sandbox is taken', async () => {
     await using world = await started(1);
     world.api.seed(secrets, { metadata, data: { other: '' } });

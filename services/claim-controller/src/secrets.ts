@@ -9,14 +9,14 @@ import { SecretProblem, valueOf } from './runtime-envs.ts';
 export async function secretProblem(
   reader: { readonly client: KubeClient },
   pass: Pick<Pass, 'claim' | 'signal' | 'secrets'>,
-): Promise<string | undefined> {
+): Promise<SecretProblem | undefined> {
   if (pass.secrets === undefined) return undefined;
   try {
     for (const { valueFrom } of pass.claim.spec.envs ?? []) {
       if (valueFrom !== undefined) await valueOf(reader, pass, valueFrom.secretKeyRef);
     }
   } catch (error) {
-    if (error instanceof SecretProblem) return error.message;
+    if (error instanceof SecretProblem) return error;
     throw error;
   }
   return undefined;
