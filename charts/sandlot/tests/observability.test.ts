@@ -47,6 +47,7 @@ describe('dashboards, rules and the monitor', () => {
     expect(objects.map(({ metadata }) => metadata.name)).toEqual([
       'sandlot-dashboard-creation-latency',
       'sandlot-dashboard-platform-health',
+      'sandlot-dashboard-tenant-door',
       'sandlot-dashboard-warm-pools',
     ]);
     for (const { metadata, data = {} } of objects) {

@@ -11,4 +11,5 @@ export { metricRows, metricsPage } from './reference.ts';
 export { ruleGroups, RUNBOOKS } from './rules.ts';
 export type { AlertingRule, RuleGroup } from './rules.ts';
 export { selectorsOf } from './selectors.ts';
+export { tenantDoor } from './tenant-door.ts';
 export { warmPools } from './warm-pools.ts';

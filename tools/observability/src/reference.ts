@@ -40,7 +40,7 @@ function labelsIn(page: string, name: string): readonly string[] {
 
 const HEAD = `# Metrics
 
-Each controller serves these on \`/metrics\` of its port \`metrics\` (\`controller.metricsPort\`, 9090): OpenMetrics with exemplars
+Each process serves these on \`/metrics\` of its port \`metrics\` (\`controller.metricsPort\`, 9090): OpenMetrics with exemplars
 to scrapers that accept it, the older text format to others. Times are in seconds unless the name says \`_ms\`; names that begin
 with \`agent_sandbox\` are those of agent-sandbox, so that its dashboards keep working. Beside them there are the usual
 \`process_\` and \`nodejs_\` metrics.
@@ -58,9 +58,9 @@ The diamonds on its latencies are exemplars. Where a click on one leads is a set
 not of a dashboard: \`jsonData.exemplarTraceIdDestinations: [{ name: trace_id, datasourceUid: <of Jaeger or Tempo> }]\`. Prometheus
 keeps exemplars with \`--enable-feature=exemplar-storage\`.
 
-This page is written by \`npm run docs:dashboards\` from what running controllers expose.
+This page is written by \`npm run docs:dashboards\` from what running processes expose.
 
-| metric | type | labels | what it tells | controllers |
+| metric | type | labels | what it tells | processes |
 | --- | --- | --- | --- | --- |
 `;
 

@@ -1,27 +1,11 @@
+import { alert, RUNBOOKS } from './alert.ts';
+import type { AlertingRule, RecordingRule, RuleGroup } from './alert.ts';
 import { objectives } from './creation-latency.ts';
+import { doorRules } from './door-rules.ts';
 import { leMatcher } from './queries.ts';
 
-/** Where the runbooks are; the chart puts its own base in this one's place. */
-export const RUNBOOKS = 'https://github.com/sandlot/sandlot/blob/main/docs/runbooks';
-
-interface RecordingRule {
-  readonly record: string;
-  readonly expr: string;
-  readonly labels: Readonly<Record<string, string>>;
-}
-
-export interface AlertingRule {
-  readonly alert: string;
-  readonly expr: string;
-  readonly for?: string;
-  readonly labels: { readonly severity: 'critical' | 'warning' };
-  readonly annotations: { readonly summary: string; readonly description: string; readonly runbook_url: string };
-}
-
-export interface RuleGroup {
-  readonly name: string;
-  readonly rules: readonly (RecordingRule | AlertingRule)[];
-}
+export { RUNBOOKS } from './alert.ts';
+export type { AlertingRule, RuleGroup } from './alert.ts';
 
 const READY = 'sandlot_claim_ready_seconds';
 const WINDOWS = ['5m', '30m', '1h', '2h', '6h', '1d', '3d'] as const;
@@ -91,24 +75,6 @@ function burnAlert(launch: LaunchType, { severity, windows, for: lasting, says }
       description: `{{ $value | humanizePercentage }} of ${launch} claims were not Ready within ${seconds} s; the objective allows ${Number((budget * 100).toFixed(3))} %. ${says}`,
       runbook_url: `${RUNBOOKS}/claims-slow.md`,
     },
-  };
-}
-
-interface AlertInput extends Omit<AlertingRule, 'annotations' | 'labels'> {
-  readonly severity: AlertingRule['labels']['severity'];
-  readonly summary: string;
-  readonly description: string;
-  /** Name of the page in `docs/runbooks`, without `.md`. */
-  readonly runbook: string;
-}
-
-function alert({ alert: name, expr, for: lasting, severity, summary, description, runbook }: AlertInput): AlertingRule {
-  return {
-    alert: name,
-    expr,
-    ...(lasting === undefined ? {} : { for: lasting }),
-    labels: { severity },
-    annotations: { summary, description, runbook_url: `${RUNBOOKS}/${runbook}.md` },
   };
 }
 
@@ -289,4 +255,5 @@ export const ruleGroups: readonly RuleGroup[] = [
   pools,
   bus,
   controllers,
+  ...doorRules,
 ];
