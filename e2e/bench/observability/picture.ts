@@ -14,7 +14,10 @@ const OUTAGE_MS = 8_000;
 const IMAGES = join(checkoutRoot, 'docs/images');
 
 await using scene = await Scene.raise({ rules: [] });
-const loadedAt = await runLoad(scene.stage, { seconds: SECONDS, outage: false });
+const [loadedAt] = await Promise.all([
+  runLoad(scene.stage, { seconds: SECONDS, outage: false }),
+  scene.doors.use(SECONDS),
+]);
 // Without the time in which the load ebbs away, where ratios are of hardly anything.
 const range = { start: loadedAt, end: loadedAt + SECONDS, step: 0.5 };
 const source = { url: scene.prometheus.url, scrapeSeconds: SCRAPE_SECONDS };

@@ -8,6 +8,7 @@ import {
   platformHealth,
   ruleGroups,
   selectorsOf,
+  tenantDoor,
   toGrafana,
   warmPools,
 } from '@sandlot/observability';
@@ -17,7 +18,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { runLoad } from './load.ts';
 import { SCRAPE_SECONDS, Scene } from './scene.ts';
 
-const DASHBOARDS = [creationLatency, warmPools, platformHealth];
+const DASHBOARDS = [creationLatency, warmPools, platformHealth, tenantDoor];
 const rules = await readFile(join(checkoutRoot, 'charts/sandlot/files/rules/sandlot.yaml'), 'utf8');
 
 let scene: Scene;
@@ -27,7 +28,7 @@ const panels: Collected[] = [];
 beforeAll(async () => {
   scene = await Scene.raise({ rules: [rules] });
   const start = Date.now() / 1_000;
-  await runLoad(scene.stage, { seconds: 36, outage: true });
+  await Promise.all([runLoad(scene.stage, { seconds: 36, outage: true }), scene.doors.use(36)]);
   range = { start, end: Date.now() / 1_000, step: 1 };
   const source = { url: scene.prometheus.url, scrapeSeconds: SCRAPE_SECONDS };
   for (const dashboard of DASHBOARDS) panels.push(...(await collect(source, toGrafana(dashboard), range)));

@@ -1,6 +1,7 @@
 import { startPrometheus, startRedis, startTraceBackend } from '@sandlot/local-cluster';
 import type { Server } from '@sandlot/local-cluster';
 import { CONTROLLERS, Stage } from '../claims/stage.ts';
+import { Doors, DOORS } from './doors.ts';
 
 /** Pods that the simulated nodes have room for. */
 const PODS = 400;
@@ -11,14 +12,19 @@ export interface SceneOptions {
   readonly rules: readonly string[];
 }
 
-/** A stage whose controllers trace, keep deadlines in Redis, and are scraped by a Prometheus. */
+/** A stage with API and gateway, whose processes trace, keep deadlines in Redis, and are scraped by a Prometheus. */
 export class Scene implements AsyncDisposable {
   readonly stage: Stage;
+  readonly doors: Doors;
   readonly prometheus: Server;
   readonly #open: AsyncDisposableStack;
 
-  private constructor(stage: Stage, prometheus: Server, open: AsyncDisposableStack) {
+  private constructor(
+    { stage, doors, prometheus }: Pick<Scene, 'stage' | 'doors' | 'prometheus'>,
+    open: AsyncDisposableStack,
+  ) {
     this.stage = stage;
+    this.doors = doors;
     this.prometheus = prometheus;
     this.#open = open;
   }
@@ -32,19 +38,28 @@ export class Scene implements AsyncDisposable {
     open.defer(() => traces.stop());
     stage.env = { REDIS_URL: redis.url, OTEL_EXPORTER_OTLP_ENDPOINT: traces.otlpEndpoint };
     await stage.startControllers(2);
-    const scrapeTargets = CONTROLLERS.map((job) => ({ job, addresses: stage.metricsAddresses(job) }));
+    const doors = open.use(await Doors.open(stage));
+    const scrapeTargets = [
+      ...CONTROLLERS.map((job) => ({ job, addresses: stage.metricsAddresses(job) })),
+      ...DOORS.map((job) => ({ job, addresses: [doors.metricsAddress(job)] })),
+    ];
     const prometheus = await startPrometheus({ scrapeTargets, rules, intervalMs: SCRAPE_SECONDS * 1_000 });
     open.defer(() => prometheus.stop());
-    return new Scene(stage, prometheus, open.move());
+    return new Scene({ stage, doors, prometheus }, open.move());
   }
 
-  /** What each controller says of itself, in the older text format. */
+  /** What each process says of itself, in the older text format. */
   async pages(): Promise<Record<string, string>> {
     const pages = CONTROLLERS.map(async (name) => [name, await this.stage.metricsOf(name)] as const);
-    return Object.fromEntries(await Promise.all(pages));
+    const own = DOORS.map(async (name) => [name, await pageAt(this.doors.metricsAddress(name))] as const);
+    return Object.fromEntries(await Promise.all([...pages, ...own]));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#open.disposeAsync();
   }
+}
+
+async function pageAt(address: string): Promise<string> {
+  return (await fetch(`http://${address}/metrics`)).text();
 }

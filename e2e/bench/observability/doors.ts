@@ -1,0 +1,112 @@
+import { createKey } from '@sandlot/tenancy';
+import { freePort } from '@sandlot/local-cluster';
+import { startServiceProcess } from '@sandlot/service/testing';
+import type { ServiceProcess } from '@sandlot/service/testing';
+import { checkoutRoot } from '@sandlot/up';
+import { pause } from '../claims/shapes.ts';
+import { NAMESPACE } from '../claims/stage.ts';
+import type { Stage } from '../claims/stage.ts';
+
+export const DOORS = ['api', 'gateway'] as const;
+export type DoorName = (typeof DOORS)[number];
+
+/** Of no installation. */
+const TOKEN_KEY = Buffer.alloc(32, 7).toString('base64');
+const CREATE_EVERY_MS = 500;
+const USE_MS = 3_000;
+
+/** API and gateway as processes beside the controllers of a stage, and somebody who uses them. */
+export class Doors implements AsyncDisposable {
+  readonly #running: ReadonlyMap<DoorName, ServiceProcess>;
+  readonly #url: string;
+  readonly #key: string;
+
+  private constructor(running: ReadonlyMap<DoorName, ServiceProcess>, url: string, key: string) {
+    this.#running = running;
+    this.#url = url;
+    this.#key = key;
+  }
+
+  static async open(stage: Stage): Promise<Doors> {
+    const limits = { createsPerSecond: 3, sandboxes: 0 };
+    const input = { namespace: NAMESPACE, team: NAMESPACE, role: 'tenant', description: '', limits } as const;
+    const { text } = await createKey({ client: stage.client, namespace: NAMESPACE }, input);
+    const [apiPort, port] = [await freePort(), await freePort()];
+    const common = { KUBECONFIG: stage.plane.kubeconfigPath, NATS_URL: stage.nats.url, POD_NAMESPACE: NAMESPACE };
+    const api = { API_PORT: String(apiPort), ENVD_TOKEN_KEY: TOKEN_KEY, CREATE_TIMEOUT: '15s' };
+    const gateway = {
+      PORT: String(port),
+      API_URL: `http://127.0.0.1:${apiPort}`,
+      CONNECT_TIMEOUT: '500ms',
+      HOLD_TIMEOUT: '10s',
+    };
+    const settings = { api, gateway };
+    const running = new Map<DoorName, ServiceProcess>();
+    for (const name of DOORS) {
+      const main = new URL(`file://${checkoutRoot}/services/${name}/src/main.ts`);
+      running.set(name, await startServiceProcess(main, { ...common, ...stage.env, ...settings[name] }));
+    }
+    for (const { probePort } of running.values()) await ready(probePort);
+    return new Doors(running, `http://127.0.0.1:${port}`, text);
+  }
+
+  metricsAddress(name: DoorName): string {
+    return `127.0.0.1:${this.#running.get(name)?.metricsPort ?? 0}`;
+  }
+
+  /**
+   * A bit of everything that the doors tell of, all of it through the gateway: sandboxes that are created, used, paused, woken
+   * and killed; ids that nobody has; a key that creates too fast.
+   */
+  async use(seconds: number): Promise<void> {
+    const end = performance.now() + seconds * 1_000;
+    const uses: Promise<void>[] = [];
+    while (performance.now() < end) {
+      uses.push(this.#useOnce());
+      if (uses.length === 8) uses.push(...Array.from({ length: 8 }, () => this.#create().then(() => undefined)));
+      await this.#call('GET', '/v2/sandboxes');
+      await this.#call('GET', '/volumes');
+      await this.#toSandbox(`nobody${uses.length}`);
+      await pause(CREATE_EVERY_MS);
+    }
+    await Promise.all(uses);
+  }
+
+  async #useOnce(): Promise<void> {
+    const id = await this.#create();
+    if (id === undefined) return;
+    await this.#toSandbox(id);
+    await this.#call('POST', `/sandboxes/${id}/pause`, {});
+    await this.#toSandbox(id);
+    await pause(USE_MS);
+    await this.#call('DELETE', `/sandboxes/${id}`);
+  }
+
+  async #create(): Promise<string | undefined> {
+    const body = { templateID: 'boxes', timeout: 600, autoPause: true, autoResume: { enabled: true } };
+    const response = await this.#call('POST', '/v2/sandboxes', body);
+    return response?.status === 201 ? ((await response.json()) as { sandboxID: string }).sandboxID : undefined;
+  }
+
+  /** Simulated pods have no server: what answers is the gateway. */
+  async #toSandbox(id: string): Promise<void> {
+    const headers = { 'E2b-Sandbox-Id': id, 'E2b-Sandbox-Port': '3000' };
+    await fetch(this.#url, { headers }).then((response) => response.arrayBuffer(), ignore);
+  }
+
+  /** Undefined when the server hangs up. */
+  async #call(method: string, path: string, body?: object): Promise<Response | undefined> {
+    const content = body === undefined ? {} : { body: JSON.stringify(body) };
+    return fetch(`${this.#url}${path}`, { method, headers: { 'X-API-KEY': this.#key }, ...content }).catch(ignore);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all([...this.#running.values()].map((process) => process.kill()));
+  }
+}
+
+const ignore = (): undefined => undefined;
+
+async function ready(probePort: number): Promise<void> {
+  while (!(await fetch(`http://127.0.0.1:${probePort}/readyz`)).ok) await pause(100);
+}
