@@ -1,7 +1,8 @@
-// The checks of the daemon's Go module: format, vet, generated code, tests; and the tests of what enforces NetworkPolicies
+// The checks of the daemon's Go module: format, vet, generated code, builds, tests, a little fuzzing; and the tests of what enforces NetworkPolicies
 // on the local cluster. They are reported in vitest's counts, so that `npm test` counts them one by one.
 import { spawnSync } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
+import { devNull } from 'node:os';
 import { join } from 'node:path';
 import { ensurePackages } from '@sandlot/local-cluster';
 
@@ -33,7 +34,39 @@ function staticChecks(): boolean {
   if (unformatted.out !== '') console.log(`run gofmt -w on:\n${unformatted.out}`);
   const vetted = ['.', 'generate'].map((folder) => run(['go', 'vet', './...'], join(MODULE, folder)).ok);
   const generated = run(['go', 'run', '.', '--check'], join(MODULE, 'generate'));
-  return unformatted.ok && unformatted.out === '' && vetted.every(Boolean) && generated.ok;
+  const elsewhere = ['amd64', 'arm64'].map((GOARCH) => builds(GOARCH));
+  return elsewhere.every(Boolean) && unformatted.ok && unformatted.out === '' && vetted.every(Boolean) && generated.ok;
+}
+
+/** The daemon runs on nodes of either kind, whatever this machine is. */
+function builds(GOARCH: string): boolean {
+  const env = { CGO_ENABLED: '0', GOOS: 'linux', GOARCH };
+  return run(['go', 'build', '-trimpath', '-o', devNull, './cmd/sandlot-runtime'], MODULE, env).ok;
+}
+
+/** Inputs that are made up for each fuzz target, besides its seeds, which the tests run. */
+const FUZZ_INPUTS = '2000x';
+
+/** Fuzzes each target for a while; what it fails on is in the output, and kept by Go below `testdata`. */
+function fuzz(): readonly boolean[] {
+  const listed = run(['go', 'test', '-list', '^Fuzz', './...'], MODULE);
+  const outcomes: boolean[] = [];
+  let names: string[] = [];
+  for (const line of listed.out.split('\n')) {
+    if (line.startsWith('Fuzz')) names.push(line);
+    const [, folder] = /^ok\s+(\S+)/.exec(line) ?? [];
+    if (folder === undefined) continue;
+    outcomes.push(...names.map((name) => fuzzed(folder, name)));
+    names = [];
+  }
+  return outcomes;
+}
+
+function fuzzed(folder: string, name: string): boolean {
+  const options = ['-run', '^$', '-fuzz', `^${name}$`, '-fuzztime', FUZZ_INPUTS];
+  const { ok, out } = run(['go', 'test', ...options, folder], MODULE);
+  if (!ok) console.log(`${folder} ${name}:\n${out}`);
+  return ok;
 }
 
 interface TestEvent {
@@ -74,12 +107,15 @@ for (const event of events) {
 const count = (action: string): number =>
   events.filter(({ Action, Test }) => Action === action && Test !== undefined).length;
 const sound = staticChecks();
+const fuzzedTargets = fuzz();
+const withstood = fuzzedTargets.filter(Boolean).length;
 const report = {
-  numPassedTests: count('pass'),
-  numFailedTests: count('fail'),
+  numPassedTests: count('pass') + withstood,
+  numFailedTests: count('fail') + fuzzedTargets.length - withstood,
   numPendingTests: count('skip'),
 };
 const target = process.argv.find((argument) => argument.startsWith(OUTPUT_OPTION))?.slice(OUTPUT_OPTION.length);
 if (target !== undefined) writeFileSync(target, JSON.stringify(report));
 console.log(`go: ${report.numPassedTests} passed, ${report.numFailedTests} failed`);
-process.exitCode = tests.ok && policyTests.ok && sound && report.numPassedTests > 0 ? 0 : 1;
+const isSound = tests.ok && policyTests.ok && sound && withstood === fuzzedTargets.length;
+process.exitCode = isSound && report.numPassedTests > 0 ? 0 : 1;
