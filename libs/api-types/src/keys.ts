@@ -69,6 +69,8 @@ export const annotations = {
   pausedRetention: 'sandlot.dev/paused-retention',
   /** On a claim: `true` lets any request to the sandbox wake it. */
   autoResume: 'sandlot.dev/auto-resume',
+  /** On a claim: when the API was asked for it, RFC 3339 with milliseconds; lists are in this order within a second. */
+  createdAt: 'sandlot.dev/created-at',
   /** On a claim: the id of the API key that made it. */
   apiKeyId: 'sandlot.dev/api-key-id',
   /** On a claim whose ports are not public: hex SHA-256 of the token that opens them. */

@@ -45,7 +45,8 @@ export const eventData = {
   'audit.recorded': z.object({
     ...objectRef,
     action: z.string(),
-    actor: z.object({ key: z.string(), team: z.string(), role: z.string() }),
+    /** `user`: who it was where no API key was used, as the cluster knows him; `key` and `team` are empty then. */
+    actor: z.object({ key: z.string(), team: z.string(), role: z.string(), user: z.string().optional() }),
     source: z.object({ address: z.string(), userAgent: z.string().optional() }),
     requestId: z.string(),
     status: z.number().int(),

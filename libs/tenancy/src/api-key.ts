@@ -56,6 +56,10 @@ export interface ApiKey {
 
 export type ApiKeyInput = Pick<ApiKey, 'namespace' | 'team' | 'role' | 'description' | 'limits'>;
 
+/** Annotations of a key's Secret: who made it and who takes it back. What begins with `api:` was done over the API, by that key. */
+export const keyAuthors = { createdBy: 'sandlot.dev/created-by', revokedBy: 'sandlot.dev/revoked-by' } as const;
+export const VIA_API = 'api:';
+
 const SECRET_PREFIX = 'api-key-';
 const ID_BYTES = 6;
 

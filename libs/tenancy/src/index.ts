@@ -1,4 +1,14 @@
-export { API_KEY_LABEL, dnsLabel, keyLimits, keyOfSecret, keySecret, mintApiKey, roles } from './api-key.ts';
+export {
+  API_KEY_LABEL,
+  dnsLabel,
+  keyAuthors,
+  keyLimits,
+  keyOfSecret,
+  keySecret,
+  mintApiKey,
+  roles,
+  VIA_API,
+} from './api-key.ts';
 export type { ApiKey, ApiKeyInput, KeyLimits, Role } from './api-key.ts';
 export { watchKeys } from './key-ring.ts';
 export type { KeyRing, KeyRingOptions, WatchedKeyRing } from './key-ring.ts';

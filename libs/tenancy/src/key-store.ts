@@ -1,21 +1,25 @@
 import { isNotFound, secrets } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
-import { API_KEY_LABEL, keyOfSecret, keySecret, keySecretName, mintApiKey } from './api-key.ts';
+import { API_KEY_LABEL, keyAuthors, keyOfSecret, keySecret, keySecretName, mintApiKey } from './api-key.ts';
 import type { ApiKey, ApiKeyInput } from './api-key.ts';
 
 /** Where keys are kept. */
 export interface KeyPlace {
   readonly client: KubeClient;
   readonly namespace: string;
+  /** Who asks, for the record. */
+  readonly by?: string | undefined;
 }
 
 /** Makes a key and stores its digest. The text is in the answer and nowhere else. Rejects with a KubeError. */
 export async function createKey(
-  { client, namespace }: KeyPlace,
+  { client, namespace, by }: KeyPlace,
   input: ApiKeyInput,
 ): Promise<{ readonly key: ApiKey; readonly text: string }> {
   const { key, text } = mintApiKey(input);
-  const stored = await client.create(secrets, keySecret(key, namespace));
+  const secret = keySecret(key, namespace);
+  const annotations = by === undefined ? {} : { [keyAuthors.createdBy]: by };
+  const stored = await client.create(secrets, { ...secret, metadata: { ...secret.metadata, annotations } });
   return { text, key: keyOfSecret(stored) ?? key };
 }
 
@@ -27,13 +31,19 @@ export async function listKeys({ client, namespace }: KeyPlace): Promise<readonl
 }
 
 /** Takes a key back, at once; what was made with it stays. False when there is none of that id. Rejects with a KubeError. */
-export async function revokeKey({ client, namespace }: KeyPlace, id: string): Promise<boolean> {
+export async function revokeKey({ client, namespace, by }: KeyPlace, id: string): Promise<boolean> {
   const name = keySecretName(id);
   try {
     const secret = await client.get(secrets, { namespace, name });
     // The prefix alone does not make a Secret a key: others may be named alike.
     if (keyOfSecret(secret) === undefined) return false;
-    await client.delete(secrets, { namespace, name }, { uid: secret.metadata.uid });
+    const { uid } = secret.metadata;
+    if (by !== undefined) {
+      // Whoever watches learns it from the last state before the end.
+      const annotations = { [keyAuthors.revokedBy]: by };
+      await client.mergePatch(secrets, { namespace, name }, { metadata: { uid, annotations } });
+    }
+    await client.delete(secrets, { namespace, name }, { uid });
     return true;
   } catch (error) {
     if (isNotFound(error)) return false;

@@ -9,6 +9,7 @@ import { createApp } from './http/app.ts';
 import { serveWith } from './http/broken.ts';
 import { shareRates } from './e2b/rates.ts';
 import { routesOf } from './routes.ts';
+import { auditKeys } from './own/key-audit.ts';
 import { runSweeps } from './sweeps.ts';
 import { sweepsOf } from './upkeep.ts';
 import type { World } from './world/world.ts';
@@ -30,6 +31,7 @@ export async function startApi(parts: ProcessParts, settings: ApiSettings): Prom
   const { signal } = closing;
   const { deps, informers } = assemble(parts, settings, signal);
   const shared = shareRates(deps);
+  auditKeys(deps);
   const server = await listening(deps);
   const { port } = server.address() as AddressInfo;
   const upkeep = afterSync(informers, signal).then(() => runSweeps({ clock, random, log, signal }, sweepsOf(deps)));

@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { createKubeClient, KubeError, loadCredentials } from '@sandlot/kube';
+import { createKubeClient, defineResource, KubeError, loadCredentials } from '@sandlot/kube';
+import type { KubeClient, KubeObject } from '@sandlot/kube';
 import { createKey, dnsLabel, keyLimits, listKeys, revokeKey, roles } from '@sandlot/tenancy';
 import type { ApiKey, ApiKeyInput, KeyPlace } from '@sandlot/tenancy';
 import { CliError } from './errors.ts';
@@ -106,7 +107,8 @@ async function inCluster(
     userAgent: 'sandlot-cli',
   });
   try {
-    out.write(`${await work({ client, namespace: values['keys-namespace'] })}\n`);
+    const by = await userOf(client);
+    out.write(`${await work({ client, namespace: values['keys-namespace'], by })}\n`);
     return 0;
   } catch (error) {
     if (!(error instanceof KubeError)) throw error;
@@ -116,6 +118,24 @@ async function inCluster(
   } finally {
     await client.close();
   }
+}
+
+interface SelfReview extends KubeObject {
+  readonly status?: { readonly userInfo?: { readonly username?: string | undefined } | undefined } | undefined;
+}
+
+const selfReviews = defineResource<SelfReview>({
+  group: 'authentication.k8s.io',
+  version: 'v1',
+  plural: 'selfsubjectreviews',
+  kind: 'SelfSubjectReview',
+  namespaced: false,
+});
+
+/** Who the kubeconfig is, as the API server knows him: for the audit log. Rejects with a KubeError. */
+async function userOf(client: KubeClient): Promise<string> {
+  const { status } = await client.create(selfReviews, { metadata: {} });
+  return status?.userInfo?.username ?? 'unknown';
 }
 
 function createdText({ key, text }: { readonly key: ApiKey; readonly text: string }, json: boolean): string {

@@ -103,6 +103,7 @@ describe('the claim of a sandbox', () => {
         labels: { team: 'x', 'sandlot.dev/sandbox-id': ID },
         annotations: {
           'sandlot.dev/api-key-id': 'abc',
+          'sandlot.dev/created-at': new Date(NOW).toISOString(),
           'sandlot.dev/on-timeout': 'kill',
           'sandlot.dev/metadata': '{"user":"ana","label:team":"x"}',
           'sandlot.dev/end-at': '2026-01-01T12:01:01Z',

@@ -168,10 +168,11 @@ function endOf({ request, nowMs }: ClaimInput): Partial<ReturnType<typeof endFie
   return endFields(autoPause ? 'pause' : 'kill', { endMs: nowMs + timeoutSeconds * 1_000, timeoutSeconds });
 }
 
-function notesOf({ request, key, digest, trafficTokenHash, trace }: ClaimInput): Record<string, string> {
+function notesOf({ request, key, digest, trafficTokenHash, trace, nowMs }: ClaimInput): Record<string, string> {
   const { metadata, autoPause, autoResume, egress, kruise, isKruise } = request;
   const notes: Record<string, string | undefined> = {
     [annotations.apiKeyId]: key.id,
+    [annotations.createdAt]: new Date(nowMs).toISOString(),
     [annotations.onTimeout]: autoPause ? 'pause' : 'kill',
     [annotations.metadata]: Object.keys(metadata).length === 0 ? undefined : JSON.stringify(metadata),
     [annotations.autoResume]: autoResume ? 'true' : undefined,

@@ -26,6 +26,11 @@ export function startedAtMs({ status }: SandboxClaim): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
+/** When it was asked for: by this API to the millisecond, else as Kubernetes has it. */
+export function createdAtMs({ metadata }: SandboxClaim): number {
+  return Date.parse(metadata.annotations?.[annotations.createdAt] ?? metadata.creationTimestamp ?? '') || 0;
+}
+
 /** The end that clients are told. */
 export function shownEndMs(claim: SandboxClaim): number {
   return endAtMs(claim) ?? (startedAtMs(claim) ?? 0) + NEVER_MS;

@@ -1,7 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { filterOf, metadataFilter, pageOf } from './list.ts';
+import type { Entry } from './list.ts';
 import type { ListedSandbox } from './schemas.ts';
+
+function entry(
+  sandboxID: string,
+  { createdMs = 0, ...fields }: Partial<ListedSandbox> & { createdMs?: number } = {},
+): Entry {
+  return { sandbox: sandbox(sandboxID, fields), createdMs };
+}
 
 function sandbox(sandboxID: string, fields: Partial<ListedSandbox> = {}): ListedSandbox {
   return {
@@ -82,10 +90,20 @@ describe('the filter of a list', () => {
 describe('pages', () => {
   const times = fc.integer({ min: 0, max: 5 }).map((second) => `2026-01-01T00:00:0${second}.000Z`);
   const sandboxes = fc
-    .uniqueArray(fc.record({ id: fc.stringMatching(/^[a-z][a-z0-9]{3}$/), startedAt: times }), {
-      selector: ({ id }) => id,
-    })
-    .map((given) => given.map(({ id, startedAt }) => sandbox(id, { startedAt })));
+    .uniqueArray(
+      fc.record({
+        id: fc.stringMatching(/^[a-z][a-z0-9]{3}$/),
+        startedAt: times,
+        createdMs: fc.integer({ min: 0, max: 9 }),
+      }),
+      {
+        selector: ({ id }) => id,
+      },
+    )
+    .map((given) => given.map(({ id, ...fields }) => entry(id, fields)));
+
+  const keyOf = ({ sandbox: { startedAt, sandboxID }, createdMs }: Entry): string =>
+    `${startedAt}/${createdMs}/${sandboxID}`;
 
   it('together are the whole list in order, once each', () => {
     fc.assert(
@@ -101,7 +119,9 @@ describe('pages', () => {
             seen.push(...page.items.map(({ startedAt, sandboxID }) => `${startedAt}/${sandboxID}`));
             ({ nextToken } = page);
           } while (nextToken !== undefined);
-          const sorted = all.map(({ startedAt, sandboxID }) => `${startedAt}/${sandboxID}`).sort();
+          const sorted = all
+            .toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+            .map(({ sandbox: { startedAt, sandboxID } }) => `${startedAt}/${sandboxID}`);
           expect(seen).toEqual(order === 'asc' ? sorted : sorted.reverse());
         },
       ),
@@ -109,19 +129,21 @@ describe('pages', () => {
   });
 
   it('go on where they ended although sandboxes come and go', () => {
-    const all = ['a', 'b', 'c', 'd'].map((id) => sandbox(id));
+    const all = ['a', 'b', 'c', 'd'].map((id) => entry(id));
     const { nextToken } = pageOf(all, { order: 'asc', limit: 2, nextToken: undefined });
-    const changed = [sandbox('0'), ...all.filter(({ sandboxID }) => sandboxID !== 'b')];
+    const changed = [entry('0'), ...all.filter(({ sandbox: { sandboxID } }) => sandboxID !== 'b')];
     expect(pageOf(changed, { order: 'asc', limit: 2, nextToken }).items.map(({ sandboxID }) => sandboxID)).toEqual([
       'c',
       'd',
     ]);
   });
 
-  it.each(['x', 'bm9uc2Vuc2U', Buffer.from('yesterday__a').toString('base64url')])(
-    'refuse the token %j',
-    (nextToken) => {
-      expect(() => pageOf([], { order: 'asc', limit: 1, nextToken })).toThrow('no token of a page');
-    },
-  );
+  it.each([
+    'x',
+    'bm9uc2Vuc2U',
+    Buffer.from('yesterday__a__1').toString('base64url'),
+    Buffer.from('2026-01-01T00:00:00Z__a').toString('base64url'),
+  ])('refuse the token %j', (nextToken) => {
+    expect(() => pageOf([], { order: 'asc', limit: 1, nextToken })).toThrow('no token of a page');
+  });
 });

@@ -47,7 +47,8 @@ function readRoutes(deps: Deps): readonly Route[] {
       },
       async ({ key, query }) => {
         const wanted = filterOf({ ...query, state: ['running'], startedAfter: undefined, template: undefined });
-        return { status: 200, body: sandboxesOf(deps, key).filter(wanted) };
+        const sandboxes = sandboxesOf(deps, key).map(({ sandbox }) => sandbox);
+        return { status: 200, body: sandboxes.filter(wanted) };
       },
     ),
     route(

@@ -5,29 +5,34 @@ import type { Answer } from '../http/route.ts';
 import { BY_NAMESPACE, aliasesOf, isOfApi } from '../world/cache.ts';
 import { findOrigin } from './origin.ts';
 import { ownSandbox } from './lifecycle.ts';
+import { createdAtMs } from './lifetime.ts';
 import { filterOf, pageOf } from './list.ts';
-import type { ListedSandbox, ListQuery, SandboxDetail, TemplateAnswer } from './schemas.ts';
+import type { Entry } from './list.ts';
+import type { ListQuery, SandboxDetail, TemplateAnswer } from './schemas.ts';
 import type { Origin } from './template-ref.ts';
 import { tokensOf, viewOptions } from './tokens.ts';
 import { detailOf, iso, isOver, listedOf, sizeOf } from './view.ts';
 
 /** Every sandbox of the key's team that its caller was given and that is not over. */
-export function sandboxesOf(deps: Deps, { namespace }: ApiKey): ListedSandbox[] {
+export function sandboxesOf(deps: Deps, { namespace }: ApiKey): Entry[] {
   const { world, clock } = deps;
   const options = viewOptions(deps);
-  const listed: ListedSandbox[] = [];
+  const listed: Entry[] = [];
   for (const claim of world.claims.all([BY_NAMESPACE, namespace], ({ metadata }) => metadata.namespace === namespace)) {
     const { metadata, status } = claim;
     const isGone = metadata.deletionTimestamp !== undefined || isOver(claim, clock.now());
     if (isGone || !isOfApi(metadata) || status?.completionTime === undefined) continue;
-    listed.push(listedOf(world.held(claim), options));
+    listed.push({ sandbox: listedOf(world.held(claim), options), createdMs: createdAtMs(claim) });
   }
   return listed;
 }
 
 export function listSandboxes(deps: Deps, key: ApiKey, query: ListQuery): Answer {
   const wanted = filterOf(query);
-  const { items, nextToken } = pageOf(sandboxesOf(deps, key).filter(wanted), query);
+  const { items, nextToken } = pageOf(
+    sandboxesOf(deps, key).filter(({ sandbox }) => wanted(sandbox)),
+    query,
+  );
   return { status: 200, body: items, headers: nextToken === undefined ? {} : { 'x-next-token': nextToken } };
 }
 

@@ -24,6 +24,8 @@ export interface AppOptions extends AuditDeps {
   readonly traces: ClientTraces;
 }
 
+/** How a socket of both families shows addresses of the older one. */
+const IPV4_MAPPED = /^::ffff:(?=\d+\.)/i;
 const REQUEST_ID = /^[\w.:-]{1,128}$/;
 const EXPOSED = [
   'x-next-token',
@@ -197,7 +199,7 @@ async function answered(options: AppOptions, { route, key }: Asked, exchange: Ex
   const tell = (status: number, message?: string): void => {
     observe(options, route, { exchange, status });
     if (route.action === undefined || key === undefined) return;
-    const source = { address: request.ip ?? '', userAgent: request.get('user-agent') };
+    const source = { address: (request.ip ?? '').replace(IPV4_MAPPED, ''), userAgent: request.get('user-agent') };
     recordAudit(options, { action: route.action, key, object, source, requestId, status, message });
   };
   try {

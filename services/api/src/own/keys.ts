@@ -1,4 +1,4 @@
-import { createKey, listKeys, revokeKey } from '@sandlot/tenancy';
+import { createKey, listKeys, revokeKey, VIA_API } from '@sandlot/tenancy';
 import type { ApiKey } from '@sandlot/tenancy';
 import { z } from 'zod';
 import type { Deps } from '../deps.ts';
@@ -42,8 +42,9 @@ export function keyRoutes(deps: Deps): readonly Route[] {
         answers: { 201: { description: 'The key, which is shown this once.', schema: schemas.createdKey } },
         action: 'key.create',
       },
-      async ({ body, trail, signal }) => {
-        const { key, text } = await createKey(place, { ...body, team: body.team ?? body.namespace });
+      async ({ body, trail, signal, key: { id: asker } }) => {
+        const by = VIA_API + asker;
+        const { key, text } = await createKey({ ...place, by }, { ...body, team: body.team ?? body.namespace });
         trail.about({ name: key.id });
         const look = (): true | undefined => (keys.byId(key.id) === undefined ? undefined : true);
         await world.waits.until({ keys: ['keys'], look, timeoutMs: SHOWN_WITHIN_MS, signal });
@@ -59,9 +60,9 @@ export function keyRoutes(deps: Deps): readonly Route[] {
         answers: { 204: { description: 'Done.' } },
         action: 'key.revoke',
       },
-      async ({ params: { id }, trail, signal }) => {
+      async ({ params: { id }, trail, signal, key: { id: asker } }) => {
         trail.about({ name: id });
-        if (!/^[0-9a-f]{1,64}$/.test(id) || !(await revokeKey(place, id)))
+        if (!/^[0-9a-f]{1,64}$/.test(id) || !(await revokeKey({ ...place, by: VIA_API + asker }, id)))
           throw notFound(`there is no API key '${id}'`);
         const look = (): true | undefined => (keys.byId(id) === undefined ? true : undefined);
         await world.waits.until({ keys: ['keys'], look, timeoutMs: SHOWN_WITHIN_MS, signal });
