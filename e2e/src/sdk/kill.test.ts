@@ -25,15 +25,16 @@ async function podOf({ sandboxId }: Sandbox): Promise<Pod> {
 
 /** A sandbox with a file, which must be the very same afterwards. */
 async function withSandbox(test: (sandbox: Sandbox) => Promise<void>): Promise<void> {
-  await using sandbox = await newSandbox();
+  await using sandbox = await eventually('there is a sandbox', () => newSandbox());
   await sandbox.files.write('before.txt', 'from before');
   const { uid } = (await podOf(sandbox)).metadata;
   await test(sandbox);
-  const same = await eventually('the sandbox is connected to', async () =>
-    Sandbox.connect(sandbox.sandboxId, { ...(await access()), requestTimeoutMs: PATIENCE_MS }),
-  );
-  expect(same.sandboxId).toBe(sandbox.sandboxId);
-  expect((await same.getInfo()).state).toBe('running');
+  const { sandboxId } = sandbox;
+  const connection = { ...(await access()), requestTimeoutMs: PATIENCE_MS };
+  const same = await eventually('the sandbox is connected to', () => Sandbox.connect(sandboxId, connection));
+  expect(same.sandboxId).toBe(sandboxId);
+  const { state } = await eventually('the sandbox is looked at', () => same.getInfo());
+  expect(state).toBe('running');
   expect(await same.files.read('before.txt')).toBe('from before');
   expect((await same.commands.run('echo still here', LIMITS)).stdout).toBe('still here\n');
   expect((await podOf(sandbox)).metadata.uid).toBe(uid);
@@ -52,21 +53,25 @@ const sizeAndDigest = async (sandbox: Sandbox): Promise<[number, string]> => {
   return [Number(size), digest.split(' ')[0] ?? ''];
 };
 
-describe.each(['api', 'claim-controller', 'sandbox-controller', 'warmpool-controller', 'nats', 'redis'])(
-  'kill -9 of %s',
-  (victim) => {
-    it('is not noticed by a command and an upload under way, nor by their sandbox; others are made again', async () => {
-      await freshen(client, victim);
-      await withSandbox(async (sandbox) => {
-        const work = beginWork(sandbox);
-        await work.isUnderWay;
-        await killProcessesOf(client, victim);
-        await createsAgain();
-        expect(await work.command).toEqual({ value: PRINTED });
-        expect(await work.upload).toEqual({ value: WORK.upload });
-        expect(await sizeAndDigest(sandbox)).toEqual([UPLOAD_BYTES, digestOf(UPLOAD_BYTES)]);
-      });
-    });
+/** Side by side: each has a sandbox of its own, and no data goes through any of them. */
+describe.each([[['api', 'redis', 'sandbox-controller']], [['nats', 'claim-controller', 'warmpool-controller']]])(
+  'kill -9 of each of %s',
+  (victims) => {
+    it.concurrent.each(victims)(
+      '%s is not noticed by a command and an upload under way, nor by their sandbox; others are made again',
+      async (victim) => {
+        await freshen(client, victim);
+        await withSandbox(async (sandbox) => {
+          const work = beginWork(sandbox);
+          await work.isUnderWay;
+          await killProcessesOf(client, victim);
+          await createsAgain();
+          expect(await work.command).toEqual({ value: PRINTED });
+          expect(await work.upload).toEqual({ value: WORK.upload });
+          expect(await sizeAndDigest(sandbox)).toEqual([UPLOAD_BYTES, digestOf(UPLOAD_BYTES)]);
+        });
+      },
+    );
   },
 );
 
