@@ -1,3 +1,4 @@
+import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Dialect, Route } from './classify.ts';
 import type { Origin } from './headers.ts';
@@ -24,9 +25,12 @@ export interface Call {
   readonly upgrade: Upgrade | undefined;
 }
 
+/** A connection to one side, or a stream of HTTP/2 that is one to the client (RFC 8441). */
+export type End = Socket | ServerHttp2Stream;
+
 export interface Upgrade {
   readonly protocol: string;
-  readonly socket: Socket;
+  readonly socket: End;
   /** What the client has sent already. */
   readonly head: Buffer;
 }

@@ -1,5 +1,6 @@
 import { ServerResponse } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Logger } from '@sandlot/std';
 import type { Auth, Callers } from './callers.ts';
@@ -57,6 +58,13 @@ export class Gateway {
     response.assignSocket(socket);
     response.once('finish', () => socket.end());
     this.#take(door, { request, response, upgrade: { protocol: request.headers.upgrade ?? '', socket, head } });
+  }
+
+  /** A WebSocket over a stream of HTTP/2 (RFC 8441). */
+  connect(door: Door, request: Http2ServerRequest, response: Http2ServerResponse): void {
+    const { stream } = request;
+    stream.on('error', () => stream.destroy());
+    this.#take(door, { request, response, upgrade: { protocol: 'websocket', socket: stream, head: Buffer.alloc(0) } });
   }
 
   #take(door: Door, given: Pick<Call, 'request' | 'response'> & { upgrade: Upgrade | undefined }): void {

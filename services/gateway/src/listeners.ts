@@ -1,13 +1,16 @@
+import type { EventEmitter } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server } from 'node:http';
 import { createSecureServer } from 'node:http2';
-import type { Http2SecureServer, ServerHttp2Session } from 'node:http2';
+import type { Http2SecureServer, Http2ServerResponse, ServerHttp2Session } from 'node:http2';
 import { Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import type { Duplex } from 'node:stream';
+import { Duplex } from 'node:stream';
 import type { Clock, Logger } from '@sandlot/std';
 import type { Door, Gateway } from './gateway.ts';
+import { isHttp2 } from './messages.ts';
+import type { Request } from './messages.ts';
 
 /**
  * Streams may be silent for long: clients hold one for 640 s and more without a byte. Only a request's head has to come
@@ -29,8 +32,8 @@ const LIMITS = {
 const HTTP2 = {
   maxConcurrentStreams: 1_000,
   initialWindowSize: 262_144,
-  // No extended CONNECT: WebSockets come over HTTP/1.1.
-  enableConnectProtocol: false,
+  // WebSockets (RFC 8441).
+  enableConnectProtocol: true,
 };
 const CONNECTION_WINDOW_BYTES = 4_194_304;
 const SESSION_MEMORY_MB = 64;
@@ -116,7 +119,11 @@ function serve(server: Server | Http2SecureServer, { gateway, door }: ListenOpti
     if (socket instanceof Socket) gateway.upgrade(door, request, { socket, head });
     else socket.destroy();
   });
-  events.on('connect', (_, socket: Duplex) => rejectRaw(socket, 405, 'CONNECT is not served'));
+  (server as EventEmitter).on('connect', (request: Request, answer: Duplex | Http2ServerResponse) => {
+    if (answer instanceof Duplex) rejectRaw(answer, 405, 'CONNECT is not served');
+    else if (isHttp2(request) && request.headers[':protocol'] === 'websocket') gateway.connect(door, request, answer);
+    else answer.writeHead(405).end();
+  });
   events.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => rejectBroken(error, socket));
   server.on('tlsClientError', () => undefined);
 }

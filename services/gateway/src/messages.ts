@@ -8,11 +8,12 @@ import type { Answer } from './refusals.ts';
 export type Request = IncomingMessage | Http2ServerRequest;
 export type Response = ServerResponse | Http2ServerResponse;
 
-const isHttp2 = (message: Request | Response): message is Http2ServerRequest | Http2ServerResponse =>
+export const isHttp2 = (message: Request | Response): message is Http2ServerRequest | Http2ServerResponse =>
   'stream' in message;
 
-/** Bytes of the body that are to come; 0: none, Infinity: nobody knows. */
+/** Bytes of the body that are to come; 0: none, Infinity: nobody knows. What follows a CONNECT is no body. */
 export function bodyBytes(request: Request): number {
+  if (request.method === 'CONNECT') return 0;
   const length = request.headers['content-length'];
   if (length !== undefined) return Number(length);
   if (isHttp2(request)) return request.stream.endAfterHeaders ? 0 : Infinity;

@@ -1,12 +1,13 @@
+import { randomBytes } from 'node:crypto';
 import { request as sendRequest, ServerResponse } from 'node:http';
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
-import type { Socket } from 'node:net';
+import { Socket } from 'node:net';
 import type { Clock, Timer } from '@sandlot/std';
 import { isRepeatable } from './call.ts';
-import type { Call } from './call.ts';
-import { pairsOf, requestHeaders, responseHeaders } from './headers.ts';
+import type { Call, End } from './call.ts';
+import { asHttp2, pairsOf, requestHeaders, responseHeaders } from './headers.ts';
 import { bodyBytes, breakOff, flushHead, sendEnd, sendHead } from './messages.ts';
-import type { Request } from './messages.ts';
+import type { Request, Response } from './messages.ts';
 
 /** Where a call is passed on to. */
 export interface NextHop {
@@ -19,7 +20,7 @@ export interface NextHop {
 }
 
 /** The two ends of an upgraded connection: the client's, and the sandbox's. */
-export type Ends = readonly [Socket, Socket];
+export type Ends = readonly [End, Socket];
 
 export interface TransferOptions {
   readonly call: Call;
@@ -73,7 +74,7 @@ export class Transfer {
       agent: hop.agent,
       hostname: hop.hostname,
       port: hop.port,
-      method: request.method ?? 'GET',
+      method: methodOf(request),
       path: call.path,
       headers: this.#headers(length),
       setHost: false,
@@ -103,6 +104,7 @@ export class Transfer {
       upgrade: call.upgrade?.protocol,
       te: one(headers['te']),
     });
+    if (method === 'CONNECT') made.push('Sec-WebSocket-Key', randomBytes(NONCE_BYTES).toString('base64'));
     const isFramed = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
     if (!isFramed && length > 0) made.push('Transfer-Encoding', 'chunked');
     // Node would otherwise announce a body, of no length, that the client did not.
@@ -138,9 +140,8 @@ export class Transfer {
     this.#isUpgraded = true;
     this.#over();
     this.#o.onAnswer(101);
-    if (response instanceof ServerResponse) response.detachSocket(upgrade.socket);
     this.#o.onUpgraded?.([upgrade.socket, upstream]);
-    upgrade.socket.write(rawHead(answer), 'latin1');
+    switchProtocols(response, upgrade.socket, answer);
     join(upgrade.socket, upstream, { toFirst: begun, toSecond: upgrade.head });
   }
 
@@ -193,6 +194,24 @@ export class Transfer {
   }
 }
 
+/** Over HTTP/1.1 with the head as it came; over HTTP/2 with success, and without what proves the switch (RFC 8441 5). */
+function switchProtocols(response: Response, end: End, answer: IncomingMessage): void {
+  if (end instanceof Socket) {
+    if (response instanceof ServerResponse) response.detachSocket(end);
+    end.write(rawHead(answer), 'latin1');
+    return;
+  }
+  const pairs = pairsOf(responseHeaders(answer.rawHeaders, answer.headers.connection));
+  const kept = pairs.filter(([name]) => name.toLowerCase() !== 'sec-websocket-accept');
+  end.respond({ ':status': 200, ...asHttp2(kept.flat()) });
+}
+
+/** An extended CONNECT is what a GET with an upgrade is in HTTP/1.1. */
+const methodOf = ({ method = 'GET' }: Request): string => (method === 'CONNECT' ? 'GET' : method);
+
+/** Of Sec-WebSocket-Key, which HTTP/2 has not. */
+const NONCE_BYTES = 16;
+
 /** The head of an answer as it came. */
 function rawHead({ statusCode = 101, statusMessage = '', rawHeaders }: IncomingMessage): string {
   const lines = pairsOf(rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
@@ -200,7 +219,7 @@ function rawHead({ statusCode = 101, statusMessage = '', rawHeaders }: IncomingM
 }
 
 /** Lets two connections speak with each other until either ends; first what each has said already. */
-function join(first: Socket, second: Socket, said: { readonly toFirst: Buffer; readonly toSecond: Buffer }): void {
+function join(first: End, second: Socket, said: { readonly toFirst: Buffer; readonly toSecond: Buffer }): void {
   if (said.toFirst.length > 0) first.write(said.toFirst);
   if (said.toSecond.length > 0) second.write(said.toSecond);
   for (const [one, other] of [
@@ -209,9 +228,15 @@ function join(first: Socket, second: Socket, said: { readonly toFirst: Buffer; r
   ] as const) {
     one.setTimeout(0);
     one.once('error', () => other.destroy());
-    one.once('close', () => other.destroySoon());
+    one.once('close', () => finish(other));
     one.pipe(other);
   }
+}
+
+/** Closes it once what was said to it is sent. */
+function finish(end: End): void {
+  if (end instanceof Socket) end.destroySoon();
+  else end.end(() => end.close());
 }
 
 function sendBody(request: Request, upstream: ClientRequest): void {
