@@ -6,19 +6,19 @@ import { claimManifest, poolManifest, templateManifest } from './support/manifes
 import { fullPool, readyClaim } from './support/sandboxes.ts';
 import { eventually, inTeam } from './support/team.ts';
 
-const controllers = ['claim-controller', 'sandbox-controller', 'warmpool-controller'];
+const services = ['api', 'claim-controller', 'gateway', 'sandbox-controller', 'warmpool-controller'];
 
 interface RulesJson {
   readonly data: { readonly groups: readonly { readonly rules: readonly { readonly health: string }[] }[] };
 }
 
 describe('Prometheus and Jaeger beside the release', () => {
-  it('scrape every controller', async () => {
-    const up = await eventually('every controller is scraped', async () => {
+  it('scrape every service of the chart', async () => {
+    const up = await eventually('every service is scraped', async () => {
       const series = await promQuery(prometheusUrl, 'min by (job) (up{namespace!=""})');
-      return series.length === controllers.length && series.every(({ value }) => value === 1) ? series : undefined;
+      return series.length === services.length && series.every(({ value }) => value === 1) ? series : undefined;
     });
-    expect(up.map(({ labels }) => labels['job']).toSorted()).toEqual(controllers);
+    expect(up.map(({ labels }) => labels['job']).toSorted()).toEqual(services);
   });
 
   it('evaluate every rule of the chart', async () => {

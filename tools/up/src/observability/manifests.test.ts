@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { controllerNames } from '../images/recipes.ts';
+import { serviceNames } from '../images/recipes.ts';
 import { observabilityManifests, prometheusConfig } from './manifests.ts';
 import { chartRules } from './rules.ts';
 
@@ -21,17 +21,17 @@ const input = {
 const objects = observabilityManifests(input) as readonly ObjectJson[];
 
 describe('the objects of Prometheus and Jaeger', () => {
-  it('give every controller of the chart a job of its own name, found by a name of its own', () => {
+  it('give every service of the chart a job of its own name, found by a name of its own', () => {
     const { scrape_configs: jobs } = prometheusConfig() as {
       scrape_configs: { job_name: string; dns_sd_configs?: { names: string[] }[] }[];
     };
     const scraped = jobs.filter(({ job_name: job }) => job !== 'prometheus');
-    expect(scraped.map(({ job_name: job }) => job)).toEqual([...controllerNames]);
+    expect(scraped.map(({ job_name: job }) => job)).toEqual([...serviceNames]);
     const headless = objects.filter(({ spec }) => spec?.clusterIP === 'None');
     expect(scraped.map(({ dns_sd_configs: [found] = [] }) => found?.names)).toEqual(
       headless.map(({ metadata }) => [`${metadata.name}.${metadata.namespace ?? ''}.svc.cluster.local`]),
     );
-    expect(headless.map(({ spec }) => spec?.selector?.['app.kubernetes.io/component'])).toEqual([...controllerNames]);
+    expect(headless.map(({ spec }) => spec?.selector?.['app.kubernetes.io/component'])).toEqual([...serviceNames]);
   });
 
   it('carry the label by which what lies in the namespace of the release is removed again', () => {

@@ -1,5 +1,5 @@
 import { traceBackendConfig } from '@sandlot/local-cluster';
-import { controllerNames } from '../images/recipes.ts';
+import { serviceNames } from '../images/recipes.ts';
 import { release } from '../install/values.ts';
 
 /** Where Prometheus and Jaeger run, and the label of what belongs to them. */
@@ -61,11 +61,11 @@ function metadata(name: string, namespace: string = observability.namespace): ob
 }
 
 /**
- * Names that resolve to the addresses of a controller's pods, standbys and pods that are not ready included. Debian's
+ * Names that resolve to the addresses of a service's pods, standbys and pods that are not ready included. Debian's
  * Prometheus has no discovery by the API server, so it needs no right to ask it either.
  */
 function metricsServices(): readonly object[] {
-  return controllerNames.map((component) => ({
+  return serviceNames.map((component) => ({
     apiVersion: 'v1',
     kind: 'Service',
     metadata: metadata(metricsService(component), release.namespace),
@@ -102,7 +102,7 @@ function configMaps({ rules, page }: ObservabilityInput): readonly object[] {
   ];
 }
 
-/** One job for each controller, called as it is, with one target for each of its pods. */
+/** One job for each service of the chart, called as it is, with one target for each of its pods. */
 export function prometheusConfig(): object {
   return {
     global: { scrape_interval: '5s', scrape_timeout: '5s', evaluation_interval: '5s' },
@@ -111,16 +111,16 @@ export function prometheusConfig(): object {
     rule_files: ['yaml', 'yml'].map((ending) => `/etc/prometheus/rules/*.${ending}`),
     scrape_configs: [
       { job_name: 'prometheus', static_configs: [{ targets: [`127.0.0.1:${ports.prometheus}`] }] },
-      ...controllerNames.map(controllerJob),
+      ...serviceNames.map(serviceJob),
     ],
   };
 }
 
-function controllerJob(component: string): object {
+function serviceJob(component: string): object {
   const names = [`${metricsService(component)}.${release.namespace}.svc.cluster.local`];
   return {
     job_name: component,
-    // The namespace of a pool is the pool's, not that of the controller that tells of it.
+    // The namespace of a pool is the pool's, not that of who tells of it.
     honor_labels: true,
     dns_sd_configs: [{ names, type: 'A', port: METRICS_PORT, refresh_interval: '5s' }],
     relabel_configs: [{ target_label: 'namespace', replacement: release.namespace }],
