@@ -1,4 +1,6 @@
 import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { sandboxWarmPools } from '@sandlot/api-types';
 import { ensurePython } from '@sandlot/local-cluster';
@@ -54,7 +56,17 @@ interface Outcome {
   readonly said: string;
 }
 
-function schemathesis(key: string): Promise<Outcome> {
+async function schemathesis(key: string): Promise<Outcome> {
+  // It keeps what it found where it runs, and begins with that the next time: every run here is a first one.
+  const cwd = await mkdtemp(join(tmpdir(), 'schemathesis-'));
+  try {
+    return await runIn(cwd, key);
+  } finally {
+    await rm(cwd, { recursive: true });
+  }
+}
+
+function runIn(cwd: string, key: string): Promise<Outcome> {
   const config = ['--config-file', join(FOLDER, 'schemathesis.toml')];
   const bounds = ['--max-examples', EXAMPLES, '--seed', SEED, '--workers', '1', '--request-timeout', '15'];
   const args = [...config, 'run', DOCUMENT, '--url', api.url, '--no-color', ...bounds];
@@ -67,7 +79,7 @@ function schemathesis(key: string): Promise<Outcome> {
     SANDLOT_FUZZ_SEED: SEED,
   };
   return new Promise((resolve) => {
-    const options = { cwd: FOLDER, env, maxBuffer: 1 << 26, timeout: LIMIT_MS - 10_000 };
+    const options = { cwd, env, maxBuffer: 1 << 26, timeout: LIMIT_MS - 10_000 };
     const child = execFile(join(bin, 'schemathesis'), args, options, (_error, stdout, stderr) => {
       resolve({ code: child.exitCode, said: `${stdout}\n${stderr}`.slice(-20_000) });
     });
