@@ -124,7 +124,7 @@ it('Template.exists says what a tenant may create', async () => {
 it.each<[string, (sandbox: Sandbox) => Promise<unknown>, RegExp]>([
   ['snapshots', (sandbox) => sandbox.createSnapshot(), /^501: .*not supported/],
   ['forks', (sandbox) => sandbox.fork(), /^501: .*not supported/],
-  ['rules of egress', (sandbox) => sandbox.updateNetwork({ denyOut: ['10.0.0.0/8'] }), /^400: .*networkPolicy/],
+  ['domains', (sandbox) => sandbox.updateNetwork({ allowOut: ['example.com'] }), /^400: .*allowOut.*example\.com/],
 ])('%s of a single sandbox are refused, not ignored', async (_, attempt, message) => {
   await using sandbox = await newSandbox();
   await expect(attempt(sandbox)).rejects.toThrow(message);
