@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { createKubeClient, loadCredentials } from '@sandlot/kube';
 import { Sandbox } from 'e2b';
 import { Sandbox as OlderSandbox } from 'e2b-v1';
@@ -6,6 +7,7 @@ import { openSecureDoor, proxyTo, trust } from '../support/secure-door.ts';
 import type { SecureDoor } from '../support/secure-door.ts';
 import { eventually } from '../support/team.ts';
 import { pythonTests } from './python.ts';
+import { PORTS, startServers } from './servers.ts';
 import { access, LIFETIME_MS } from './support.ts';
 
 /** Clients that are told nothing but a domain: the API and each port of a sandbox have names of their own, over TLS. */
@@ -37,16 +39,20 @@ describe('the e2b client with a domain', () => {
     expect(listed.map(({ sandboxId }) => sandboxId)).toContain(sandbox.sandboxId);
   });
 
-  it('reaches a port by the host of getHost', async () => {
-    expect(sandbox.getHost(8000)).toBe(`8000-${sandbox.sandboxId}.${options.domain}`);
-    await sandbox.files.write('site/index.html', 'served');
-    await sandbox.commands.run('python3 -m http.server 8000 --directory site', { background: true, timeoutMs: 0 });
-    const page = await eventually('the server answers', async () => {
-      const answer = await fetch(`https://${sandbox.getHost(8000)}/index.html`);
-      return answer.ok ? answer.text() : undefined;
-    });
-    expect(page).toBe('served');
-    expect((await fetch(`https://${sandbox.getHost(8001)}`)).status).toBe(502);
+  it('reaches ports by the host of getHost, with HTTP and WebSockets', async () => {
+    expect(sandbox.getHost(PORTS.echo)).toBe(`${PORTS.echo}-${sandbox.sandboxId}.${options.domain}`);
+    await startServers(sandbox);
+    for (const port of [PORTS.echo, PORTS.loopback]) {
+      const answer = await fetch(`https://${sandbox.getHost(port)}/a%2Fb`, { method: 'PUT', body: 'body' });
+      expect(await answer.json()).toMatchObject({ path: '/a%2Fb', body: 'body', host: sandbox.getHost(port) });
+    }
+    expect((await fetch(`https://${sandbox.getHost(8099)}`)).status).toBe(502);
+    const socket = new WebSocket(`wss://${sandbox.getHost(PORTS.sockets)}`);
+    await once(socket, 'open');
+    socket.send('hello');
+    const [{ data }] = (await once(socket, 'message')) as [{ readonly data: unknown }];
+    expect(data).toBe('hello');
+    socket.close();
   });
 
   it('gives URLs that need nothing but themselves to read and write a file, until they expire', async () => {

@@ -8,81 +8,15 @@ import type { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/team.ts';
 import { ask, json } from './http.ts';
+import { PORTS, startServers } from './servers.ts';
 import { access, newSandbox } from './support.ts';
-
-/** Ports of the servers below. The last one listens on loopback alone. */
-const [ECHO, EVENTS, SOCKETS, LOOPBACK] = [8000, 8001, 8002, 8003];
-
-/** Four servers of the sandbox' own, of Python's standard library alone. */
-const SERVERS = `
-import base64, hashlib, json, os, socketserver, threading, time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-
-class Echo(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    def answer(self):
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        told = {"method": self.command, "path": self.path, "body": body.decode(), "host": self.headers["Host"],
-                "names": sorted(name.lower() for name in self.headers)}
-        data = json.dumps(told).encode()
-        self.send_response(201)
-        self.send_header("Content-Length", str(len(data)))
-        self.send_header("X-Own", "kept")
-        self.end_headers()
-        self.wfile.write(data)
-    do_GET = do_PUT = do_POST = do_DELETE = answer
-
-class Events(BaseHTTPRequestHandler):
-    def do_GET(self):
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.end_headers()
-        self.wfile.write(b"data: first\\n\\n")
-        self.wfile.flush()
-        while not os.path.exists("/tmp/go-on"):
-            time.sleep(0.05)
-        self.wfile.write(b"data: second\\n\\n")
-
-class Sockets(socketserver.StreamRequestHandler):
-    def handle(self):
-        key = b""
-        while (line := self.rfile.readline().strip()) != b"":
-            if line.lower().startswith(b"sec-websocket-key:"):
-                key = line.split(b":")[1].strip()
-        accept = base64.b64encode(hashlib.sha1(key + b"258EAFA5-E914-47DA-95CA-C5AB0DC85B11").digest())
-        self.wfile.write(b"HTTP/1.1 101 Switching Protocols\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\n"
-                         b"Sec-WebSocket-Accept: " + accept + b"\\r\\n\\r\\n")
-        while (head := self.rfile.read(2)):
-            mask = self.rfile.read(4)
-            data = bytes(b ^ mask[i % 4] for i, b in enumerate(self.rfile.read(head[1] & 127)))
-            self.wfile.write(bytes([head[0], len(data)]) + data)
-
-def serve(kind, server, host, port):
-    threading.Thread(target=kind((host, port), server).serve_forever).start()
-
-socketserver.ThreadingTCPServer.allow_reuse_address = True
-serve(ThreadingHTTPServer, Echo, "0.0.0.0", ${ECHO})
-serve(ThreadingHTTPServer, Events, "0.0.0.0", ${EVENTS})
-serve(socketserver.ThreadingTCPServer, Sockets, "0.0.0.0", ${SOCKETS})
-serve(ThreadingHTTPServer, Echo, "127.0.0.1", ${LOOPBACK})
-print("up", flush=True)
-`;
 
 let sandbox: Sandbox & AsyncDisposable;
 let gateway: URL;
 beforeAll(async () => {
   gateway = new URL((await access()).apiUrl);
   sandbox = await newSandbox();
-  await sandbox.files.write('servers.py', SERVERS);
-  const { promise: up, resolve } = Promise.withResolvers<undefined>();
-  await sandbox.commands.run('exec python3 servers.py', {
-    background: true,
-    timeoutMs: 0,
-    onStdout: () => {
-      resolve(undefined);
-    },
-  });
-  await up;
+  await startServers(sandbox);
 });
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
@@ -92,8 +26,8 @@ describe('a port of the sandbox, by the host of getHost', () => {
   });
 
   it.each([
-    ['on every address', ECHO],
-    ['on loopback alone', LOOPBACK],
+    ['on every address', PORTS.echo],
+    ['on loopback alone', PORTS.loopback],
   ])('is reached over HTTP where its server listens %s', async (_, port) => {
     const host = sandbox.getHost(port);
     const headers = { 'X-API-Key': 'none of yours', 'X-Own': 'mine', 'Content-Length': '4' };
@@ -107,7 +41,7 @@ describe('a port of the sandbox, by the host of getHost', () => {
   });
 
   it('streams events as they are sent', async () => {
-    const answer = await ask(sandbox.getHost(EVENTS));
+    const answer = await ask(sandbox.getHost(PORTS.events));
     expect(answer.headers['content-type']).toBe('text/event-stream');
     answer.setEncoding('utf8');
     const [first] = (await once(answer, 'data')) as [string];
@@ -119,7 +53,7 @@ describe('a port of the sandbox, by the host of getHost', () => {
   it('takes WebSockets', async () => {
     const key = randomBytes(16).toString('base64');
     const headers = {
-      Host: sandbox.getHost(SOCKETS),
+      Host: sandbox.getHost(PORTS.sockets),
       Connection: 'Upgrade',
       Upgrade: 'websocket',
       'Sec-WebSocket-Version': '13',
