@@ -71,23 +71,29 @@ describe('a sandbox of another tenant', () => {
 
   it('has a daemon that lets nobody in who comes past the gateway', async () => {
     const { status } = await client.get(sandboxClaims, { namespace: 'tenant-a', name: mine.sandboxId });
-    const address = status?.sandbox?.podIPs?.[0] ?? '';
-    await using own = await newSandbox(stranger);
-    const asked = async (path: string, more = ''): Promise<string> => {
-      const curl = `curl --silent --output /dev/null --write-out '%{http_code}' --max-time 5 ${more}`;
-      return (await own.commands.run(`${curl} http://${address}:49983${path}`)).stdout;
-    };
-    const json = `--header 'Content-Type: application/json' --data '{}'`;
-    expect(await asked('/health')).toBe('204');
-    for (const [path, more] of [
-      ['/files?path=private.txt', ''],
-      ['/envs', ''],
+    // From the node, which policies of the network let through.
+    const daemon = `http://${status?.sandbox?.podIPs?.[0] ?? ''}:49983`;
+    expect((await fetch(`${daemon}/health`)).status).toBe(204);
+    const json = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' };
+    const guess = { ...json, headers: { ...json.headers, 'X-Access-Token': '0'.repeat(64) } };
+    for (const [path, asked] of [
+      ['/files?path=private.txt', {}],
+      ['/envs', {}],
       ['/process.Process/List', json],
       ['/init', json],
-      ['/init', `${json} --header 'X-Access-Token: ${'0'.repeat(64)}'`],
+      ['/init', guess],
     ] as const) {
-      expect([path, await asked(path, more)]).toEqual([path, '401']);
+      expect([path, (await fetch(daemon + path, asked)).status]).toEqual([path, 401]);
     }
+  });
+
+  it.each([49_983, 8888])('cannot be reached from another one past the gateway, on port %d', async (port) => {
+    const { status } = await client.get(sandboxClaims, { namespace: 'tenant-a', name: mine.sandboxId });
+    const address = status?.sandbox?.podIPs?.[0] ?? '';
+    expect(address).toMatch(/^\d+\./);
+    await using own = await newSandbox(stranger);
+    const curl = `curl --silent --output /dev/null --write-out '%{http_code}' --max-time 3 http://${address}:${port}/`;
+    expect((await own.commands.run(`${curl} || true`)).stdout).toBe('000');
   });
 
   it('answers nobody on the port of the agent-sandbox API, which knows no tokens, wherever he asks from', async () => {
