@@ -89,6 +89,7 @@ describe('the gateway of the chart', () => {
     ['a domain with a wildcard', { domains: ['*.sandbox.example.com'] }],
     ['an API with a path', { apiUrl: 'http://api.example.com/v1' }],
     ['an authentication that is none of ours', { agentSandbox: { auth: 'basic' } }],
+    ['another port for what has no authentication', { agentSandbox: { port: 9000 } }],
   ])('refuses %s', async (_, values) => {
     expect((await template({ gateway: values })).code).toBe(1);
   });
