@@ -55,7 +55,8 @@ it('a template says what was made of it: its hashes, its policy and its pools', 
 it('its network policy selects its pods, is put back when it is changed or deleted, and follows custom rules', async () => {
   const { spec, metadata } = await policy();
   const selector = { 'agents.x-k8s.io/sandbox-template-ref-hash': nameHash('box') };
-  expect(spec?.podSelector).toEqual({ matchLabels: selector });
+  const narrower = { key: 'sandlot.dev/network', operator: 'DoesNotExist' };
+  expect(spec?.podSelector).toEqual({ matchLabels: selector, matchExpressions: [narrower] });
   expect(spec?.policyTypes).toEqual(['Ingress', 'Egress']);
   const blocks = JSON.stringify(spec?.egress);
   for (const cidr of ['169.254.0.0/16', '100.64.0.0/10', '::/8', 'fc00::/7']) expect(blocks).toContain(cidr);
