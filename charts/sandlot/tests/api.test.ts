@@ -21,16 +21,20 @@ describe('the API of the chart', () => {
   it('writes claims, edits Sandboxes, and can read no Secret outside of the namespace of its keys', async () => {
     expect(rights(find(await render(), 'ClusterRole', 'sandlot-api'))).toEqual({
       'extensions.agents.x-k8s.io/sandboxclaims': 'create delete get list patch watch',
-      'extensions.agents.x-k8s.io/sandboxclaims/finalizers': 'update',
       'extensions.agents.x-k8s.io/sandboxwarmpools': 'create delete get list patch watch',
       'extensions.agents.x-k8s.io/sandboxtemplates': 'get list watch',
       'agents.x-k8s.io/sandboxes': 'get list patch watch',
-      '/secrets': 'create delete patch',
+      '/secrets': 'create patch',
     });
     const keys = find(await render(valueSets['high-availability']), 'Role', 'sandlot-api-keys');
     expect([keys.metadata.namespace, rights(keys)]).toEqual([
       'sandlot-keys',
-      { '/secrets': 'create delete get list watch' },
+      { '/secrets': 'create delete get list patch watch' },
+    ]);
+    const records = find(await render(valueSets['high-availability']), 'Role', 'sandlot-api-records');
+    expect([records.metadata.namespace, rights(records)]).toEqual([
+      'sandlot-system',
+      { '/configmaps': 'create delete get list patch' },
     ]);
     expect(variable(await render(valueSets['high-availability']), 'KEYS_NAMESPACE')?.value).toBe('sandlot-keys');
   });

@@ -162,6 +162,20 @@ describe('users of the NATS server', () => {
     }
   });
 
+  it('may, as the api, tell other replicas what it let through, and as the gateway may not', async () => {
+    await using one = disposable(await connectAs('api'));
+    await using other = disposable(await connectAs('api'));
+    await using gateway = disposable(await connectAs('gateway'));
+    const heard: string[] = [];
+    one.bus.onSpending(({ key }) => heard.push(key));
+    for (let wait = 0; wait < 400 && heard.length === 0; wait += 1) {
+      gateway.bus.reportSpending({ key: 'forged', by: 'gateway' });
+      other.bus.reportSpending({ key: 'spent', by: 'other' });
+      await sleep(25);
+    }
+    expect(new Set(heard)).toEqual(new Set(['spent']));
+  });
+
   it('may, as the gateway, ask for a Sandbox to be woken and tell of activity, and no more', async () => {
     await using listener = disposable(await connectAs('admin'));
     await using gateway = disposable(await connectAs('gateway'));

@@ -35,6 +35,7 @@ const expected = {
     'extensions.agents.x-k8s.io/sandboxtemplates': 'get list watch',
     'extensions.agents.x-k8s.io/sandboxwarmpools': 'get list watch',
     'agents.x-k8s.io/sandboxes': READ_WRITE,
+    'networking.k8s.io/networkpolicies': 'create get list patch watch',
     '/events': 'create patch',
     'events.k8s.io/events': 'create patch',
   },
