@@ -44,6 +44,12 @@ it.each<[string, Sandbox | undefined, Sandbox | undefined, number]>([
   ],
   ['the adoption of one that is not Ready yet cannot', member, { ...claimed, status: {} }, 0],
   ['one with another image cannot', { ...member, spec: withImage('a') }, { ...claimed, spec: withImage('b') }, 0],
+  [
+    'one with network rules of its own cannot',
+    member,
+    { ...claimed, metadata: { ...claimed.metadata, labels: { 'sandlot.dev/network': 'own' } } },
+    0,
+  ],
   ['a new Sandbox cannot', undefined, claimed, 0],
   ['a Sandbox that is gone cannot', member, undefined, 0],
   [
