@@ -121,6 +121,7 @@ describe('processes to remove', () => {
     [['runsc-sandbox', '--root=/run/docker/runtime-runsc/moby', 'boot'], false],
     [['/cache/kube', 'kubelet', '--config=/checkout/.sandlot/kubelet.json'], true],
     [['/cache/kube', 'kubectl', '--kubeconfig=/checkout/.sandlot/kubeconfig'], false],
+    [['/cache/network-policy', 'serve', '/checkout/.sandlot/data/pki/network-policy.kubeconfig'], true],
     [['tail', '-f', '/checkout/.sandlot/logs/etcd.log'], false],
   ])('%j: %s', (argv, expected) => {
     expect(isLeftover({ argv, cwd: '/' }, paths)).toBe(expected);
