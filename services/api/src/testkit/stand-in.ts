@@ -41,6 +41,7 @@ export class StandIn implements AsyncDisposable {
     this.#claims.onChange(({ next, old }) => {
       if (next === undefined && old !== undefined) void this.#guard(() => this.#collect(old));
       else if (next !== undefined && next.status === undefined) void this.#guard(() => this.#bind(next));
+      else if (next !== undefined) void this.#guard(() => this.#enforce(next));
     });
     this.#sandboxes.onChange(({ next }) => {
       if (next !== undefined) void this.#guard(() => this.#follow(next));
@@ -85,6 +86,15 @@ export class StandIn implements AsyncDisposable {
       sandbox: { name: key.name, uid: sandbox.metadata.uid ?? '' },
     };
     this.#bus.publish({ type, id: eventId({ uid, type, marker: key.name }), timeMs: systemClock.now(), data });
+  }
+
+  /** Rules of egress hold at once. */
+  async #enforce({ metadata }: SandboxClaim): Promise<void> {
+    const { namespace, name = '', annotations: notes = {} } = metadata;
+    const asked = notes[annotations.network];
+    if (asked === undefined || notes[annotations.networkApplied] === asked) return;
+    const patch = { metadata: { annotations: { [annotations.networkApplied]: asked } } };
+    await this.#client.mergePatch(sandboxClaims, { namespace, name }, patch);
   }
 
   #ready(claim: SandboxClaim, sandbox: string): Promise<void> {
