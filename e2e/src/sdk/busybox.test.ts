@@ -35,17 +35,21 @@ spec: {replicas: 1, sandboxTemplateRef: {name: ${POOL}}}
 const inTenant = ['--namespace', 'tenant-a'];
 let options: Access;
 let sandbox: Sandbox;
+const stack = new AsyncDisposableStack();
 beforeAll(async () => {
   options = await access();
   await kubectlOk([...inTenant, 'apply', '-f', '-'], manifests);
+  stack.defer(async () => {
+    await kubectlOk([...inTenant, 'delete', `sandboxwarmpool/${POOL}`, `sandboxtemplate/${POOL}`]);
+  });
   const lifecycle = { onTimeout: 'pause', autoResume: true } as const;
   const envs = { GREETING: 'hello there' };
   sandbox = await Sandbox.create(POOL, { ...options, envs, lifecycle, timeoutMs: LIFETIME_MS });
+  stack.adopt(sandbox, async (made) => {
+    await made.kill();
+  });
 });
-afterAll(async () => {
-  await sandbox.kill();
-  await kubectlOk([...inTenant, 'delete', `sandboxwarmpool/${POOL}`, `sandboxtemplate/${POOL}`, '--ignore-not-found']);
-});
+afterAll(() => stack.disposeAsync());
 
 describe('a sandbox of a bare busybox image', () => {
   it('runs commands with its own shell, variables, folders and time limits', async () => {
