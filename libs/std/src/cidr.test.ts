@@ -17,12 +17,19 @@ describe('a block of addresses', () => {
     expect(parsed === undefined ? undefined : cidrText(parsed)).toBe(expected);
   });
 
-  it.each(['', 'example.com', '10.0.0.0/33', '10.0.0/8', '10.0.0.0/08', '1.2.3.4/', '::/129', 'fe80::1%eth0', '*.x.io'])(
-    '%j is none',
-    (text) => {
-      expect(parseCidr(text)).toBeUndefined();
-    },
-  );
+  it.each([
+    '',
+    'example.com',
+    '10.0.0.0/33',
+    '10.0.0/8',
+    '10.0.0.0/08',
+    '1.2.3.4/',
+    '::/129',
+    'fe80::1%eth0',
+    '*.x.io',
+  ])('%j is none', (text) => {
+    expect(parseCidr(text)).toBeUndefined();
+  });
 
   it.each([
     ['0.0.0.0/0', '10.0.0.0/8', true],

@@ -36,5 +36,7 @@ export function isAftermath({ metadata, spec, status }: Sandbox): boolean {
   // Its claim waits until the Pod has left its template's network rules.
   const hasOwnNetwork = metadata.labels?.[labels.network] !== undefined;
   const isUntold = status?.observedGeneration !== metadata.generation;
-  return isAdopted && isUntold && !isImageAsked && !hasOwnNetwork && isReadyNow(status) && effectiveMode(spec) === 'Running';
+  return (
+    isAdopted && isUntold && !isImageAsked && !hasOwnNetwork && isReadyNow(status) && effectiveMode(spec) === 'Running'
+  );
 }
