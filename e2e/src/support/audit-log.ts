@@ -1,8 +1,7 @@
 // The audit log of an API server, for tests and benchmarks alike.
-import { createReadStream } from 'node:fs';
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
-import { createInterface } from 'node:readline';
+import { completeLines } from '@sandlot/local-cluster';
 import { z } from 'zod';
 
 const form = z.object({
@@ -35,7 +34,7 @@ export function isWrite({ verb }: Pick<AuditEntry, 'verb'>): boolean {
  */
 export async function* auditEntries(path: string, words: readonly string[]): AsyncGenerator<AuditEntry> {
   for (const file of await auditFiles(path)) {
-    for await (const line of createInterface({ input: createReadStream(file) })) {
+    for await (const line of completeLines(file)) {
       if (words.some((word) => line.includes(word))) yield form.parse(JSON.parse(line));
     }
   }

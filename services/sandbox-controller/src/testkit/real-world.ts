@@ -1,4 +1,3 @@
-import { readFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import { sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxSpec, SandboxStatus } from '@sandlot/api-types';
@@ -12,7 +11,7 @@ import {
   pods,
 } from '@sandlot/kube';
 import type { JsonObject, KubeClient, KubeObject, ObjectKey, OwnerReference, Pod, Resource } from '@sandlot/kube';
-import { startControlPlane } from '@sandlot/local-cluster';
+import { completeLines, startControlPlane } from '@sandlot/local-cluster';
 import type { ControlPlane, ControlPlaneOptions } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service/testing';
 import type { ServiceProcess } from '@sandlot/service/testing';
@@ -272,7 +271,7 @@ export class RealWorld implements AsyncDisposable {
 
   /** What the controller has asked for so far, in the order of arrival. Needs `audit`. */
   async requests(wanted: Partial<AuditedRequest>): Promise<AuditedRequest[]> {
-    const lines = (await readFile(this.plane.auditLogPath ?? '', 'utf8')).split('\n').filter((line) => line !== '');
+    const lines = await Array.fromAsync(completeLines(this.plane.auditLogPath ?? ''));
     return lines
       .map((line) => JSON.parse(line) as AuditEvent)
       .filter(({ user, responseStatus }) => user?.username === USER && (responseStatus?.code ?? 500) < 300)

@@ -1,0 +1,11 @@
+import { createReadStream } from 'node:fs';
+
+/** The lines of a file that somebody is still writing: without the last one while it has no end. Rejects when it cannot be read. */
+export async function* completeLines(path: string): AsyncGenerator<string> {
+  let rest = '';
+  for await (const chunk of createReadStream(path, { encoding: 'utf8' }) as AsyncIterable<string>) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    yield* lines;
+  }
+}
