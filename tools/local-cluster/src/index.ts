@@ -11,7 +11,7 @@ export { ensurePython } from './python.ts';
 export type { CommandResult } from './process/exec.ts';
 export { consoleProgress, silentProgress } from './progress.ts';
 export type { Progress, ProgressStep } from './progress.ts';
-export { completeLines } from './process/complete-lines.ts';
+export { completeLines, readCompleteLines } from './process/complete-lines.ts';
 export { startControlPlane } from './test-servers/control-plane.ts';
 export type { ControlPlane, ControlPlaneOptions } from './test-servers/control-plane.ts';
 export { startNats, startNatsCluster } from './test-servers/nats.ts';

@@ -3,7 +3,7 @@ import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@s
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials, namespaces } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
-import { completeLines, startControlPlane } from '@sandlot/local-cluster';
+import { readCompleteLines, startControlPlane } from '@sandlot/local-cluster';
 import type { ControlPlane } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service/testing';
 import type { ServiceProcess } from '@sandlot/service/testing';
@@ -95,7 +95,7 @@ export class Platform implements AsyncDisposable {
 
   /** `verb resource[/subresource]` of a user's writes in a namespace, Events apart, as the audit log has them. */
   async writesOf(user: ControllerName, namespace: string): Promise<string[]> {
-    const lines = await Array.fromAsync(completeLines(this.#plane.auditLogPath ?? ''));
+    const lines = await readCompleteLines(this.#plane.auditLogPath ?? '');
     return lines
       .map((line) => auditEvent.parse(JSON.parse(line)))
       .filter((event) => event.user.username === user && event.objectRef?.namespace === namespace)

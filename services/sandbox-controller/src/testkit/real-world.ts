@@ -11,7 +11,7 @@ import {
   pods,
 } from '@sandlot/kube';
 import type { JsonObject, KubeClient, KubeObject, ObjectKey, OwnerReference, Pod, Resource } from '@sandlot/kube';
-import { completeLines, startControlPlane } from '@sandlot/local-cluster';
+import { readCompleteLines, startControlPlane } from '@sandlot/local-cluster';
 import type { ControlPlane, ControlPlaneOptions } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service/testing';
 import type { ServiceProcess } from '@sandlot/service/testing';
@@ -271,7 +271,7 @@ export class RealWorld implements AsyncDisposable {
 
   /** What the controller has asked for so far, in the order of arrival. Needs `audit`. */
   async requests(wanted: Partial<AuditedRequest>): Promise<AuditedRequest[]> {
-    const lines = await Array.fromAsync(completeLines(this.plane.auditLogPath ?? ''));
+    const lines = await readCompleteLines(this.plane.auditLogPath ?? '');
     return lines
       .map((line) => JSON.parse(line) as AuditEvent)
       .filter(({ user, responseStatus }) => user?.username === USER && (responseStatus?.code ?? 500) < 300)

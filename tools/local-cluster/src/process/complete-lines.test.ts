@@ -2,7 +2,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { completeLines } from './complete-lines.ts';
+import { readCompleteLines } from './complete-lines.ts';
 
 let folder: string;
 beforeEach(async () => {
@@ -18,5 +18,5 @@ it.each([
 ])('%s', async (_, text, lines) => {
   const path = join(folder, 'log');
   await writeFile(path, text);
-  expect(await Array.fromAsync(completeLines(path))).toEqual(lines);
+  expect(await readCompleteLines(path)).toEqual(lines);
 });

@@ -9,3 +9,10 @@ export async function* completeLines(path: string): AsyncGenerator<string> {
     yield* lines;
   }
 }
+
+/** All of them at once, of a file that fits into memory. */
+export async function readCompleteLines(path: string): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const line of completeLines(path)) lines.push(line);
+  return lines;
+}
