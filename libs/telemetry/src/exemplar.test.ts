@@ -1,6 +1,6 @@
 import { InMemorySpanExporter } from '@opentelemetry/sdk-trace';
 import { afterEach, describe, expect, it } from 'vitest';
-import { exemplarOf } from './exemplar.ts';
+import { carriedSpan, exemplarOf } from './exemplar.ts';
 import { carrier, endOperation, operationOf, startTracing } from './index.ts';
 import type { Tracing } from './index.ts';
 
@@ -19,7 +19,7 @@ async function measured({ sampleRatio, isSlow }: { sampleRatio: number; isSlow: 
   tracing = startTracing({ service: 'test', exporter, sampleRatio });
   const operation = operationOf({ name: 'claim.create', uid: UID });
   if (operation === undefined) throw new Error('tracing is off');
-  const exemplar = exemplarOf({ carried: carrier.inject(operation.context), isSlow });
+  const exemplar = exemplarOf({ span: carriedSpan(carrier.inject(operation.context)), isSlow });
   endOperation(operation, { startMs: T, endMs: T + 1, isSlow: false });
   await tracing.flush();
   return { exemplar, exported: exporter.getFinishedSpans().map((span) => span.spanContext()), span: operation.span };
@@ -45,6 +45,6 @@ describe('the exemplar of an operation', () => {
   });
 
   it.each([undefined, 'not a trace'])('of an object that carries %s is nothing', (carried) => {
-    expect(exemplarOf({ carried, isSlow: true })).toBeUndefined();
+    expect(exemplarOf({ span: carriedSpan(carried), isSlow: true })).toBeUndefined();
   });
 });

@@ -9,21 +9,25 @@ export interface Exemplar {
   readonly spanId: string;
 }
 
-/** A measured operation whose trace travels with an object. */
+/** A measured operation. */
 export interface Traced {
-  /** Text of the object's annotation. */
-  readonly carried: string | undefined;
+  /** Its span, or the one it belongs to. */
+  readonly span: SpanContext | undefined;
   /** By the limit that decides about its trace (`isSlow`): whoever looks for the cause of a peak wants this one. */
   readonly isSlow: boolean;
 }
 
 /** The exemplar of an operation, if its trace is exported. That of a slow one then is, however it ends. */
-export function exemplarOf({ carried, isSlow }: Traced): Exemplar | undefined {
-  const context = carrier.extract(carried);
-  const span = context === undefined ? undefined : trace.getSpanContext(context);
+export function exemplarOf({ span, isSlow }: Traced): Exemplar | undefined {
   if (span === undefined || (!isSampledIn(span) && !isSlow)) return undefined;
   if (!isSampledIn(span)) tracingState()?.decide(span.traceId, true);
   return { traceId: span.traceId, spanId: span.spanId };
+}
+
+/** The span that an object carries as the text of its annotation; undefined without one. */
+export function carriedSpan(text: string | undefined): SpanContext | undefined {
+  const context = carrier.extract(text);
+  return context === undefined ? undefined : trace.getSpanContext(context);
 }
 
 /** The exemplar of what is measured inside a span. */

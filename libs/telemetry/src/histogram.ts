@@ -18,7 +18,7 @@ export interface HistogramOptions<L extends string> {
 export interface LatencyHistogram<L extends string> {
   /** Records `value` in the unit of the buckets. The exemplar is the active span, if it is sampled. */
   observe(labels: Readonly<Record<L, string>>, value: number): void;
-  /** The same for an operation whose trace travels with an object. */
+  /** The same for an operation that is over, or travels with an object. */
   observeTraced(labels: Readonly<Record<L, string>>, value: number, traced: Traced): void;
   /** Makes the series of `labels` exist at zero. */
   zero(labels: Readonly<Record<L, string>>): void;

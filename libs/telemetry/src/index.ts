@@ -3,6 +3,7 @@ export type { BusMetricSet } from './bus-metrics.ts';
 export { carrier } from './carrier.ts';
 export { createDeadlineMetrics } from './deadline-metrics.ts';
 export type { DeadlineMetricSet } from './deadline-metrics.ts';
+export { carriedSpan } from './exemplar.ts';
 export type { Traced } from './exemplar.ts';
 export { createLatencyHistogram, latencyBuckets } from './histogram.ts';
 export type { HistogramOptions, LatencyHistogram } from './histogram.ts';

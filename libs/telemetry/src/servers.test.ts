@@ -1,7 +1,14 @@
 import { context, trace } from '@opentelemetry/api';
 import { Counter } from 'prom-client';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createBusMetrics, createLatencyHistogram, createMetrics, serveProbes, startTracing } from './index.ts';
+import {
+  carriedSpan,
+  createBusMetrics,
+  createLatencyHistogram,
+  createMetrics,
+  serveProbes,
+  startTracing,
+} from './index.ts';
 import type { HttpListener, Tracing } from './index.ts';
 
 const OPEN_METRICS = 'application/openmetrics-text;version=1.0.0,text/plain;version=0.0.4;q=0.5';
@@ -96,9 +103,9 @@ describe('metrics', () => {
   it('takes the exemplar from the trace that an object carries, and none from a text that is no carrier', async () => {
     const { bind } = await serveAll();
     const traceparent = `00-${span.traceId}-${span.spanId}-01`;
-    bind.observeTraced({ path: 'warm' }, 0.004, { carried: JSON.stringify({ traceparent }), isSlow: false });
-    bind.observeTraced({ path: 'cold' }, 0.004, { carried: 'no carrier', isSlow: false });
-    bind.observeTraced({ path: 'cold' }, 0.004, { carried: undefined, isSlow: true });
+    bind.observeTraced({ path: 'warm' }, 0.004, { span: carriedSpan(JSON.stringify({ traceparent })), isSlow: false });
+    bind.observeTraced({ path: 'cold' }, 0.004, { span: carriedSpan('no carrier'), isSlow: false });
+    bind.observeTraced({ path: 'cold' }, 0.004, { span: undefined, isSlow: true });
     const { body } = await get('/metrics', OPEN_METRICS);
     expect(body).toContain(`{le="0.005",path="warm"} 1 # {trace_id="${span.traceId}"`);
     expect(body).toContain('{le="0.005",path="cold"} 2\n');

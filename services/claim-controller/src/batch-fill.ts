@@ -125,7 +125,7 @@ class Filling {
         record,
         pools: offers,
         template,
-        traceContext: this.#deps.traces.carrierOf(claim),
+        traceContext: this.#deps.traces.adoptionCarrierOf(claim),
         signal,
       };
       const sandbox = await withChildSpan({ name: spanNames.claimAdopt }, () => adopt(this.#deps, input));

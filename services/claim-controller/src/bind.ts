@@ -38,7 +38,7 @@ export async function bind(deps: ApplyDeps, pass: Pass, step: Adoption | Shortag
 
 async function adoptWarm(deps: ApplyDeps, pass: Pass, step: Adoption): Promise<ReconcileResult> {
   const claimKey = keyOf(pass.claim);
-  const traceContext = deps.traces.carrierOf(pass.claim);
+  const traceContext = deps.traces.adoptionCarrierOf(pass.claim);
   deps.waiters.serving(claimKey, true);
   try {
     const record = deps.memory.of(pass.claim);

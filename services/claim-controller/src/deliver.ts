@@ -127,7 +127,8 @@ interface Noted {
   readonly sandbox: Sandbox | undefined;
 }
 
-function scheduleNotes({ memory, writeBehind }: ApplyDeps, claim: SandboxClaim, { sandboxName, sandbox }: Noted): void {
+function scheduleNotes(deps: ApplyDeps, claim: SandboxClaim, { sandboxName, sandbox }: Noted): void {
+  const { memory, writeBehind } = deps;
   const present = claim.metadata.annotations ?? {};
   const { observedAt, readyAt } = memory.of(claim);
   const firstReadyAt = present[annotations.claimFirstReadyAt] ?? readyAt;
@@ -136,7 +137,7 @@ function scheduleNotes({ memory, writeBehind }: ApplyDeps, claim: SandboxClaim, 
     [annotations.controllerFirstObservedAt]:
       present[annotations.controllerFirstObservedAt] ?? earlier(observedAt, firstReadyAt),
     [annotations.claimFirstReadyAt]: firstReadyAt,
-    [annotations.traceContext]: traceOf(present[annotations.traceContext], sandbox),
+    [annotations.traceContext]: traceOf(deps, claim, sandbox),
   };
   const known = Object.entries(wanted).filter((entry): entry is [string, string] => entry[1] !== undefined);
   writeBehind.schedule(claim, Object.fromEntries(known));
@@ -147,8 +148,9 @@ function earlier(observedAt: string, readyAt: string | undefined): string {
   return readyAt !== undefined && /^\d/.test(readyAt) && readyAt < observedAt ? readyAt : observedAt;
 }
 
-/** The claim's own trace, when it has a valid one; else the one that its Sandbox was bound in. */
-function traceOf(present: string | undefined, sandbox: Sandbox | undefined): string | undefined {
-  const bound = sandbox?.metadata.annotations?.[annotations.traceContext];
-  return present === undefined || carrier.extract(present) === undefined ? (bound ?? present) : present;
+/** The claim's own trace, when it has a valid one; else the one that its Sandbox was bound in, or that it was served in. */
+function traceOf({ traces }: ApplyDeps, claim: SandboxClaim, sandbox: Sandbox | undefined): string | undefined {
+  const present = claim.metadata.annotations?.[annotations.traceContext];
+  if (present !== undefined && carrier.extract(present) !== undefined) return present;
+  return sandbox?.metadata.annotations?.[annotations.traceContext] ?? traces.carrierOf(claim) ?? present;
 }

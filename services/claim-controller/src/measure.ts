@@ -8,6 +8,7 @@ import { isDelivered } from './delivery.ts';
 import type { ClaimMemory } from './memory.ts';
 import type { ClaimMetrics, LaunchPath } from './metrics.ts';
 import { phasesOfBinding } from './phases.ts';
+import type { ClaimTraces } from './trace.ts';
 
 export interface MeasureDeps {
   readonly metrics: ClaimMetrics;
@@ -47,7 +48,7 @@ export function measureBinding(
 
 /** Measures the first Ready of a claim, once: whoever did it before left a note on the claim. */
 export function measureFirstReady(
-  { metrics, memory, nowMs }: MeasureDeps,
+  { metrics, memory, nowMs, traces }: MeasureDeps & { readonly traces: Pick<ClaimTraces, 'spanOf'> },
   claim: SandboxClaim,
   sandbox: Sandbox,
 ): void {
@@ -62,7 +63,7 @@ export function measureFirstReady(
   const launch = launchOf(claim, sandbox);
   const sinceObservedMs = since(annotations.controllerFirstObservedAt) ?? memory.elapsedMs(claim);
   const slow = isSlow(launch.launch_type === 'warm' ? 'warmMs' : 'coldMs', sinceObservedMs);
-  const trace = { carried: carriedOf(claim, sandbox), isSlow: slow };
+  const trace = { span: traces.spanOf(claim), isSlow: slow };
   metrics.firstReady(launch, {
     sinceWebhookMs: since(annotations.webhookFirstObservedAt),
     sinceObservedMs,
@@ -73,12 +74,6 @@ export function measureFirstReady(
   const { observedMs, milestones } = known;
   const startMs = observedMs + memory.elapsedMs(claim) - (milestones.bound ?? Number.NaN);
   if (startMs >= 0) metrics.phase('start', launch.launch_type, startMs);
-}
-
-/** The trace the claim was served in, as it travels in annotations. */
-function carriedOf(claim: SandboxClaim, sandbox: Sandbox): string | undefined {
-  const key = annotations.traceContext;
-  return sandbox.metadata.annotations?.[key] ?? claim.metadata.annotations?.[key];
 }
 
 function launchOf(claim: SandboxClaim, { metadata }: Sandbox): Launch {

@@ -107,7 +107,7 @@ describe('the number of series', () => {
       const launch = { launch_type: n % 2 === 0 ? 'warm' : 'cold', sandbox_template: `template-${n % 100}` } as const;
       const origin = { namespace: `ns-${n}`, warmpool_name: `pool-${n % 100}`, created_by: 'unknown' };
       metrics.created({ ...launch, ...origin, pod_condition: 'ready' });
-      const trace = { carried: undefined, isSlow: false };
+      const trace = { span: undefined, isSlow: false };
       metrics.firstReady(launch, { sinceObservedMs: 5, sinceRequestedMs: 5, sinceWebhookMs: 5, trace });
       metrics.ready(launch, { ms: 5, trace });
       metrics.phase('commit', launch.launch_type, 5);

@@ -19,7 +19,7 @@ export interface ApplyDeps extends AdoptDeps, PublishDeps {
   readonly recorder: EventRecorder;
   readonly events: ClaimEvents;
   readonly waiters: Waiters;
-  readonly traces: Pick<ClaimTraces, 'carrierOf'>;
+  readonly traces: Pick<ClaimTraces, 'carrierOf' | 'adoptionCarrierOf' | 'spanOf'>;
   readonly runtime: RuntimeInits;
   readonly nowMs: () => number;
 }

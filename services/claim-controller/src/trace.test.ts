@@ -62,3 +62,35 @@ describe.each([
     expect(claim).toBe(sandbox);
   });
 });
+
+describe('a trace that is not sampled', () => {
+  /** What claim and Sandbox carry once the claim is served. */
+  async function served(members: number, annotation?: string) {
+    await tracing.shutdown();
+    const { port } = collector.address() as AddressInfo;
+    tracing = startTracing({ service: 'test', endpoint: `http://127.0.0.1:${port}`, sampleRatio: 0 });
+    await using world = await ClaimWorld.start({ members });
+    world.makeAllReady();
+    world.startController();
+    world.claim('job', {}, annotation === undefined ? {} : { [TRACE]: annotation });
+    await world.eventually(() => expect(Object.keys(world.annotationsOf('job')).length).toBeGreaterThan(3));
+    const sandbox = world.sandbox(world.statusOf('job').sandbox?.name ?? '');
+    return { claim: world.annotationsOf('job')[TRACE], sandbox: sandbox?.metadata.annotations?.[TRACE] };
+  }
+
+  it('stays on the claim, as nobody else has a part in the adoption', async () => {
+    const { claim, sandbox } = await served(1);
+    expect(partsOf(claim).traceId).toMatch(/^[0-9a-f]{32}$/);
+    expect(sandbox).toBeUndefined();
+  });
+
+  it('goes on to a Sandbox that is started for the claim, as others tell of its start', async () => {
+    const { claim, sandbox } = await served(0);
+    expect(partsOf(sandbox).traceId).toBe(partsOf(claim).traceId);
+  });
+
+  it('goes on to a warm Sandbox when a client began it', async () => {
+    const { sandbox } = await served(1, JSON.stringify({ traceparent: traceparent.replace(/01$/, '00') }));
+    expect(partsOf(sandbox).traceId).toBe(TRACE_ID);
+  });
+});

@@ -6,6 +6,7 @@ import {
   carrier,
   endOperation,
   inContext,
+  isSampled,
   isSlow,
   linkActiveSpan,
   operationOf,
@@ -61,10 +62,25 @@ export class ClaimTraces {
 
   /** What the claim's Sandbox is to carry: the trace of the claim, or what the claim carries itself. */
   carrierOf(claim: SandboxClaim): string | undefined {
-    const operation = this.#open.get(claim.metadata.uid ?? '');
+    const operation = this.#known(claim);
     if (operation !== undefined) return carrier.inject(operation.context);
     const given = claim.metadata.annotations?.[annotations.traceContext];
     return carrier.extract(given) === undefined ? undefined : given;
+  }
+
+  /**
+   * The same for a warm Sandbox. Nobody else has a part in its adoption: a trace that is not sampled, and that no client
+   * began, is not written to it, which would make each of its copies larger for as long as it lives.
+   */
+  adoptionCarrierOf(claim: SandboxClaim): string | undefined {
+    const operation = this.#known(claim);
+    const isAsked = claim.metadata.annotations?.[annotations.traceContext] !== undefined;
+    return operation === undefined || isAsked || isSampled(operation) ? this.carrierOf(claim) : undefined;
+  }
+
+  /** The span that the claim is served in; undefined while tracing is off. */
+  spanOf(claim: SandboxClaim): Operation['span'] | undefined {
+    return this.#known(claim)?.span;
   }
 
   /** The claim is gone. */
@@ -80,14 +96,23 @@ export class ClaimTraces {
   }
 
   #operation(claim: SandboxClaim): Operation | undefined {
-    const { uid = '', annotations: notes = {} } = claim.metadata;
+    const { uid = '' } = claim.metadata;
     const known = this.#open.get(uid);
     if (known !== undefined || this.#over.has(uid) || isServed(claim)) return known;
-    const { observedAt } = this.#deps.memory.of(claim);
-    const carried = notes[annotations.traceContext];
-    const operation = operationOf({ name: spanNames.claimCreate, uid, carried, startMs: startMsOf(claim, observedAt) });
+    const operation = this.#derived(claim);
     if (operation !== undefined) this.#open.set(uid, operation);
     return operation;
+  }
+
+  #known(claim: SandboxClaim): Operation | undefined {
+    return this.#open.get(claim.metadata.uid ?? '') ?? this.#derived(claim);
+  }
+
+  #derived(claim: SandboxClaim): Operation | undefined {
+    const { uid = '', annotations: notes = {} } = claim.metadata;
+    const { observedAt } = this.#deps.memory.of(claim);
+    const carried = notes[annotations.traceContext];
+    return operationOf({ name: spanNames.claimCreate, uid, carried, startMs: startMsOf(claim, observedAt) });
   }
 
   #close({ metadata: { uid = '' } }: SandboxClaim): void {

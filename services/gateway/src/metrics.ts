@@ -1,4 +1,4 @@
-import { createLatencyHistogram } from '@sandlot/telemetry';
+import { carriedSpan, createLatencyHistogram } from '@sandlot/telemetry';
 import type { MetricsRegistry } from '@sandlot/telemetry';
 import { Counter, Gauge } from 'prom-client';
 import { ROUTE_LABELS } from './call.ts';
@@ -74,7 +74,7 @@ export function createGatewayMetrics(registry: MetricsRegistry, state: GatewaySt
     answered: ({ route, status, seconds, carrier }) => {
       const measured = { route, code: CODES[Math.floor(status / 100) - 1] ?? '5xx' };
       if (carrier === undefined) requests.observe(measured, seconds);
-      else requests.observeTraced(measured, seconds, { carried: carrier, isSlow: false });
+      else requests.observeTraced(measured, seconds, { span: carriedSpan(carrier), isSlow: false });
     },
     refused: (reason) => refusals.inc({ reason }),
     waited: (outcome, seconds) => waits.observe({ outcome }, seconds),

@@ -8,7 +8,7 @@ import {
 } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { controllerOf } from '@sandlot/kube';
-import { createLabelSetLimit, createLatencyHistogram, isSlow } from '@sandlot/telemetry';
+import { carriedSpan, createLabelSetLimit, createLatencyHistogram, isSlow } from '@sandlot/telemetry';
 import type { MetricsRegistry } from '@sandlot/telemetry';
 import { Counter, Gauge } from 'prom-client';
 import { idleDeleteMs } from './idle.ts';
@@ -86,8 +86,8 @@ export function createSandboxMetrics(registry: MetricsRegistry, options: Sandbox
       if (!isFirstReady(before, after)) return;
       const readyAt = findCondition(after.status?.conditions, sandboxConditions.ready)?.lastTransitionTime ?? '';
       const ms = Date.parse(readyAt) - Date.parse(after.metadata.creationTimestamp ?? '');
-      const carried = after.metadata.annotations?.[annotations.traceContext];
-      const traced = { carried, isSlow: isSlow('coldMs', ms) };
+      const span = carriedSpan(after.metadata.annotations?.[annotations.traceContext]);
+      const traced = { span, isSlow: isSlow('coldMs', ms) };
       creation.observeTraced(origins(originLabels(after)), Math.max(0, ms), traced);
     },
   };

@@ -1,6 +1,7 @@
 // Which operation a Sandbox is in, and which one a change of its status ends: from the object alone.
 import { annotations, effectiveMode, findCondition, labels, launchTypes, sandboxConditions } from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
+import { controllerOf } from '@sandlot/kube';
 import { operationOf, spanNames } from '@sandlot/telemetry';
 import type { Operation } from '@sandlot/telemetry';
 import { isPoolMember } from './ownership.ts';
@@ -20,6 +21,13 @@ export function creationOf(sandbox: Sandbox): Operation | undefined {
   const { uid = '', annotations: notes = {} } = sandbox.metadata;
   const carried = isWarmed(sandbox) ? undefined : notes[annotations.traceContext];
   return operationOf({ name: spanNames.sandboxCreate, uid, carried });
+}
+
+/** What the claim that adopted it was served in, where that is not written on it: as its own controller derives it. */
+export function adoptionOf(sandbox: Sandbox): Operation | undefined {
+  const owner = controllerOf(sandbox);
+  const isAdopted = isWarmed(sandbox) && owner?.kind === 'SandboxClaim';
+  return isAdopted ? operationOf({ name: spanNames.claimCreate, uid: owner.uid }) : undefined;
 }
 
 /** Made by a pool, whoever has it now: what it carries then is the trace of whoever adopted it. */

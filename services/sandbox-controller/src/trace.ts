@@ -23,6 +23,7 @@ import { recordedSuspender } from './suspend.ts';
 import { TimedMap } from './timed-map.ts';
 import { FactsReader } from './trace-facts.ts';
 import {
+  adoptionOf,
   createdMs,
   creationOf,
   endedBy,
@@ -266,7 +267,7 @@ function freshCarrier(old: Sandbox, next: Sandbox): string | undefined {
 /** The operations that a later one is about: what the Sandbox carries, and its creation. */
 function linksOf(sandbox: Sandbox): Links {
   const carried = linkToContext(carriedContext(sandbox.metadata.annotations?.[annotations.traceContext]));
-  return carried.length > 0 ? carried : linkTo(creationOf(sandbox));
+  return carried.length > 0 ? carried : linkTo(adoptionOf(sandbox) ?? creationOf(sandbox));
 }
 
 function describe({ metadata }: Sandbox): Record<string, string> {
