@@ -1,7 +1,9 @@
+import { EXTENSIONS_GROUP, labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
+import { startTracing } from '@sandlot/telemetry';
 import { describe, expect, it } from 'vitest';
 import { EARLIER, NOW, NOW_MS, notebook } from './testing.ts';
-import { createdMs, endedBy, isCreating, isJustAdopted } from './trace-operations.ts';
+import { adoptionOf, createdMs, endedBy, isCreating, isJustAdopted } from './trace-operations.ts';
 
 type Status = NonNullable<Sandbox['status']>;
 type Turn = readonly [type: string, status: 'True' | 'False', time: string];
@@ -134,5 +136,25 @@ describe('the time of a creation', () => {
     ['not after it', NOW_MS + 5_000, NOW_MS + 999],
   ])('is %s', (_, carried, expected) => {
     expect(createdMs(made, carried)).toBe(expected);
+  });
+});
+
+describe('the operation that an adopted Sandbox was adopted by', () => {
+  const UID = '6f8a3f0e-8d2b-4c7e-9a53-0d1c2b3a4f5e';
+  const owned = (kind: string, launchType: string): Sandbox => {
+    const owner = { apiVersion: `${EXTENSIONS_GROUP}/v1beta1`, kind, name: 'job', uid: UID, controller: true };
+    const metadata = { labels: { [labels.launchType]: launchType }, ownerReferences: [owner] };
+    return notebook({ metadata });
+  };
+
+  it.each([
+    ['is its claim’s, as every process derives it', owned('SandboxClaim', 'warm'), UID.replaceAll('-', '')],
+    ['is none for one that the claim started', owned('SandboxClaim', 'cold'), undefined],
+    ['is none for one that still is its pool’s', owned('SandboxWarmPool', 'warm'), undefined],
+    ['is none for one without an owner', notebook(), undefined],
+  ])('%s', async (_, sandbox, traceId) => {
+    const tracing = startTracing({ service: 'test', endpoint: 'http://127.0.0.1:9' });
+    expect(adoptionOf(sandbox)?.span.traceId).toBe(traceId);
+    await tracing.shutdown();
   });
 });
