@@ -54,7 +54,7 @@ The dashboards are in \`charts/sandlot/files/dashboards\`, the alerts in \`chart
 
 ![Creation latency](images/creation-latency.png)
 
-The diamonds on its latencies are exemplars. Where a click on one leads is a setting of the Prometheus data source of Grafana,
+The diamonds on its latencies are exemplars: of creations that are sampled, and of all that are slow, whose traces are kept. Where a click on one leads is a setting of the Prometheus data source of Grafana,
 not of a dashboard: \`jsonData.exemplarTraceIdDestinations: [{ name: trace_id, datasourceUid: <of Jaeger or Tempo> }]\`. Prometheus
 keeps exemplars with \`--enable-feature=exemplar-storage\`.
 
