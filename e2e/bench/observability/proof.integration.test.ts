@@ -23,12 +23,19 @@ const rules = await readFile(join(checkoutRoot, 'charts/sandlot/files/rules/sand
 
 let scene: Scene;
 let range: { start: number; end: number; step: number };
+/** Just before the API server goes away, epoch seconds. */
+let undisturbed: number;
 const panels: Collected[] = [];
+const SECONDS = 36;
 
 beforeAll(async () => {
   scene = await Scene.raise({ rules: [rules] });
   const start = Date.now() / 1_000;
-  await Promise.all([runLoad(scene.stage, { seconds: 36, outage: true }), scene.doors.use(36)]);
+  const [beganAt] = await Promise.all([
+    runLoad(scene.stage, { seconds: SECONDS, outage: true }),
+    scene.doors.use(SECONDS),
+  ]);
+  undisturbed = beganAt + SECONDS / 2 - 1;
   range = { start, end: Date.now() / 1_000, step: 1 };
   const source = { url: scene.prometheus.url, scrapeSeconds: SCRAPE_SECONDS };
   for (const dashboard of DASHBOARDS) panels.push(...(await collect(source, toGrafana(dashboard), range)));
@@ -67,9 +74,12 @@ describe('after a load in which everything happens once', () => {
     }
   });
 
+  // Until the outage: on a slow machine the lease then goes to the other replica, which knows what a claim waited but
+  // not for what, and leaves the phases out rather than make them up.
   it('the phases of warm claims add up to their time to Ready', async () => {
     const sum = async (metric: string): Promise<number> => {
-      const [series] = await promQuery(scene.prometheus.url, `sum(${metric}{launch_type="warm"})`);
+      const query = `sum(${metric}{launch_type="warm"} @ ${undisturbed.toFixed(3)})`;
+      const [series] = await promQuery(scene.prometheus.url, query);
       return series?.value ?? Number.NaN;
     };
     const [phases, total] = [

@@ -1,7 +1,9 @@
-import { spawn } from 'node:child_process';
-import { readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { runCommand } from './process.ts';
+import type { Exit } from './process.ts';
+import { failedFiles, failures, replaced, takeReport } from './report.ts';
+import type { Failure, Report } from './report.ts';
 import type { Step } from './steps.ts';
 
 /** What came of one step. Without a countable report the step itself is the one thing that passed or failed. */
@@ -11,58 +13,51 @@ export interface StepResult {
   readonly failed: number;
   readonly seconds: number;
   readonly note: string;
+  readonly failures: readonly Failure[];
+  /** What failed at first and passed when its file was run again: to be looked into all the same. */
+  readonly flaky: readonly Failure[];
 }
 
-interface Exit {
-  readonly code: number | null;
-  readonly timedOut: boolean;
+/** More files than these do not fail because a machine was slow. */
+const MAX_FILES_AGAIN = 3;
+
+/** A run and the report it left, if any. */
+interface Outcome {
+  readonly exit: Exit;
+  readonly report: Report | undefined;
 }
 
-/** Runs a command in its own process group, so that a time-out takes its children along. */
-function run(command: readonly [string, ...string[]], timeoutMs: number): Promise<Exit> {
-  const [file, ...args] = command;
-  return new Promise((resolve) => {
-    const child = spawn(file, args, { stdio: ['ignore', 'inherit', 'inherit'], detached: true });
-    let timedOut = false;
-    const stop = (signal: NodeJS.Signals): void => {
-      if (child.pid === undefined || child.exitCode !== null) return;
-      try {
-        process.kill(-child.pid, signal);
-      } catch {
-        // The group ended between the check and the signal.
-      }
-    };
-    const timer = setTimeout(() => {
-      timedOut = true;
-      stop('SIGTERM');
-      setTimeout(() => stop('SIGKILL'), 30_000).unref();
-    }, timeoutMs);
-    const onInterrupt = (): void => stop('SIGINT');
-    process.once('SIGINT', onInterrupt);
-    process.once('SIGTERM', onInterrupt);
-    const finish = (code: number | null): void => {
-      clearTimeout(timer);
-      process.off('SIGINT', onInterrupt);
-      process.off('SIGTERM', onInterrupt);
-      resolve({ code, timedOut });
-    };
-    child.once('error', () => finish(127));
-    child.once('exit', (code) => finish(code));
-  });
+/** Runs one step to its end or its time-out and counts what passed and failed. Never throws. */
+export async function runStep(step: Step): Promise<StepResult> {
+  const startedMs = performance.now();
+  const first = await runOnce(step);
+  const last = await runAgain(step, first);
+  const verdict = last.report === undefined ? judgeCommand(last.exit) : judgeTests(last.exit, last.report);
+  const lasting = failures(last.report);
+  // The same test may fail with another error the second time.
+  const flaky = failures(first.report).filter(({ what }) => !lasting.some((other) => other.what === what));
+  return { step, ...verdict, seconds: (performance.now() - startedMs) / 1000, failures: lasting, flaky };
 }
 
-interface VitestReport {
-  readonly numPassedTests: number;
-  readonly numFailedTests: number;
-  readonly numPendingTests: number;
+async function runOnce(step: Step, more: readonly string[] = []): Promise<Outcome> {
+  if (step.project === undefined) return { exit: await runCommand(step.command, step.timeoutMs), report: undefined };
+  const reportPath = join(tmpdir(), `sandlot-${step.name}-${process.pid}.json`);
+  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportPath}`];
+  const exit = await runCommand([...step.command, ...reporters, ...more], step.timeoutMs);
+  return { exit, report: await takeReport(reportPath) };
 }
 
-async function readReport(path: string): Promise<VitestReport | undefined> {
-  try {
-    return JSON.parse(await readFile(path, 'utf8')) as VitestReport;
-  } catch {
-    return undefined;
-  }
+/**
+ * Tests against real servers share two cores with them, and wait for things to happen: the files of a few that failed
+ * are run once more, by themselves. Both runs are told of.
+ */
+async function runAgain(step: Step, first: Outcome): Promise<Outcome> {
+  const files = first.report === undefined ? [] : failedFiles(first.report);
+  const isWorthIt = step.again === true && !first.exit.timedOut && files.length > 0 && files.length <= MAX_FILES_AGAIN;
+  if (!isWorthIt || first.report === undefined) return first;
+  console.log(`\n── ${step.name}: ${files.length} of its files failed, and run once more`);
+  const { exit, report } = await runOnce(step, ['--maxWorkers=1', ...files]);
+  return report === undefined ? first : { exit, report: replaced(first.report, report) };
 }
 
 type Verdict = Pick<StepResult, 'passed' | 'failed' | 'note'>;
@@ -72,7 +67,7 @@ function judgeCommand({ code, timedOut }: Exit): Verdict {
   return { passed: succeeded ? 1 : 0, failed: succeeded ? 0 : 1, note: timedOut ? 'timed out' : '' };
 }
 
-function judgeTests({ code, timedOut }: Exit, report: VitestReport): Verdict {
+function judgeTests({ code, timedOut }: Exit, report: Report): Verdict {
   const { numPassedTests: passed, numFailedTests: failed, numPendingTests: skipped } = report;
   // A file that did not load, a hook that threw or a leaked error fails the run without failing a test.
   const unnamed = code !== 0 && failed === 0;
@@ -83,16 +78,4 @@ function judgeTests({ code, timedOut }: Exit, report: VitestReport): Verdict {
   ].join(', ');
   // A skipped test is a defect here: it would let a green run hide what was not tried.
   return { passed, failed: failed + (unnamed ? 1 : 0) + skipped, note };
-}
-
-/** Runs one step to its end or its time-out and counts what passed and failed. Never throws. */
-export async function runStep(step: Step): Promise<StepResult> {
-  const startedMs = performance.now();
-  const reportPath = join(tmpdir(), `sandlot-${step.name}-${process.pid}.json`);
-  const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportPath}`];
-  const exit = await run(step.project === undefined ? step.command : [...step.command, ...reporters], step.timeoutMs);
-  const report = step.project === undefined ? undefined : await readReport(reportPath);
-  await rm(reportPath, { force: true });
-  const verdict = report === undefined ? judgeCommand(exit) : judgeTests(exit, report);
-  return { step, ...verdict, seconds: (performance.now() - startedMs) / 1000 };
 }

@@ -1,0 +1,40 @@
+import { spawn } from 'node:child_process';
+
+/** How a command ended; no code when a signal ended it. */
+export interface Exit {
+  readonly code: number | null;
+  readonly timedOut: boolean;
+}
+
+/** Runs a command in its own process group, so that a time-out takes its children along. Never throws. */
+export function runCommand(command: readonly [string, ...string[]], timeoutMs: number): Promise<Exit> {
+  const [file, ...args] = command;
+  return new Promise((resolve) => {
+    const child = spawn(file, args, { stdio: ['ignore', 'inherit', 'inherit'], detached: true });
+    let timedOut = false;
+    const stop = (signal: NodeJS.Signals): void => {
+      if (child.pid === undefined || child.exitCode !== null) return;
+      try {
+        process.kill(-child.pid, signal);
+      } catch {
+        // The group ended between the check and the signal.
+      }
+    };
+    const timer = setTimeout(() => {
+      timedOut = true;
+      stop('SIGTERM');
+      setTimeout(() => stop('SIGKILL'), 30_000).unref();
+    }, timeoutMs);
+    const onInterrupt = (): void => stop('SIGINT');
+    process.once('SIGINT', onInterrupt);
+    process.once('SIGTERM', onInterrupt);
+    const finish = (code: number | null): void => {
+      clearTimeout(timer);
+      process.off('SIGINT', onInterrupt);
+      process.off('SIGTERM', onInterrupt);
+      resolve({ code, timedOut });
+    };
+    child.once('error', () => finish(127));
+    child.once('exit', (code) => finish(code));
+  });
+}
