@@ -67,5 +67,6 @@ export async function eventually<T>(what: string, ask: () => Promise<T | undefin
     }
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error(`${what}: not within ${timeoutMs} ms`, { cause: last });
+  const why = last instanceof Error ? `: ${last.message}` : '';
+  throw new Error(`${what}: not within ${timeoutMs} ms${why}`, { cause: last });
 }

@@ -25,8 +25,10 @@ export class Trace {
   /** The trace once spans of all these names have arrived: exporters send every few seconds. */
   static async with(traceId: string, names: readonly string[]): Promise<Trace> {
     return eventually(`trace ${traceId} with ${names.join(', ')}`, async () => {
-      const spans = await receivedTrace(tracesUrl, traceId);
-      return names.every((name) => spans.some((span) => span.name === name)) ? new Trace(spans) : undefined;
+      const trace = new Trace(await receivedTrace(tracesUrl, traceId));
+      const missing = names.filter((name) => !trace.spans.some((span) => span.name === name));
+      if (missing.length > 0) throw new Error(`no ${missing.join(', ')} among ${trace.#names()}`);
+      return trace;
     });
   }
 

@@ -1,39 +1,47 @@
 import { TraceFlags } from '@opentelemetry/api';
-import { ExportResultCode } from '@opentelemetry/core';
 import type { ExportResult } from '@opentelemetry/core';
 import { BatchSpanProcessor } from '@opentelemetry/sdk-trace';
 import type { ReadableSpan, SpanExporter, SpanProcessor } from '@opentelemetry/sdk-trace';
+import type { Clock } from '@sandlot/std';
+import { PatientExporter } from './patient-exporter.ts';
 
 /**
- * Why spans were lost: the queue was full, the backend did not take them, or nobody ever said whether a trace that was
- * not sampled is worth keeping.
+ * Why spans were lost: the queue was full, the backend refused them or was away for too long, or nobody ever said
+ * whether a trace that was not sampled is worth keeping.
  */
 export const SPAN_LOSSES = ['queue_full', 'export_failed', 'undecided'] as const;
 export type SpanLoss = (typeof SPAN_LOSSES)[number];
 
 export interface SpanBufferOptions {
   readonly exporter: SpanExporter;
+  readonly clock: Clock;
   readonly maxQueueSize: number;
+  /** Spans kept beside the queue while the backend is away. */
+  readonly maxKeptSpans: number;
   readonly exportTimeoutMs: number;
   readonly onLost: (spans: number, reason: SpanLoss) => void;
 }
 
 /** A batch processor that never blocks and accounts for every span it loses. */
 export function createSpanBuffer({
-  exporter,
   maxQueueSize,
   exportTimeoutMs,
   onLost,
+  maxKeptSpans,
+  ...options
 }: SpanBufferOptions): SpanProcessor {
   let queued = 0;
+  const exporter = new PatientExporter({
+    ...options,
+    maxSpans: maxKeptSpans,
+    onLost: (spans) => onLost(spans, 'export_failed'),
+  });
   const counting: SpanExporter = {
     export(spans: ReadableSpan[], done: (result: ExportResult) => void): void {
       queued -= spans.length;
-      exporter.export(spans, (result) => {
-        if (result.code !== ExportResultCode.SUCCESS) onLost(spans.length, 'export_failed');
-        done(result);
-      });
+      exporter.export(spans, done);
     },
+    forceFlush: () => exporter.forceFlush(),
     shutdown: () => exporter.shutdown(),
   };
   const batches = new BatchSpanProcessor({ exporter: counting, maxQueueSize, exportTimeoutMillis: exportTimeoutMs });

@@ -41,6 +41,8 @@ export interface TracingOptions {
   readonly onLost?: ((spans: number, reason: SpanLoss) => void) | undefined;
   /** Spans kept for export; more are dropped and counted. Default 2048. */
   readonly maxQueueSize?: number | undefined;
+  /** Spans kept beside them while the receiver is away, to be sent when it is back. Default 4096. */
+  readonly maxKeptSpans?: number | undefined;
   /** Spans held of traces that nobody has decided about; the oldest are dropped and counted. Default 8192. */
   readonly maxHeldSpans?: number | undefined;
 }
@@ -54,7 +56,8 @@ export interface Tracing {
 
 /**
  * Switches tracing on for this process: W3C trace context and nothing else travels, so no baggage. Context travels
- * without an endpoint too. Exporting is off the path of every caller; a receiver that is away costs spans, not time.
+ * without an endpoint too. Exporting is off the path of every caller; a receiver that is away costs memory, within bounds, then
+ * spans, and never time.
  */
 export function startTracing(options: TracingOptions): Tracing {
   const { clock = systemClock, log = silentLogger } = options;
@@ -83,9 +86,9 @@ function createProvider(options: TracingOptions & { readonly clock: Clock }, exp
   const ratio = new TraceIdRatioBasedSampler(options.sampleRatio ?? 1);
   const isInRatio = (traceId: string): boolean =>
     ratio.shouldSample(ROOT_CONTEXT, traceId).decision === SamplingDecision.RECORD_AND_SAMPLED;
-  const { clock, maxQueueSize = 2_048, maxHeldSpans = 8_192, onLost = () => undefined } = options;
+  const { clock, maxQueueSize = 2_048, maxKeptSpans = 4_096, maxHeldSpans = 8_192, onLost = () => undefined } = options;
   const tail = new TailBuffer({
-    next: createSpanBuffer({ exporter, maxQueueSize, exportTimeoutMs: EXPORT_TIMEOUT_MS, onLost }),
+    next: createSpanBuffer({ exporter, clock, maxQueueSize, maxKeptSpans, exportTimeoutMs: EXPORT_TIMEOUT_MS, onLost }),
     clock,
     maxSpans: maxHeldSpans,
     onUndecided: (spans) => onLost(spans, 'undecided'),
@@ -134,6 +137,6 @@ function complainRarely(log: Logger, clock: Clock): (error: unknown) => void {
   return (error) => {
     if (clock.monotonic() < quietUntilMs) return;
     quietUntilMs = clock.monotonic() + COMPLAINT_INTERVAL_MS;
-    log.warn({ err: error }, 'spans cannot be exported; they are dropped and counted');
+    log.warn({ err: error }, 'spans cannot be exported; those that are not kept for later are counted as lost');
   };
 }
