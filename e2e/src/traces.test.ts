@@ -1,8 +1,9 @@
 import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { receivedTraces } from '@sandlot/local-cluster';
-import { tracesUrl } from '@sandlot/up';
+import { observability, tracesUrl } from '@sandlot/up';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { kubectlOk } from './support/kubectl.ts';
 import { fullPool, readyClaim, sandboxNameOf } from './support/sandboxes.ts';
 import { createTeam, eventually } from './support/team.ts';
 import type { Team } from './support/team.ts';
@@ -119,5 +120,26 @@ describe('a cold claim with a disk', () => {
     });
     expect(deletion).toMatchObject({ name: 'sandbox.delete', parentSpanId: '' });
     expect(deletion.links).toHaveLength(1);
+  });
+});
+
+describe('a claim that is made while the backend of traces is away', () => {
+  const JAEGER = 'deployment/jaeger';
+  const kubectl = (...args: readonly string[]): Promise<string> =>
+    kubectlOk(['--namespace', observability.namespace, ...args]);
+  afterAll(async () => {
+    await kubectl('scale', JAEGER, '--replicas=1');
+    await kubectl('rollout', 'status', JAEGER, '--timeout=110s');
+  });
+
+  it('is told when it is back', async () => {
+    await kubectl('scale', JAEGER, '--replicas=0');
+    await kubectl('wait', '--for=delete', 'pod', '--selector=app.kubernetes.io/component=jaeger', '--timeout=60s');
+    const { traceId } = await claimed('unheard', { sandboxTemplateRef: { name: 'traced' }, warmpool: 'none' });
+    // Longer than an export is tried: its spans would be gone.
+    await new Promise((resolve) => setTimeout(resolve, 15_000));
+    await kubectl('scale', JAEGER, '--replicas=1');
+    const names = ['claim.create', 'claim.bind', 'claim.queue', 'sandbox.create', 'pvc.provision', ...CHAIN];
+    await Trace.with(traceId, names);
   });
 });

@@ -14,6 +14,7 @@ import { expiryMs } from './expiry.ts';
 import { lastActivityOf } from './idle.ts';
 import { isPoolMember } from './ownership.ts';
 import { awaitsRestart, restartsOf } from './restart.ts';
+import { installedVersion } from './runtime-injection.ts';
 import { serviceInUse } from './service.ts';
 import { onlyPod } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -30,7 +31,7 @@ export function statusOf(snapshot: Snapshot): SandboxStatus {
   const conditions = conditionsOf(snapshot, rfc3339(nowMs));
   const startedAt = startOf(snapshot);
   return compact({
-    runtime: runtimeOf(sandbox, isTrue(conditions, sandboxConditions.ready)),
+    runtime: runtimeOf(snapshot, isTrue(conditions, sandboxConditions.ready)),
     lastActivityTime: lastActivityOf(snapshot, isTrue(conditions, sandboxConditions.ready)),
     restarts: restartsOf(snapshot),
     startup: startupOf(snapshot),
@@ -76,10 +77,11 @@ export function startOf({ sandbox, nowMs }: Pick<Snapshot, 'sandbox' | 'nowMs'>)
 }
 
 /** A Pod that is Ready has the daemon running: its start is part of the container's. */
-function runtimeOf({ spec, status }: Sandbox, isReady: boolean): SandboxStatus['runtime'] {
+function runtimeOf(snapshot: Snapshot, isReady: boolean): SandboxStatus['runtime'] {
+  const { spec, status } = snapshot.sandbox;
   if (spec.runtime?.inject !== true) return status?.runtime;
-  const { version, initializedAt } = status?.runtime ?? {};
-  const runtime = { version, initializedAt, ready: isReady ? true : undefined };
+  const running = isReady ? { ready: true, version: installedVersion(onlyPod(snapshot)) } : {};
+  const runtime = { ...running, initializedAt: status?.runtime?.initializedAt };
   const known = Object.entries(runtime).filter(([, value]) => value !== undefined);
   return known.length === 0 ? undefined : Object.fromEntries(known);
 }

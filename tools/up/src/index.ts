@@ -6,6 +6,7 @@ import { up } from './up.ts';
 
 export { bundleControllers } from './images/build.ts';
 export { prometheusUrl, tracesUrl } from './observability/look.ts';
+export { observability } from './observability/manifests.ts';
 export { checkoutRoot } from './paths.ts';
 export { readEnv } from './tenants/env-file.ts';
 
