@@ -5,6 +5,7 @@ import { ROUTE_LABELS } from './call.ts';
 import type { RouteLabel } from './call.ts';
 import { REFUSAL_KINDS } from './refusals.ts';
 import type { Refusal } from './refusals.ts';
+import type { TrafficTotals } from './traffic.ts';
 
 /** How a request that waited for its sandbox ended. */
 export const WAIT_ENDS = ['go', 'gone', 'late', 'left'] as const;
@@ -34,6 +35,7 @@ export interface GatewayState {
   readonly requests: () => number;
   readonly held: () => number;
   readonly sandboxes: () => number;
+  readonly traffic: () => TrafficTotals;
 }
 
 const CODES = ['1xx', '2xx', '3xx', '4xx', '5xx'];
@@ -70,6 +72,7 @@ export function createGatewayMetrics(registry: MetricsRegistry, state: GatewaySt
   for (const route of ROUTE_LABELS) for (const code of CODES) requests.zero({ route, code });
   for (const outcome of WAIT_ENDS) waits.zero({ outcome });
   createGauges(registry, state);
+  countTraffic(registry, state.traffic);
   return {
     answered: ({ route, status, seconds, carrier }) => {
       const measured = { route, code: CODES[Math.floor(status / 100) - 1] ?? '5xx' };
@@ -97,4 +100,19 @@ function createGauges(registry: MetricsRegistry, state: GatewayState): void {
   gauge('sandlot_gateway_open_requests', 'Requests and streams that go on with sandboxes.', state.requests);
   gauge('sandlot_gateway_held_requests', 'Requests that wait for their sandbox.', state.held);
   gauge('sandlot_gateway_sandboxes', 'Sandboxes to which connections are kept.', state.sandboxes);
+}
+
+function countTraffic(registry: MetricsRegistry, totals: GatewayState['traffic']): void {
+  new Counter({
+    name: 'sandlot_gateway_bytes_total',
+    help: 'Bytes on connections to sandboxes, heads of requests and answers included.',
+    labelNames: ['direction'],
+    registers: [registry],
+    collect() {
+      const { toSandboxes, fromSandboxes } = totals();
+      this.reset();
+      this.inc({ direction: 'to_sandboxes' }, toSandboxes);
+      this.inc({ direction: 'from_sandboxes' }, fromSandboxes);
+    },
+  });
 }

@@ -28,6 +28,7 @@ import { Routes } from './routes.ts';
 import type { RoutesOptions } from './routes.ts';
 import { SandboxDoor } from './sandbox-door.ts';
 import { carrierOf, recordRequest } from './trace.ts';
+import { Traffic } from './traffic.ts';
 import { Upstreams } from './upstreams.ts';
 import { Wishes } from './wishes.ts';
 
@@ -62,8 +63,10 @@ type State = ReturnType<typeof createState>;
 
 /** What the process holds on to. */
 function createState({ bus, clock }: ProcessParts, settings: GatewaySettings) {
+  const traffic = new Traffic();
   return {
-    upstreams: new Upstreams(settings.CONNECT_TIMEOUT),
+    traffic,
+    upstreams: new Upstreams({ connectMs: settings.CONNECT_TIMEOUT, traffic }),
     holds: new Holds(settings.HOLD_MAX, settings.HOLD_MAX_BYTES),
     activity: new Activity(bus, clock, settings.ACTIVITY_INTERVAL),
     wishes: new Wishes(bus, clock),
@@ -95,6 +98,7 @@ function createDoors({ parts, settings, state, informers, credentials }: DoorInp
     requests: () => upstreams.ongoing,
     held: () => holds.count,
     sandboxes: () => upstreams.size,
+    traffic: () => state.traffic.totals,
   });
   const onLookup: RoutesOptions['onLookup'] = (result) => metrics.lookedUp(result);
   const routes = new Routes({ client, informers, namespace: settings.WATCH_NAMESPACE, clock, log, onLookup });

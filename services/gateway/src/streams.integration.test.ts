@@ -31,6 +31,12 @@ async function residentMiB(): Promise<number> {
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) / 1_024;
 }
 
+/** Bytes to or from all sandboxes so far, as metrics have them. */
+async function bytesOf(direction: 'to' | 'from'): Promise<number> {
+  const line = new RegExp(`^sandlot_gateway_bytes_total\\{direction="${direction}_sandboxes"\\} (\\S+)$`, 'm');
+  return Number(line.exec(await world.metrics())?.[1] ?? Number.NaN);
+}
+
 describe('what streams through the gateway', () => {
   it('uploads 200 MB no faster than the sandbox takes them, in little memory', async () => {
     const sandbox = await world.sandbox();
@@ -42,7 +48,7 @@ describe('what streams through the gateway', () => {
         incoming.on('end', () => response.end(String(received)));
       });
     });
-    const before = await residentMiB();
+    const [before, bytesBefore] = [await residentMiB(), await bytesOf('to')];
     const headers = { Host: world.hostOf(sandbox, tenant.port), 'Content-Length': String(SIZE) };
     const sent = request({ agent: false, host: '127.0.0.1', port: world.port, method: 'POST', headers });
     const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
@@ -55,6 +61,9 @@ describe('what streams through the gateway', () => {
     const [answer] = await answered;
     expect((await read(answer)).text).toBe(String(SIZE));
     expect((await residentMiB()) - before).toBeLessThan(100);
+    const counted = (await bytesOf('to')) - bytesBefore;
+    expect(counted).toBeGreaterThanOrEqual(SIZE);
+    expect(counted).toBeLessThan(SIZE + MEBIBYTE);
   });
 
   it('downloads 200 MB no faster than the client takes them, in little memory', async () => {
@@ -69,7 +78,7 @@ describe('what streams through the gateway', () => {
       };
       void pipeline(Readable.from(counted()), response);
     });
-    const before = await residentMiB();
+    const [before, bytesBefore] = [await residentMiB(), await bytesOf('from')];
     const headers = { Host: world.hostOf(sandbox, tenant.port) };
     const sent = request({ agent: false, host: '127.0.0.1', port: world.port, headers }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
@@ -79,6 +88,9 @@ describe('what streams through the gateway', () => {
     for await (const chunk of answer) received += (chunk as Buffer).length;
     expect(received).toBe(SIZE);
     expect((await residentMiB()) - before).toBeLessThan(100);
+    const counted = (await bytesOf('from')) - bytesBefore;
+    expect(counted).toBeGreaterThanOrEqual(SIZE);
+    expect(counted).toBeLessThan(SIZE + MEBIBYTE);
   });
 
   it('sends server-sent events on as they come, and the head before any', async () => {

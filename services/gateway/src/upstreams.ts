@@ -5,6 +5,7 @@ import { Socket } from 'node:net';
 import type { Target } from './decide.ts';
 import type { GoneReason } from './decide.ts';
 import { DialError, dial } from './dial.ts';
+import type { Traffic } from './traffic.ts';
 
 /**
  * A connection that nobody uses is closed after so long. Servers of tenants close theirs whenever they like, some after
@@ -69,16 +70,26 @@ export interface Ongoing {
   end(reason: GoneReason): void;
 }
 
+export interface UpstreamOptions {
+  /** Until a connection is there, milliseconds. */
+  readonly connectMs: number;
+  readonly traffic: Traffic;
+}
+
 /** All connections to one incarnation of a sandbox. */
 export class Upstream {
   readonly target: Target;
   readonly connections: Connections;
   readonly ongoing = new Set<Ongoing>();
 
-  constructor(target: Target, connectMs: number) {
+  constructor(target: Target, { connectMs, traffic }: UpstreamOptions) {
     const [address] = target.addresses;
     this.target = target;
-    this.connections = new Connections((port) => dial({ address, port, limitMs: connectMs }));
+    this.connections = new Connections(async (port) => {
+      const socket = await dial({ address, port, limitMs: connectMs });
+      traffic.watch(socket);
+      return socket;
+    });
   }
 
   /** Closes everything, on both sides. */
@@ -98,18 +109,18 @@ export class Upstream {
  * one may serve the other.
  */
 export class Upstreams {
-  readonly #connectMs: number;
+  readonly #options: UpstreamOptions;
   readonly #byUid = new Map<string, Upstream>();
 
-  constructor(connectMs: number) {
-    this.#connectMs = connectMs;
+  constructor(options: UpstreamOptions) {
+    this.#options = options;
   }
 
   get(target: Target): Upstream {
     const known = this.#byUid.get(target.uid);
     if (known?.target.incarnation === target.incarnation) return known;
     known?.close('failed');
-    const made = new Upstream(target, this.#connectMs);
+    const made = new Upstream(target, this.#options);
     this.#byUid.set(target.uid, made);
     return made;
   }

@@ -19,6 +19,7 @@ const FORMATS: Readonly<Partial<Record<Unit, (value: number) => string>>> = {
   ms: (value) => seconds(value / 1_000),
   percentunit: (value) => `${short(value * 100)} %`,
   bytes: (value) => bytes(value),
+  binBps: (value) => `${bytes(value)}/s`,
   ops: (value) => `${plain(value)}/s`,
   reqps: (value) => `${plain(value)}/s`,
 };

@@ -1,7 +1,7 @@
 // What a dashboard of ours is, before it is Grafana's JSON.
 
 /** Grafana's ids of the units that are used. */
-export type Unit = 's' | 'ms' | 'short' | 'percentunit' | 'bytes' | 'ops' | 'reqps' | 'cores';
+export type Unit = 's' | 'ms' | 'short' | 'percentunit' | 'bytes' | 'binBps' | 'ops' | 'reqps' | 'cores';
 
 export interface Query {
   /** PromQL; `$sel` stands for the matchers of the chosen processes. */

@@ -204,13 +204,21 @@ const connections = row('Connections, daemons, processes', [
     ],
   },
   {
+    title: 'Bytes',
+    description: 'To and from sandboxes through all gateways, a second.',
+    unit: 'binBps',
+    queries: [{ expr: rate('sandlot_gateway_bytes_total', { by: 'direction' }), legend: '{{direction}}' }],
+  },
+  {
     title: 'Daemons told whom they serve',
+    width: 4,
     description: 'Signed calls to daemons in sandboxes a second, by what came of them.',
     unit: 'ops',
     queries: [{ expr: rate('sandlot_runtime_init_seconds_count', { by: 'result' }), legend: '{{result}}' }],
   },
   {
     title: 'Memory',
+    width: 4,
     description: 'Resident memory of APIs and gateways.',
     unit: 'bytes',
     queries: [
@@ -222,6 +230,7 @@ const connections = row('Connections, daemons, processes', [
   },
   {
     title: 'CPU',
+    width: 4,
     description: 'Cores that APIs and gateways use.',
     unit: 'cores',
     queries: [
