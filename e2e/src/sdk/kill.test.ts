@@ -1,4 +1,4 @@
-import { sandboxClaims } from '@sandlot/api-types';
+import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials, pods } from '@sandlot/kube';
 import type { KubeClient, Pod } from '@sandlot/kube';
 import { Sandbox, SandboxError } from 'e2b';
@@ -18,10 +18,13 @@ beforeAll(async () => {
 });
 afterAll(() => client.close());
 
-async function podOf({ sandboxId }: Sandbox): Promise<Pod> {
+/** Of its Sandbox and of its pod. */
+async function keyOf({ sandboxId }: Sandbox): Promise<{ namespace: string; name: string }> {
   const { status } = await client.get(sandboxClaims, { namespace: NAMESPACE, name: sandboxId });
-  return client.get(pods, { namespace: NAMESPACE, name: status?.sandbox?.name ?? 'none' });
+  return { namespace: NAMESPACE, name: status?.sandbox?.name ?? 'none' };
 }
+
+const podOf = async (sandbox: Sandbox): Promise<Pod> => client.get(pods, await keyOf(sandbox));
 
 /** A sandbox with a file, which must be the very same afterwards. */
 async function withSandbox(test: (sandbox: Sandbox) => Promise<void>): Promise<void> {
@@ -102,8 +105,13 @@ describe('kill -9 of the gateway', () => {
     await using sandbox = await newSandbox({ lifecycle: { onTimeout: 'pause', autoResume: true } });
     await sandbox.files.write('/tmp/asleep', '');
     await sandbox.pause();
+    const key = await keyOf(sandbox);
     const held = endOf(sandbox.commands.run('echo awake', LIMITS));
-    await eventually('it wakes', async () => ((await sandbox.getInfo()).state === 'running' ? true : undefined));
+    // Its pod takes a second or more from now on.
+    await eventually('it is asked to wake', async () => {
+      const { spec } = await client.get(sandboxes, key);
+      return spec.operatingMode === 'Suspended' ? undefined : true;
+    });
     await killProcessesOf(client, 'gateway');
     expect(failureOf(await held)).toBeInstanceOf(SandboxError);
     const { stdout } = await eventually('it is awake', () => sandbox.commands.run('echo awake', LIMITS));
