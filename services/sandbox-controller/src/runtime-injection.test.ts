@@ -198,18 +198,6 @@ describe('status.runtime', () => {
     expect(kinds({ ...ready, sandbox: published(ready) })).toEqual([]);
   });
 
-  it.each([
-    ['a tag', 'ghcr.io/acme/runtime:1.4.2', '1.4.2'],
-    ['a registry with a port', 'localhost:5000/runtime', 'latest'],
-    ['a digest', `ghcr.io/acme/runtime:1.4.2@sha256:${'0123456789abcdef'.repeat(4)}`, '0123456789ab'],
-  ])('tells which daemon runs, of an image with %s', (_, image, version) => {
-    const asking = notebook({ spec: { runtime: { inject: true, image } } });
-    const pod = podOf(asking);
-    const { spec } = buildPod(asking, RUNTIME);
-    const snapshot = snapshotOf({ sandbox: asking, ownedPods: [{ ...pod, spec: { ...pod.spec, ...spec } }] });
-    expect(published(snapshot).status?.runtime).toEqual({ ready: true, version });
-  });
-
   it('is absent without a daemon', () => {
     const plain = notebook();
     expect(published(snapshotOf({ sandbox: plain, ownedPods: [podOf(plain)] })).status?.runtime).toBeUndefined();

@@ -1,4 +1,4 @@
-import type { Container, EnvVar, Pod, PodSpec } from '@sandlot/kube';
+import type { Container, EnvVar, PodSpec } from '@sandlot/kube';
 
 /** What the installation says about the in-sandbox daemon. */
 export interface RuntimeSettings {
@@ -110,20 +110,6 @@ function installer(image: string, { resources }: Container): Container {
     securityContext: INSTALLER_SECURITY,
     volumeMounts: [{ name: PROGRAM_VOLUME, mountPath: PROGRAM_FOLDER }],
   };
-}
-
-/** Whether this is the container that puts the daemon into a Pod. */
-export const isInstaller = ({ name }: Container): boolean => name === INSTALLER;
-
-/** Characters of a digest that tell images apart, for people. */
-const DIGEST_LENGTH = 12;
-
-/** Which daemon was put into the Pod: the tag of its image, or the beginning of its digest. Undefined when none was. */
-export function installedVersion(pod: Pod | undefined): string | undefined {
-  const image = pod?.spec.initContainers?.find(isInstaller)?.image ?? '';
-  const [name = '', digest] = image.split('@sha256:');
-  if (digest !== undefined) return digest.slice(0, DIGEST_LENGTH);
-  return /:([^:/]+)$/.exec(name)?.[1] ?? (name === '' ? undefined : 'latest');
 }
 
 /**

@@ -14,7 +14,6 @@ import { expiryMs } from './expiry.ts';
 import { lastActivityOf } from './idle.ts';
 import { isPoolMember } from './ownership.ts';
 import { awaitsRestart, restartsOf } from './restart.ts';
-import { installedVersion } from './runtime-injection.ts';
 import { serviceInUse } from './service.ts';
 import { onlyPod } from './snapshot.ts';
 import type { Snapshot } from './snapshot.ts';
@@ -31,7 +30,7 @@ export function statusOf(snapshot: Snapshot): SandboxStatus {
   const conditions = conditionsOf(snapshot, rfc3339(nowMs));
   const startedAt = startOf(snapshot);
   return compact({
-    runtime: runtimeOf(snapshot, isTrue(conditions, sandboxConditions.ready)),
+    runtime: runtimeOf(sandbox, isTrue(conditions, sandboxConditions.ready)),
     lastActivityTime: lastActivityOf(snapshot, isTrue(conditions, sandboxConditions.ready)),
     restarts: restartsOf(snapshot),
     startup: startupOf(snapshot),
@@ -77,11 +76,10 @@ export function startOf({ sandbox, nowMs }: Pick<Snapshot, 'sandbox' | 'nowMs'>)
 }
 
 /** A Pod that is Ready has the daemon running: its start is part of the container's. */
-function runtimeOf(snapshot: Snapshot, isReady: boolean): SandboxStatus['runtime'] {
-  const { spec, status } = snapshot.sandbox;
+function runtimeOf({ spec, status }: Sandbox, isReady: boolean): SandboxStatus['runtime'] {
   if (spec.runtime?.inject !== true) return status?.runtime;
-  const running = isReady ? { ready: true, version: installedVersion(onlyPod(snapshot)) } : {};
-  const runtime = { ...running, initializedAt: status?.runtime?.initializedAt };
+  const { version, initializedAt } = status?.runtime ?? {};
+  const runtime = { version, initializedAt, ready: isReady ? true : undefined };
   const known = Object.entries(runtime).filter(([, value]) => value !== undefined);
   return known.length === 0 ? undefined : Object.fromEntries(known);
 }

@@ -2,7 +2,6 @@ import { annotations } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { ContainerStatus, KubeObject, ObjectMeta, Pod } from '@sandlot/kube';
 import { authorshipEntries } from './authorship.ts';
-import { isInstaller } from './runtime-injection.ts';
 
 type PodStatus = NonNullable<Pod['status']>;
 
@@ -15,20 +14,12 @@ export function reducedSandbox(sandbox: Sandbox): Sandbox {
   return { ...sandbox, metadata: authorship.length === 0 ? metadata : { ...metadata, managedFields: authorship } };
 }
 
-/**
- * A Pod as the cache keeps it: metadata, status, and of the spec only the node and which daemon was put into it. No Pod is
- * ever built from this.
- */
+/** A Pod as the cache keeps it: metadata, status, and of the spec only the node. No Pod is ever built from this. */
 export function reducedPod(pod: Pod): Pod {
-  const { nodeName, initContainers = [] } = pod.spec;
-  const installers = initContainers.filter(isInstaller).map(({ name, image }) => ({ name, image }));
+  const { nodeName } = pod.spec;
   const { phase, podIPs, conditions, reason, message } = pod.status ?? {};
   const status = { phase, podIPs, conditions, reason, message, ...containersOf(pod) };
-  const spec = {
-    containers: [],
-    ...(nodeName === undefined ? {} : { nodeName }),
-    ...(installers.length === 0 ? {} : { initContainers: installers }),
-  };
+  const spec = { containers: [], ...(nodeName === undefined ? {} : { nodeName }) };
   return { ...pod, metadata: withoutBulk(pod.metadata), spec, status };
 }
 
