@@ -32,7 +32,11 @@ FIELDS = {
     "text/latex": "latex",
     "application/json": "json",
     "application/javascript": "javascript",
+    "application/vnd.sandlot.chart+json": "chart",
+    "application/vnd.sandlot.table+json": "data",
 }
+
+KERNEL_ARGUMENTS = ["--IPKernelApp.extra_extensions=sandlot_charts"]
 
 SET_VARIABLES = """
 import os as _sandlot_os
@@ -121,7 +125,7 @@ class Context:
 
     async def start(self):
         env = {**os.environ, "MPLBACKEND": "module://matplotlib_inline.backend_inline"}
-        await self.manager.start_kernel(cwd=self.cwd, env=env)
+        await self.manager.start_kernel(cwd=self.cwd, env=env, extra_arguments=KERNEL_ARGUMENTS)
         await self.connect()
 
     async def connect(self):

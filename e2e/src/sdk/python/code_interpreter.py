@@ -2,7 +2,7 @@
 
 import unittest
 
-from e2b_code_interpreter import Sandbox
+from e2b_code_interpreter import ChartType, Sandbox
 
 
 class Code(unittest.TestCase):
@@ -26,6 +26,13 @@ class Code(unittest.TestCase):
     def test_pictures_are_results(self):
         execution = self.sandbox.run_code("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()")
         self.assertEqual(execution.results[0].png[:8], "iVBORw0K")
+
+    def test_charts_and_tables_are_data(self):
+        chart = self.sandbox.run_code("import matplotlib.pyplot as plt\nplt.bar(['x'], [3])\nplt.show()").results[0].chart
+        self.assertEqual(chart.type, ChartType.BAR)
+        self.assertEqual([(one.label, one.value) for one in chart.elements], [("x", 3)])
+        table = self.sandbox.run_code("import pandas as pd\npd.DataFrame({'n': [1, 2]})").results[0]
+        self.assertEqual(table.data, {"n": [1, 2]})
 
     def test_contexts(self):
         context = self.sandbox.create_code_context(cwd="/tmp")

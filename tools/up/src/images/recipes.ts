@@ -65,7 +65,7 @@ export function imageRecipes(programs: ImagePrograms): readonly ImageRecipe[] {
       name: 'code-interpreter',
       folder: 'code-interpreter',
       base: { image: 'sandbox-base' },
-      context: ['server.py', 'code-interpreter'].map((file) => fileOf('code-interpreter', file)),
+      context: ['server.py', 'sandlot_charts.py', 'code-interpreter'].map((file) => fileOf('code-interpreter', file)),
     },
     ...(programs.jaeger === undefined ? [] : observabilityRecipes(programs.jaeger)),
   ];

@@ -1,0 +1,274 @@
+"""What is drawn and what tables hold, as data, in the form that clients of the code interpreter know.
+
+An extension of IPython: a figure that is shown has its chart beside its picture, a table its columns beside its text.
+Nothing is imported before the user's code does it, and nothing that fails here takes anything away from a result.
+"""
+
+import datetime
+import math
+import numbers
+import re
+
+CHART = "application/vnd.sandlot.chart+json"
+TABLE = "application/vnd.sandlot.table+json"
+
+# What marks the mean in a box plot, unless the user wants another.
+MEAN = "^"
+
+# A table beyond it is for its text alone: clients would have to hold all of it.
+MAX_CELLS = 100_000
+
+
+def load_ipython_extension(shell):
+    """Called by IPython when a kernel starts."""
+    add_formatter(shell, CHART, ("matplotlib.figure", "Figure", chart_of_figure))
+    add_formatter(shell, TABLE, ("pandas.core.frame", "DataFrame", columns_of))
+
+
+def add_formatter(shell, mime, kind):
+    from IPython.core.formatters import BaseFormatter
+
+    class DataFormatter(BaseFormatter):
+        _return_type = dict
+
+    display = shell.display_formatter
+    formatter = DataFormatter(parent=display, format_type=mime, print_method="_repr_sandlot_")
+    module, name, describe = kind
+    formatter.for_type_by_name(module, name, lambda value: or_nothing(describe, value))
+    display.formatters[mime] = formatter
+
+
+def or_nothing(describe, value):
+    try:
+        return describe(value)
+    except Exception:  # whatever libraries of the user's own versions do differently
+        return None
+
+
+def plain(value):
+    """A value as JSON has it; None for what JSON lacks."""
+    if value is None or isinstance(value, (str, bool)):
+        return value
+    if isinstance(value, (datetime.date, datetime.datetime)):
+        return None if value != value else value.isoformat()
+    if isinstance(value, numbers.Integral):
+        return int(value)
+    if isinstance(value, numbers.Real):
+        number = float(value)
+        return number if math.isfinite(number) else None
+    return str(value)
+
+
+def columns_of(frame):
+    if frame.size > MAX_CELLS:
+        return None
+    return {str(name): [plain(value) for value in frame[name].tolist()] for name in frame.columns}
+
+
+def chart_of_figure(figure):
+    axes = [ax for ax in figure.axes if ax.get_label() != "<colorbar>" and ax.has_data()]
+    if not axes:
+        return None
+    if len(axes) == 1:
+        return chart_of(axes[0])
+    title = figure._suptitle.get_text() if figure._suptitle is not None else None
+    return {"type": "superchart", "title": title, "elements": [chart_of(ax) for ax in axes]}
+
+
+def chart_of(ax):
+    """The chart in one pair of axes: what stands out of what was drawn decides what it is."""
+    title = ax.get_title() or None
+    for find in (pie_of, boxes_of, bars_of, scatter_of, lines_of):
+        found = find(ax)
+        if found is not None:
+            kind, elements, more = found
+            return {"type": kind, "title": title, **more, "elements": elements}
+    return {"type": "unknown", "title": title, "elements": []}
+
+
+def pie_of(ax):
+    from matplotlib.patches import Wedge
+
+    wedges = [patch for patch in ax.patches if isinstance(patch, Wedge)]
+    slices = [
+        {"label": wedge.get_label(), "angle": plain(abs(wedge.theta2 - wedge.theta1)), "radius": plain(wedge.r)}
+        for wedge in wedges
+    ]
+    return ("pie", slices, {}) if slices else None
+
+
+def bars_of(ax):
+    from matplotlib.container import BarContainer
+
+    containers = [one for one in ax.containers if isinstance(one, BarContainer)]
+    bars = []
+    for container in containers:
+        lies = container.orientation == "horizontal"
+        labels = names_on(ax.yaxis if lies else ax.xaxis)
+        for bar in container.patches:
+            middle = bar.get_y() + bar.get_height() / 2 if lies else bar.get_x() + bar.get_width() / 2
+            value = bar.get_width() if lies else bar.get_height()
+            bars.append({"label": label_at(labels, middle), "group": named(container), "value": plain(value)})
+    return ("bar", bars, labelled(ax)) if bars else None
+
+
+def scatter_of(ax):
+    from matplotlib.collections import PathCollection
+
+    clouds = [one for one in ax.collections if isinstance(one, PathCollection)]
+    elements = [{"label": named(cloud), "points": points_of(ax, cloud.get_offsets())} for cloud in clouds]
+    return ("scatter", elements, scaled(ax)) if elements else None
+
+
+def lines_of(ax):
+    elements = [{"label": named(line), "points": points_of(ax, line.get_xydata())} for line in ax.lines]
+    return ("line", elements, scaled(ax)) if elements else None
+
+
+def boxes_of(ax):
+    """Box plots leave nothing but lines: the corners of a box, and what lies in the same column as it."""
+    from matplotlib.patches import PathPatch
+
+    lines = [(line, [tuple(point) for point in line.get_xydata()]) for line in ax.lines]
+    paths = [patch.get_path().vertices for patch in ax.patches if isinstance(patch, PathPatch)]
+    shapes = [points for _, points in lines] + [[tuple(point) for point in path] for path in paths]
+    boxes = [box for box in map(corners_of, shapes) if box is not None]
+    if not boxes:
+        return None
+    lies = is_lying(boxes[0], [points for _, points in lines])
+    labels = names_on(ax.yaxis if lies else ax.xaxis)
+    parts = [(line, turn(points, lies)) for line, points in lines if corners_of(points) is None]
+    return "box_and_whisker", [box_of(turn(box, lies), parts, labels) for box in boxes], labelled(ax)
+
+
+def corners_of(shape):
+    """The corners of a box, which may have a notch at its median and be closed as a path; None for what is none."""
+    if len(shape) in (11, 12) and shape[0] == shape[10]:
+        shape = [shape[0], shape[1], shape[5], shape[6], shape[10]]
+    if len(shape) not in (5, 6) or shape[0] != shape[4]:
+        return None
+    xs, ys = {x for x, _ in shape[:5]}, {y for _, y in shape[:5]}
+    # Where all values are the same it is flat.
+    return shape[:5] if len(xs) <= 2 and len(ys) <= 2 and len(xs) + len(ys) >= 3 else None
+
+
+def is_lying(box, lines):
+    """Whether the values run from left to right: whiskers go along them, out of the box at its middle."""
+    middle = (min(y for _, y in box) + max(y for _, y in box)) / 2
+    level = [line for line in lines if len(line) == 2 and line[0][1] == line[1][1] and line[0][0] != line[1][0]]
+    return any(close(line[0][1], middle) and not inside(line, box) for line in level)
+
+
+def inside(line, box):
+    return min(x for x, _ in box) < (line[0][0] + line[1][0]) / 2 < max(x for x, _ in box)
+
+
+def turn(points, lies):
+    return [(y, x) if lies else (x, y) for x, y in points]
+
+
+def box_of(box, lines, labels):
+    left, right = min(x for x, _ in box), max(x for x, _ in box)
+    low, high = min(y for _, y in box), max(y for _, y in box)
+    middle = (left + right) / 2
+    ends, outliers, median = [low, high], [], None
+    for line, points in lines:
+        xs, ys = [x for x, _ in points], [y for _, y in points]
+        if line.get_linestyle() == "None":
+            if line.get_marker() == MEAN:
+                continue
+            outliers += [plain(y) for x, y in points if close(x, middle) and not low <= y <= high]
+        elif len(points) == 2 and close(xs[0], middle) and close(xs[1], middle):
+            ends += ys
+        elif len(points) == 2 and ys[0] == ys[1] and low <= ys[0] <= high and left <= min(xs) and max(xs) <= right:
+            # Caps of a whisker of no length lie on the edge of the box, and come before it.
+            median = ys[0]
+    return {
+        "label": label_at(labels, middle),
+        "min": plain(min(ends)),
+        "first_quartile": plain(low),
+        "median": plain(median),
+        "third_quartile": plain(high),
+        "max": plain(max(ends)),
+        "outliers": outliers,
+    }
+
+
+def close(one, other):
+    return math.isclose(one, other, rel_tol=1e-9, abs_tol=1e-9)
+
+
+def named(artist):
+    """A name that the user gave; those that matplotlib makes up begin with an underscore."""
+    label = str(artist.get_label() or "")
+    return "" if label.startswith("_") else label
+
+
+def labelled(ax):
+    x, y = ax.get_xlabel() or None, ax.get_ylabel() or None
+    return {"x_label": x, "y_label": y, "x_unit": unit_in(x), "y_unit": unit_in(y)}
+
+
+def unit_in(label):
+    """Of `Time (s)` or `Time [s]` what is in the brackets."""
+    found = re.search(r"[(\[]([^()\[\]]+)[)\]]\s*$", label or "")
+    return found.group(1) if found else None
+
+
+def scaled(ax):
+    return {**labelled(ax), **scale_of("x", ax.xaxis), **scale_of("y", ax.yaxis)}
+
+
+def scale_of(side, axis):
+    ticks = tick_labels(axis)
+    return {
+        f"{side}_ticks": values_of(axis, [place for place, _ in ticks]),
+        f"{side}_tick_labels": [label for _, label in ticks],
+        f"{side}_scale": scale_name(axis),
+    }
+
+
+def scale_name(axis):
+    converter = axis.get_converter() if hasattr(axis, "get_converter") else axis.converter
+    kind = type(converter).__name__
+    if kind == "StrCategoryConverter":
+        return "categorical"
+    return "datetime" if re.search("Date|Period|TimeConverter", kind) else axis.get_scale()
+
+
+def tick_labels(axis):
+    """The ticks in sight with their labels."""
+    places = list(axis.get_majorticklocs())
+    labels = axis.get_major_formatter().format_ticks(places)
+    low, high = sorted(axis.get_view_interval())
+    return [(place, str(label)) for place, label in zip(places, labels) if low <= place <= high]
+
+
+def names_on(axis):
+    """The ticks whose labels were given, rather than made of their places."""
+    given = type(axis.get_major_formatter()).__name__ in ("StrCategoryFormatter", "FixedFormatter", "FuncFormatter")
+    return [(place, label) for place, label in tick_labels(axis) if label] if given else []
+
+
+def label_at(names, place):
+    """The name next to it, as bars of a group stand beside their tick; the place itself where there are no names."""
+    nearest = min(names, key=lambda name: abs(name[0] - place), default=None)
+    return nearest[1] if nearest is not None and abs(nearest[0] - place) < 0.5 else f"{place:g}"
+
+
+def points_of(ax, points):
+    xs, ys = values_of(ax.xaxis, [x for x, _ in points]), values_of(ax.yaxis, [y for _, y in points])
+    return [list(pair) for pair in zip(xs, ys)]
+
+
+def values_of(axis, places):
+    """Places on an axis as what they stand for: dates and names are numbers to matplotlib."""
+    scale = scale_name(axis)
+    if scale == "datetime":
+        from matplotlib.dates import num2date
+
+        return [plain(num2date(place).replace(tzinfo=None)) for place in places]
+    if scale == "categorical":
+        names = {place: name for name, place in axis.units._mapping.items()}
+        return [names.get(place, plain(place)) for place in places]
+    return [plain(place) for place in places]
