@@ -43,6 +43,13 @@ async function withSandbox(test: (sandbox: Sandbox) => Promise<void>): Promise<v
   expect((await podOf(sandbox)).metadata.uid).toBe(uid);
 }
 
+/** A gateway that has not died yet, and that this machine's way to its Service leads to. */
+async function freshGateway(): Promise<void> {
+  await freshen(client, 'gateway');
+  const { apiUrl } = await access();
+  await eventually('the gateway answers', async () => ((await fetch(`${apiUrl}/health`)).ok ? true : undefined));
+}
+
 /** As a client has it that tries again after an error. */
 async function createsAgain(): Promise<void> {
   const created = await eventually('a sandbox is created', () => newSandbox());
@@ -79,7 +86,7 @@ describe.each([[['api', 'redis', 'sandbox-controller']], [['nats', 'claim-contro
 );
 
 describe('kill -9 of the gateway', () => {
-  beforeEach(() => freshen(client, 'gateway'));
+  beforeEach(freshGateway);
 
   it('ends what goes through it with an error; the command goes on, of the upload there is a beginning', async () => {
     await withSandbox(async (sandbox) => {
@@ -120,7 +127,7 @@ describe('kill -9 of the gateway', () => {
 });
 
 it('kill -9 of the gateway ends what the client of Python has under way with errors of its own', async () => {
-  await freshen(client, 'gateway');
+  await freshGateway();
   await using python = await startPython('work.py');
   expect(await python.said()).toEqual({ under_way: true });
   await killProcessesOf(client, 'gateway');
