@@ -19,23 +19,27 @@ MEAN = "^"
 MAX_CELLS = 100_000
 
 
+FIGURES = {("matplotlib.figure", "Figure")}
+TABLES = {("pandas", "DataFrame"), ("pandas.core.frame", "DataFrame")}
+
+
 def load_ipython_extension(shell):
     """Called by IPython when a kernel starts."""
-    add_formatter(shell, CHART, ("matplotlib.figure", "Figure", chart_of_figure))
-    add_formatter(shell, TABLE, ("pandas.core.frame", "DataFrame", columns_of))
+    add_formatter(shell, CHART, FIGURES, chart_of_figure)
+    add_formatter(shell, TABLE, TABLES, columns_of)
 
 
-def add_formatter(shell, mime, kind):
+def add_formatter(shell, mime, kinds, describe):
     from IPython.core.formatters import BaseFormatter
 
     class DataFormatter(BaseFormatter):
-        _return_type = dict
+        # What is registered for a type does not last: matplotlib's integration removes all that others have for figures.
+        def __call__(self, value):
+            names = {(kind.__module__, kind.__name__) for kind in type(value).__mro__}
+            return or_nothing(describe, value) if kinds & names else None
 
     display = shell.display_formatter
-    formatter = DataFormatter(parent=display, format_type=mime, print_method="_repr_sandlot_")
-    module, name, describe = kind
-    formatter.for_type_by_name(module, name, lambda value: or_nothing(describe, value))
-    display.formatters[mime] = formatter
+    display.formatters[mime] = DataFormatter(parent=display, format_type=mime)
 
 
 def or_nothing(describe, value):

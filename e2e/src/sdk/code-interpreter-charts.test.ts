@@ -79,13 +79,16 @@ a.set(title="Growth", xlabel="Time (s)", ylabel="Length [m]", xticks=[1, 2, 3])`
     expect(await chartOf('a.pie([1, 3], labels=["q", "w"])')).toEqual({ type: 'pie', title: null, elements });
   });
 
-  it.each(['', ', vert=False', ', patch_artist=True', ', notch=True', ', showmeans=True'])('boxes%s', async (how) => {
-    const box = { label: 'A', min: 1, first_quartile: 2, median: 3, third_quartile: 4, max: 4, outliers: [20] };
-    expect(await chartOf(`a.boxplot([[1, 2, 3, 4, 20], [5, 5, 5]], labels=["A", "B"]${how})`)).toMatchObject({
-      type: 'box_and_whisker',
-      elements: [box, { label: 'B', min: 5, median: 5, max: 5, outliers: [] }],
-    });
-  });
+  it.each(['', ', orientation="horizontal"', ', patch_artist=True', ', notch=True', ', showmeans=True'])(
+    'boxes%s',
+    async (how) => {
+      const box = { label: 'A', min: 1, first_quartile: 2, median: 3, third_quartile: 4, max: 4, outliers: [20] };
+      expect(await chartOf(`a.boxplot([[1, 2, 3, 4, 20], [5, 5, 5]], tick_labels=["A", "B"]${how})`)).toMatchObject({
+        type: 'box_and_whisker',
+        elements: [box, { label: 'B', min: 5, median: 5, max: 5, outliers: [] }],
+      });
+    },
+  );
 
   it('several, and one that is none of them', async () => {
     const code =

@@ -59,6 +59,23 @@ describe('runCode', () => {
     expect((await sandbox.runCode('"next"')).text).toBe('next');
   });
 
+  it('uses what pip installs', async () => {
+    // The smallest wheel there can be: no index is needed for it.
+    const files = {
+      'tiny.py': 'SIZE = 7',
+      'tiny-1.dist-info/METADATA': 'Metadata-Version: 2.1\\nName: tiny\\nVersion: 1\\n',
+      'tiny-1.dist-info/WHEEL': 'Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n',
+      'tiny-1.dist-info/RECORD': '',
+    };
+    const written = Object.entries(files).map(([name, text]) => `wheel.writestr("${name}", "${text}")`);
+    const made = ['import zipfile', 'wheel = zipfile.ZipFile("tiny-1-py3-none-any.whl", "w")', ...written];
+    await sandbox.runCode([...made, 'wheel.close()'].join('\n'));
+    const { logs } = await sandbox.runCode(
+      '!pip install --no-index tiny-1-py3-none-any.whl\nimport tiny\nprint(tiny.SIZE)',
+    );
+    expect(logs.stdout.join('')).toMatch(/Successfully installed tiny-1[^]*\n7\n$/);
+  });
+
   it('works on the files that commands see', async () => {
     await sandbox.runCode('open("made.txt", "w").write("by code")');
     expect(await sandbox.files.read('made.txt')).toBe('by code');

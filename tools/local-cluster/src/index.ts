@@ -7,7 +7,7 @@ export { clusterPaths } from './cluster/paths.ts';
 export { ClusterOwnedError, ComponentError, LocalClusterError, MissingToolError, NotRootError } from './errors.ts';
 export { ensurePackages } from './packages.ts';
 export { issueCertificates } from './pki.ts';
-export { ensurePython } from './python.ts';
+export { ensurePython, ensureWheels } from './python.ts';
 export type { CommandResult } from './process/exec.ts';
 export { consoleProgress, silentProgress } from './progress.ts';
 export type { Progress, ProgressStep } from './progress.ts';

@@ -15,25 +15,63 @@ const INSTALL_LIMIT_MS = 5 * 60_000;
  * set up for. Made once for each content of that file. Throws a LocalClusterError PACKAGES_FAILED with what pip said.
  */
 export async function ensurePython(requirements: string): Promise<string> {
-  const text = await readFile(requirements);
-  const root = join(cacheRoot(), 'python');
-  const venv = join(root, createHash('sha256').update(text).digest('hex').slice(0, 16));
-  const bin = join(venv, 'bin');
-  const complete = join(venv, 'complete');
-  if (existsSync(complete)) return bin;
+  const folder = await ensureFolder('python', [await readFile(requirements)], async (venv) => {
+    await makeVenv(venv);
+    await pip(venv, ['install', '--no-deps', '--requirement', requirements]);
+  });
+  return join(folder, 'bin');
+}
+
+/**
+ * A folder with the wheels of a requirements file, each requirement whole by itself, for CPython of that version on Linux
+ * with glibc 2.28 or newer, on machines like this one. Throws a LocalClusterError PACKAGES_FAILED with what pip said.
+ */
+export async function ensureWheels(requirements: string, version: string): Promise<string> {
+  const machine = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
+  const platforms = ['manylinux_2_28', 'manylinux_2_17', 'manylinux2014'].map((name) => `${name}_${machine}`);
+  const key = [await readFile(requirements), version, machine];
+  const folder = await ensureFolder('wheels', key, async (made) => {
+    const venv = join(made, 'venv');
+    await makeVenv(venv);
+    const target = ['--python-version', version, ...platforms.flatMap((platform) => ['--platform', platform])];
+    const to = ['--dest', join(made, 'wheels'), '--requirement', requirements];
+    await pip(venv, ['download', '--no-deps', '--only-binary=:all:', ...target, ...to]);
+    await rm(venv, { recursive: true });
+  });
+  return join(folder, 'wheels');
+}
+
+/** A folder of the cache for that key, filled once: what was not completed is begun anew. */
+async function ensureFolder(
+  kind: string,
+  key: readonly (Buffer | string)[],
+  fill: (folder: string) => Promise<void>,
+): Promise<string> {
+  const root = join(cacheRoot(), kind);
+  const hash = createHash('sha256');
+  for (const part of key) hash.update(part);
+  const folder = join(root, hash.digest('hex').slice(0, 16));
+  const complete = join(folder, 'complete');
+  if (existsSync(complete)) return folder;
   await mkdir(root, { recursive: true });
-  await withLock(`${venv}.lock`, { timeoutMs: 2 * INSTALL_LIMIT_MS }, async () => {
+  await withLock(`${folder}.lock`, { timeoutMs: 2 * INSTALL_LIMIT_MS }, async () => {
     if (existsSync(complete)) return;
-    await rm(venv, { recursive: true, force: true });
-    if ((await exec(['python3', '-c', 'import ensurepip, venv'])).code !== 0) await ensurePackages(['python3-venv']);
-    await done(['python3', '-m', 'venv', venv]);
-    await done([
-      join(bin, 'python'),
-      ...['-m', 'pip', 'install', '--quiet', '--no-deps', '--disable-pip-version-check', '--requirement', requirements],
-    ]);
+    await rm(folder, { recursive: true, force: true });
+    await mkdir(folder);
+    await fill(folder);
     await writeFile(complete, '');
   });
-  return bin;
+  return folder;
+}
+
+async function makeVenv(folder: string): Promise<void> {
+  if ((await exec(['python3', '-c', 'import ensurepip, venv'])).code !== 0) await ensurePackages(['python3-venv']);
+  await done(['python3', '-m', 'venv', folder]);
+}
+
+async function pip(venv: string, [command = '', ...options]: readonly string[]): Promise<void> {
+  const quiet = ['--quiet', '--disable-pip-version-check'];
+  await done([join(venv, 'bin/python'), '-m', 'pip', command, ...quiet, ...options]);
 }
 
 async function done(command: readonly string[]): Promise<void> {

@@ -2,7 +2,8 @@
 
 import unittest
 
-from e2b_code_interpreter import ChartType, Sandbox
+from e2b_code_interpreter import Sandbox
+from e2b_code_interpreter.charts import ChartType
 
 
 class Code(unittest.TestCase):

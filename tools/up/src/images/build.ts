@@ -1,6 +1,7 @@
-import { copyFile, mkdtemp, readFile, rm } from 'node:fs/promises';
+import { copyFile, cp, mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { ensureWheels } from '@sandlot/local-cluster';
 import type { Progress, ProgressStep } from '@sandlot/local-cluster';
 import { bundleService } from '../bundle.ts';
 import { UpError } from '../errors.ts';
@@ -8,6 +9,7 @@ import { checkoutRoot } from '../paths.ts';
 import { baseKey, ensureBase } from './base.ts';
 import type { Buildah } from './buildah.ts';
 import { contentKey } from './content-key.ts';
+import type { ContextFile } from './content-key.ts';
 import type { BaseName, ImageName, ImageRecipe } from './recipes.ts';
 import { controllerNames, serviceNames } from './recipes.ts';
 
@@ -24,6 +26,8 @@ export interface BuiltImage {
 }
 
 const PREFIX = 'localhost/sandlot';
+/** Of Debian 12, which the images are made on. */
+const DEBIAN_PYTHON = '3.11';
 /** Images of earlier contents that stay in the store, so that going back to a branch builds nothing. */
 const KEPT_GENERATIONS = 2;
 
@@ -86,7 +90,7 @@ async function nameOfBase(base: ImageRecipe['base'], { built, ...tools }: Worksh
 async function buildImage(recipe: ImageRecipe, { buildah, progress, built }: Workshop): Promise<BuiltImage> {
   const dockerfile = join(checkoutRoot, 'images', recipe.folder, 'Dockerfile');
   const base = await keyOfBase(recipe.base, built);
-  const tag = await contentKey([await readFile(dockerfile, 'utf8'), base, process.arch], recipe.context);
+  const tag = await contentKey([await readFile(dockerfile, 'utf8'), base, process.arch], filesOf(recipe));
   const stored = `${PREFIX}/${recipe.name}:${tag}`;
   const fresh = !(await buildah.has(stored));
   if (fresh) {
@@ -123,9 +127,18 @@ async function baseImageFor(
   return stored;
 }
 
-async function stageContext({ context }: Pick<ImageRecipe, 'context'>): Promise<string> {
+type ContextOf = Pick<ImageRecipe, 'context' | 'wheels'>;
+
+const filesOf = ({ context, wheels }: ContextOf): readonly ContextFile[] =>
+  wheels === undefined ? context : [...context, wheels];
+
+async function stageContext(recipe: ContextOf): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sandlot-image-'));
-  for (const { target, source } of context) await copyFile(source, join(folder, target));
+  for (const { target, source } of filesOf(recipe)) await copyFile(source, join(folder, target));
+  // In a chroot on the way through a proxy the container would not trust what this machine trusts.
+  if (recipe.wheels !== undefined) {
+    await cp(await ensureWheels(recipe.wheels.source, DEBIAN_PYTHON), join(folder, 'wheels'), { recursive: true });
+  }
   return folder;
 }
 

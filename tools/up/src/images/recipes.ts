@@ -30,6 +30,8 @@ export interface ImageRecipe {
   /** What BASE_IMAGE is: a root file system, or an image that comes before; absent where the Dockerfile's own is meant. */
   readonly base?: BaseName | { readonly image: ImageName } | undefined;
   readonly context: readonly ContextFile[];
+  /** Requirements of the image's Python; the context then has a folder `wheels` with them. */
+  readonly wheels?: ContextFile | undefined;
 }
 
 /** Programs that go into images. */
@@ -66,6 +68,7 @@ export function imageRecipes(programs: ImagePrograms): readonly ImageRecipe[] {
       folder: 'code-interpreter',
       base: { image: 'sandbox-base' },
       context: ['server.py', 'sandlot_charts.py', 'code-interpreter'].map((file) => fileOf('code-interpreter', file)),
+      wheels: fileOf('code-interpreter', 'requirements.txt'),
     },
     ...(programs.jaeger === undefined ? [] : observabilityRecipes(programs.jaeger)),
   ];
