@@ -8,7 +8,7 @@ import { silentLogger } from '@sandlot/std';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest';
 import type { Bus, BusOptions, OutgoingEvent } from './index.ts';
 import { connectBus, declareStreams, eventId, nullBus } from './index.ts';
-import { noMetrics } from './bus.ts';
+import { noMetrics } from './bus-metrics.ts';
 import { memoryBus } from './testing.ts';
 
 const STREAM = 'SANDLOT_EVENTS';

@@ -1,6 +1,6 @@
 import type { NatsConnection, Subscription } from '@nats-io/nats-core';
 import type { z } from 'zod';
-import type { BusMetrics } from './bus.ts';
+import type { BusMetrics } from './bus-metrics.ts';
 
 /** What goes over a channel, under which subject. */
 export interface ChannelKind<T> {

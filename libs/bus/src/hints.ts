@@ -1,6 +1,6 @@
 import type { NatsConnection, Subscription } from '@nats-io/nats-core';
 import type { Logger } from '@sandlot/std';
-import type { BusMetrics } from './bus.ts';
+import type { BusMetrics } from './bus-metrics.ts';
 import type { EventType } from './catalogue.ts';
 import type { CloudEvent } from './cloudevent.ts';
 import { parseCloudEvent } from './cloudevent.ts';

@@ -1,6 +1,7 @@
 export type { ActivityReport } from './activity.ts';
 export { nullBus, UnsendableError } from './bus.ts';
-export type { Bus, BusMetrics, DeadLetterState, PublishOutcome } from './bus.ts';
+export type { Bus, DeadLetterState } from './bus.ts';
+export type { BusMetrics, PublishOutcome } from './bus-metrics.ts';
 export { eventData, eventTypes, isEventType } from './catalogue.ts';
 export type { EventData, EventType } from './catalogue.ts';
 export { eventId, parseAnyCloudEvent, parseCloudEvent, toCloudEvent } from './cloudevent.ts';

@@ -1,5 +1,5 @@
 import type { Clock, Logger, Random } from '@sandlot/std';
-import type { BusMetrics } from './bus.ts';
+import type { BusMetrics } from './bus-metrics.ts';
 
 /** Files of the TLS configuration; an empty object means TLS with the system's authorities. */
 export interface BusTls {

@@ -1,7 +1,7 @@
 import { silentLogger } from '@sandlot/std';
 import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
-import { noMetrics } from './bus.ts';
+import { noMetrics } from './bus-metrics.ts';
 import type { OutgoingEvent } from './cloudevent.ts';
 import { Publisher } from './publisher.ts';
 

@@ -2,7 +2,7 @@ import { jetstream } from '@nats-io/jetstream';
 import type { NatsConnection } from '@nats-io/nats-core';
 import { backoffMs } from '@sandlot/std';
 import type { Clock, Logger, Random, Timer } from '@sandlot/std';
-import type { BusMetrics } from './bus.ts';
+import type { BusMetrics } from './bus-metrics.ts';
 import type { OutgoingEvent } from './cloudevent.ts';
 import { encode, isUnanswered, isUnsendable } from './outbound.ts';
 import type { PublishTrace } from './tracing.ts';

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { FakeClock } from '@sandlot/std/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { inClusterCredentials } from './credentials-in-cluster.ts';
-import { loadCredentials } from './credentials.ts';
+import { loadCredentials } from './load-credentials.ts';
 
 let folder = '';
 beforeAll(async () => void (folder = await mkdtemp(join(tmpdir(), 'sandlot-credentials-'))));

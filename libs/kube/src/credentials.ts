@@ -1,8 +1,3 @@
-import { systemClock } from '@sandlot/std';
-import type { Clock } from '@sandlot/std';
-import { inClusterCredentials } from './credentials-in-cluster.ts';
-import { kubeconfigCredentials } from './credentials-kubeconfig.ts';
-
 /** How to reach an API server and prove who we are. The fields are read again for every new connection. */
 export interface Credentials {
   /** `https://host:port`, optionally with a path. `http://` means HTTP/2 in clear text, which only test servers speak. */
@@ -22,22 +17,4 @@ export interface Credentials {
   authorization(): Promise<string | undefined>;
   /** Called after a 401: the next answers come from the source, not from memory. */
   refresh?(): Promise<void>;
-}
-
-/**
- * In a pod, and unless a kubeconfig is named: the mounted service account. Otherwise the kubeconfig given, or the one
- * kubectl would use. Rejects when neither is there or the context does not exist.
- */
-export async function loadCredentials(
-  options: {
-    kubeconfig?: string | undefined;
-    context?: string | undefined;
-    /** Folder of the service account's token and CA; default where the kubelet mounts it. */
-    mount?: string | undefined;
-    clock?: Clock | undefined;
-  } = {},
-): Promise<Credentials> {
-  const { kubeconfig, mount, clock = systemClock } = options;
-  const mounted = kubeconfig === undefined ? await inClusterCredentials({ clock, env: process.env, mount }) : undefined;
-  return mounted ?? kubeconfigCredentials({ ...options, clock });
 }

@@ -11,7 +11,7 @@ export type {
   WatchEvent,
   WatchOptions,
 } from './client/types.ts';
-export { loadCredentials } from './credentials.ts';
+export { loadCredentials } from './load-credentials.ts';
 export type { Credentials } from './credentials.ts';
 export {
   KubeError,

@@ -3,7 +3,7 @@ import type { ControlPlane } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createKubeClient } from './client/client.ts';
 import type { KubeClient } from './client/types.ts';
-import { loadCredentials } from './credentials.ts';
+import { loadCredentials } from './load-credentials.ts';
 import { noMetrics } from './metrics.ts';
 import { createEventRecorder } from './recorder.ts';
 import { events, namespaces } from './resources.ts';

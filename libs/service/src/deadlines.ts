@@ -1,19 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { DeadlineKeeper, purposes } from '@sandlot/jobs';
-import type { Deadline, DeadlineStore } from '@sandlot/jobs';
+import type { Deadline } from '@sandlot/jobs';
 import { channelSource, keyOf } from '@sandlot/kube';
 import type { Informer, KubeObject, Source } from '@sandlot/kube';
 import type { Logger } from '@sandlot/std';
 import { carrier, createDeadlineMetrics } from '@sandlot/telemetry';
-import type { ControllerParts } from './run.ts';
+import type { ControllerParts, DeadlinePlace } from './controller-parts.ts';
 import type { ControllerSettings } from './settings.ts';
-
-/** Where the deadlines of a process are kept besides its timers. */
-export interface DeadlinePlace {
-  /** Absent: no Redis. */
-  readonly store: DeadlineStore | undefined;
-  readonly auditEveryMs: number;
-}
 
 /** A connection to Redis, when there is one by the settings; its client, 25 MB in memory, is loaded only then. */
 export async function openDeadlines(name: string, settings: ControllerSettings, log: Logger): Promise<DeadlinePlace> {

@@ -3,7 +3,7 @@ import type { KubeObject } from '@sandlot/kube';
 import { createOutbox } from '@sandlot/outbox';
 import type { Outbox, OutboxOptions, Telling } from '@sandlot/outbox';
 import { createOutboxMetrics } from '@sandlot/telemetry';
-import type { ControllerParts } from './run.ts';
+import type { ControllerParts } from './controller-parts.ts';
 
 export interface OutboxInput<T extends KubeObject> extends Telling<T> {
   /** Kind of its events, as in `claim.bound`; the record is named after its plural. */

@@ -1,19 +1,10 @@
 import type { Bus, BusOptions } from '@sandlot/bus';
 import { createManager } from '@sandlot/kube';
-import type { Manager, ManagerOptions } from '@sandlot/kube';
+import type { ManagerOptions } from '@sandlot/kube';
+import type { ControllerParts } from './controller-parts.ts';
 import { openDeadlines } from './deadlines.ts';
-import type { DeadlinePlace } from './deadlines.ts';
 import { openProcess, serveHealth, stopSignal } from './open-process.ts';
-import type { ProcessParts } from './open-process.ts';
 import type { ControllerSettings } from './settings.ts';
-
-/** What a controller is built from. */
-export interface ControllerParts extends ProcessParts {
-  readonly manager: Manager;
-  readonly deadlines: DeadlinePlace;
-  /** Templates that have a label of their own in metrics; of others, as many as fit. */
-  readonly templateLabels: readonly string[];
-}
 
 export interface ControllerProcess {
   /** `claim-controller`; names the process in logs, traces, NATS and the lease `sandlot-<name>`. */

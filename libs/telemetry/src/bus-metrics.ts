@@ -1,5 +1,5 @@
 import { Counter, Gauge } from 'prom-client';
-import type { MetricsRegistry } from './metrics.ts';
+import type { MetricsRegistry } from './registry.ts';
 
 /** Metrics of the message bus, in the shape the bus reports to. Outboxes count what they send themselves. */
 export interface BusMetricSet {

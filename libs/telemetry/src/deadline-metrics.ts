@@ -1,6 +1,6 @@
 import { Counter, Gauge } from 'prom-client';
 import { createLatencyHistogram } from './histogram.ts';
-import type { MetricsRegistry } from './metrics.ts';
+import type { MetricsRegistry } from './registry.ts';
 
 /** Metrics of deadlines, in the shape their keeper reports to. */
 export interface DeadlineMetricSet {

@@ -1,7 +1,7 @@
 import { Histogram } from 'prom-client';
 import { activeExemplar, exemplarOf } from './exemplar.ts';
 import type { Exemplar, Traced } from './exemplar.ts';
-import type { MetricsRegistry } from './metrics.ts';
+import type { MetricsRegistry } from './registry.ts';
 
 /** Buckets of every latency in seconds, 1 ms to 60 s. */
 export const latencyBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];

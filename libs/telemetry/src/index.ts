@@ -12,7 +12,8 @@ export { createLabelLimit, createLabelSetLimit, OVERFLOW_LABEL } from './label-l
 export { createLogger } from './logger.ts';
 export type { LogLevel, LoggerOptions } from './logger.ts';
 export { createMetrics } from './metrics.ts';
-export type { BuildInfo, Metrics, MetricsOptions, MetricsRegistry } from './metrics.ts';
+export type { BuildInfo, Metrics, MetricsOptions } from './metrics.ts';
+export type { MetricsRegistry } from './registry.ts';
 export { serveMetrics } from './metrics-server.ts';
 export type { MetricsServerOptions } from './metrics-server.ts';
 export { createOutboxMetrics } from './outbox-metrics.ts';

@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import type { HttpListener, ListenOptions } from './http-listener.ts';
 import { listen } from './http-listener.ts';
-import type { MetricsRegistry } from './metrics.ts';
+import type { MetricsRegistry } from './registry.ts';
 
 export interface MetricsServerOptions extends ListenOptions {
   readonly registry: MetricsRegistry;

@@ -2,11 +2,9 @@ import { collectDefaultMetrics, Counter, Gauge, Registry } from 'prom-client';
 import type { RegistryContentType } from 'prom-client';
 import type { HttpListener, ListenOptions } from './http-listener.ts';
 import { serveMetrics } from './metrics-server.ts';
+import type { MetricsRegistry } from './registry.ts';
 import { SPAN_LOSSES } from './span-buffer.ts';
 import type { SpanLoss } from './span-buffer.ts';
-
-/** The registry of a process; metrics register with `registers: [registry]`. */
-export type MetricsRegistry = Registry<RegistryContentType>;
 
 export interface BuildInfo {
   readonly version: string;

@@ -1,5 +1,5 @@
 import { Counter, Gauge } from 'prom-client';
-import type { MetricsRegistry } from './metrics.ts';
+import type { MetricsRegistry } from './registry.ts';
 
 interface Stats {
   readonly pending: number;

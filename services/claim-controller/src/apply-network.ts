@@ -9,8 +9,9 @@ import {
   RetryableError,
 } from '@sandlot/kube';
 import type { JsonObject, NetworkPolicy, ReconcileResult } from '@sandlot/kube';
-import type { WantedPolicy } from './own-network.ts';
-import type { ApplyDeps, Pass } from './pass.ts';
+import type { WantedPolicy } from './wanted-policy.ts';
+import type { Pass } from './pass.ts';
+import type { ApplyDeps } from './apply-deps.ts';
 import type { Step } from './plan.ts';
 
 type Writer = Pick<ApplyDeps, 'client'>;

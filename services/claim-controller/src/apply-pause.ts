@@ -2,7 +2,8 @@ import { annotations, rfc3339, sandboxClaims, sandboxes } from '@sandlot/api-typ
 import type { SandboxClaim } from '@sandlot/api-types';
 import { done, isConflict, isNotFound, requeueAfter } from '@sandlot/kube';
 import type { JsonObject, ReconcileResult } from '@sandlot/kube';
-import type { ApplyDeps, Pass } from './pass.ts';
+import type { Pass } from './pass.ts';
+import type { ApplyDeps } from './apply-deps.ts';
 import type { Step } from './plan.ts';
 
 /** What changed meanwhile is looked at again. */

@@ -3,7 +3,7 @@ import type { ReconcileContext } from '@sandlot/kube';
 import type { Ending } from './batch-memory.ts';
 import { liveSandboxes } from './batch-observe.ts';
 import { drop } from './fail-delivery.ts';
-import type { ApplyDeps } from './pass.ts';
+import type { ApplyDeps } from './apply-deps.ts';
 import { shownSlots } from './slots.ts';
 
 type Context = Pick<ReconcileContext, 'signal' | 'log'>;

@@ -8,8 +8,10 @@ import { adopt } from './adopt.ts';
 import { publishSlots } from './batch-publish.ts';
 import { createOrRead, withTrace } from './cold-start.ts';
 import { detachedClaimingEndsAtMs } from './deadlines.ts';
-import type { ApplyDeps, Pass } from './pass.ts';
-import type { Report, Step } from './plan.ts';
+import type { Pass } from './pass.ts';
+import type { ApplyDeps } from './apply-deps.ts';
+import type { Step } from './plan.ts';
+import type { Report } from './report.ts';
 import { Wave } from './wave.ts';
 
 /** A pass ends after this long, so that a change of the claim or its pool is not ignored for longer. */

@@ -15,8 +15,9 @@ import type { BatchView } from './batch-status.ts';
 import { isDelivered } from './delivery.ts';
 import { announceDelivery, annotateBatch } from './deliver.ts';
 import { drop } from './fail-delivery.ts';
-import type { ApplyDeps, Pass } from './pass.ts';
-import type { Report } from './plan.ts';
+import type { Pass } from './pass.ts';
+import type { ApplyDeps } from './apply-deps.ts';
+import type { Report } from './report.ts';
 import { readClaim, tryPatch } from './publish.ts';
 import { isComplete, shownSlots, surplus } from './slots.ts';
 

@@ -10,7 +10,7 @@ import {
 } from '@sandlot/api-types';
 import type { Condition, NextCondition, Sandbox, SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
-import type { Report } from './plan.ts';
+import type { Report } from './report.ts';
 import { deliverable, isComplete, shownSlots, wantedSlots } from './slots.ts';
 import { identityOf, withReady } from './status.ts';
 

@@ -5,8 +5,10 @@ import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
 import { adopt } from './adopt.ts';
 import { createOrRead, withTrace } from './cold-start.ts';
 import { deliver } from './deliver.ts';
-import type { ApplyDeps, Pass } from './pass.ts';
-import type { Report, Shortage, Step } from './plan.ts';
+import type { Pass } from './pass.ts';
+import type { ApplyDeps } from './apply-deps.ts';
+import type { Shortage, Step } from './plan.ts';
+import type { Report } from './report.ts';
 import { writeStatus } from './publish.ts';
 import { reportStatus } from './status.ts';
 

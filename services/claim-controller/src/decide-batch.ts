@@ -7,7 +7,8 @@ import { coldStart, needsColdStart, shortageOf } from './decide-source.ts';
 import { decideInits, timeLeftMs, troubleOf } from './decide-init.ts';
 import { deliveryFailure, isDelivered, retryInMs } from './delivery.ts';
 import { wait } from './plan.ts';
-import type { Plan, Report, Step } from './plan.ts';
+import type { Plan, Step } from './plan.ts';
+import type { Report } from './report.ts';
 import { metadataRefusalOf, persistentVolumeReport, refusalOf } from './refusal.ts';
 import { freeSlots, isComplete, shownSlots } from './slots.ts';
 

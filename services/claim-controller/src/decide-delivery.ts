@@ -5,7 +5,8 @@ import { boundClaimingEndsAtMs } from './deadlines.ts';
 import { timeLeftMs, troubleOf } from './decide-init.ts';
 import { deliveryFailure, isExhausted, retryInMs, wasServed } from './delivery.ts';
 import { wait } from './plan.ts';
-import type { Plan, Report, Step } from './plan.ts';
+import type { Plan, Step } from './plan.ts';
+import type { Report } from './report.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
 
 const TIMED_OUT: Report = { reason: claimReasons.claimTimeout, message: claimMessages.claimTimeout(0, 1), final: true };

@@ -7,7 +7,8 @@ import { decideShortage, needsColdStart } from './decide-source.ts';
 import { decideNetwork, decideNetworkFirst, decideNetworkNews } from './own-network.ts';
 import { decidePause } from './pause.ts';
 import { wait } from './plan.ts';
-import type { Plan, Report, Step } from './plan.ts';
+import type { Plan, Step } from './plan.ts';
+import type { Report } from './report.ts';
 import { metadataRefusalOf, persistentVolumeReport, refusalOf } from './refusal.ts';
 import type { ClaimSnapshot } from './snapshot.ts';
 

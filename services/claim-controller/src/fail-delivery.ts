@@ -2,8 +2,9 @@ import { claimNameLabel, claimReasons, eventReasons, findCondition, labels, sand
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isConflict, isNotFound, keyOf, RetryableError } from '@sandlot/kube';
 import type { JsonObject } from '@sandlot/kube';
-import type { ApplyDeps, Pass } from './pass.ts';
-import type { Report } from './plan.ts';
+import type { Pass } from './pass.ts';
+import type { ApplyDeps } from './apply-deps.ts';
+import type { Report } from './report.ts';
 import { deliveryFailure, isDelivered, wasServed } from './delivery.ts';
 import { deleteSandbox, readClaim } from './publish.ts';
 import { isDetached } from './status.ts';

@@ -3,7 +3,8 @@ import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types'
 import { metadataPatch } from '@sandlot/blueprint';
 import { done, isConflict, isNotFound } from '@sandlot/kube';
 import type { JsonObject, ReconcileResult } from '@sandlot/kube';
-import type { ApplyDeps, Pass } from './pass.ts';
+import type { Pass } from './pass.ts';
+import type { ApplyDeps } from './apply-deps.ts';
 
 /** Sandboxes of one batch that are patched side by side. */
 const WIDTH = 10;

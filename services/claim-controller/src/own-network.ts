@@ -15,32 +15,13 @@ import {
 import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
 import { ownedBy } from '@sandlot/blueprint';
 import { controllerOf } from '@sandlot/kube';
-import type { NetworkPolicy, OwnerReference, Store } from '@sandlot/kube';
+import type { NetworkPolicy, Store } from '@sandlot/kube';
 import { wasServed } from './delivery.ts';
 import { narrowed } from './egress-rules.ts';
 import { wait } from './plan.ts';
-import type { Plan, Report, Step } from './plan.ts';
+import type { Plan, Step } from './plan.ts';
 import type { ClaimSnapshot, Origin } from './snapshot.ts';
-
-type Spec = NonNullable<NetworkPolicy['spec']>;
-
-/** A NetworkPolicy as it is to be. */
-export interface WantedPolicy {
-  readonly metadata: {
-    readonly namespace: string;
-    readonly name: string;
-    readonly ownerReferences: OwnerReference[];
-  };
-  readonly spec: Spec;
-}
-
-/** How far the egress rules of a claim's own are. */
-export type OwnNetwork =
-  /** Nothing to derive them from is there yet, or their name is taken. */
-  | { readonly kind: 'blocked'; readonly report: Report }
-  /** These policies are not as they should be, in this order. */
-  | { readonly kind: 'due'; readonly policies: readonly WantedPolicy[] }
-  | { readonly kind: 'settled' };
+import type { OwnNetwork, Spec, WantedPolicy } from './wanted-policy.ts';
 
 const BOTH = ['Ingress', 'Egress'];
 

@@ -1,15 +1,8 @@
 import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import type { ColdStartInput } from '@sandlot/blueprint';
-import type { WantedPolicy } from './own-network.ts';
+import type { Report } from './report.ts';
 import type { Uninitialised } from './runtime-init.ts';
-
-/** Why a claim has no Sandbox, as its Ready condition says it. */
-export interface Report {
-  readonly reason: string;
-  readonly message: string;
-  /** Nothing but a change of the claim or of what it names can help: no retry. */
-  readonly final?: boolean | undefined;
-}
+import type { WantedPolicy } from './wanted-policy.ts';
 
 /** One thing a pass does. `apply` carries steps out in order. */
 export type Step =

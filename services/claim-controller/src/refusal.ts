@@ -9,7 +9,7 @@ import {
 import type { PodSpec, SandboxClaim, SandboxTemplate, VolumeClaimTemplate } from '@sandlot/api-types';
 import { blueprintOf } from '@sandlot/blueprint';
 import type { ColdStartInput, PodDefaults } from '@sandlot/blueprint';
-import type { Report } from './plan.ts';
+import type { Report } from './report.ts';
 import { containerVariables, hasRuntime, takesSecrets } from './claim-env.ts';
 import {
   dynamicVolumesRefusal,

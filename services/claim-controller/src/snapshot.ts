@@ -2,7 +2,7 @@ import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@s
 import type { PodDefaults } from '@sandlot/blueprint';
 import type { Failures } from './delivery.ts';
 import type { SeenVolumes } from './dynamic-volumes.ts';
-import type { OwnNetwork } from './own-network.ts';
+import type { OwnNetwork } from './wanted-policy.ts';
 import type { Uninitialised } from './runtime-init.ts';
 
 /** Where a claim's sandbox may come from, as far as the objects it names exist. */

@@ -11,7 +11,7 @@ import {
 } from '@sandlot/api-types';
 import type { Condition, Sandbox, SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
 import { isDelivered, readyWithinMs } from './delivery.ts';
-import type { Report } from './plan.ts';
+import type { Report } from './report.ts';
 
 type Phase = NonNullable<SandboxClaimStatus['phase']>;
 

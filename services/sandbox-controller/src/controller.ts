@@ -18,7 +18,7 @@ import type { Settings } from './snapshot.ts';
 import { SandboxTraces } from './trace.ts';
 import { PATIENT, URGENT, isUrgent } from './urgency.ts';
 import { useSource } from './use-reports.ts';
-import type { WakeRefusal } from './wake.ts';
+import type { WakeRefusal } from './wake-refusals.ts';
 
 export interface SandboxControllerOptions {
   readonly concurrency: number;

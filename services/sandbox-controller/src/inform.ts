@@ -7,7 +7,7 @@ import type { Snapshot } from './snapshot.ts';
 import type { EventNote, InformingStep, Trouble } from './steps.ts';
 import type { Told } from './told.ts';
 import type { WakeRequests } from './wake-requests.ts';
-import type { WakeRefusal } from './wake.ts';
+import type { WakeRefusal } from './wake-refusals.ts';
 
 export interface InformDeps extends ExplainDeps {
   readonly recorder: EventRecorder;

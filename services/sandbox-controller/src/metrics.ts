@@ -15,8 +15,8 @@ import { idleDeleteMs } from './idle.ts';
 import { START_OWNERS, START_PHASES } from './start-phases.ts';
 import type { PhaseTiming } from './start-phases.ts';
 import type { Timing } from './timings.ts';
-import { WAKE_REFUSALS } from './wake.ts';
-import type { WakeRefusal } from './wake.ts';
+import { WAKE_REFUSALS } from './wake-refusals.ts';
+import type { WakeRefusal } from './wake-refusals.ts';
 
 /** What the sandbox-controller measures about Sandboxes (API contract, observability). */
 export interface SandboxMetrics {

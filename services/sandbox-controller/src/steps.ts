@@ -1,6 +1,6 @@
 import type { JsonObject, KubeObject, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
 import type { Phase } from './snapshot.ts';
-import type { WakeRefusal } from './wake.ts';
+import type { WakeRefusal } from './wake-refusals.ts';
 
 /** A Kubernetes Event about the Sandbox. */
 export interface EventNote {

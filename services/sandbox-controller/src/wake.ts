@@ -5,10 +5,7 @@ import type { Snapshot } from './snapshot.ts';
 import { isStartupUntold } from './startup.ts';
 import { recordedSuspender, resumeStep } from './suspend.ts';
 import type { Step } from './steps.ts';
-
-/** Why a request to wake a Sandbox is refused. */
-export const WAKE_REFUSALS = ['never', 'owner', 'expired', 'deleting'] as const;
-export type WakeRefusal = (typeof WAKE_REFUSALS)[number];
+import type { WakeRefusal } from './wake-refusals.ts';
 
 /**
  * The answer to a request to wake the Sandbox (API contract, idle). `later`: it may be woken once its status tells of the

@@ -1,7 +1,7 @@
 import { startControlPlane } from '@sandlot/local-cluster';
 import type { ControlPlane } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadCredentials } from '../credentials.ts';
+import { loadCredentials } from '../load-credentials.ts';
 import { isAlreadyExists, isConflict, isForbidden, isInvalid, isNotFound } from '../errors.ts';
 import { defineResource } from '../object.ts';
 import type { KubeObject } from '../object.ts';

@@ -12,7 +12,7 @@ import {
   services,
   storageClasses,
 } from '../resources.ts';
-import type { BuiltinResource } from './definitions.ts';
+import type { BuiltinResource } from './served-resource.ts';
 import {
   defaultClaim,
   defaultNamespace,

@@ -6,7 +6,7 @@ import type { ControlPlane } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, it } from 'vitest';
 import { createKubeClient } from '../client/client.ts';
 import type { KubeClient } from '../client/types.ts';
-import { loadCredentials } from '../credentials.ts';
+import { loadCredentials } from '../load-credentials.ts';
 import { namespaces } from '../resources.ts';
 import { conformanceCases } from './conformance.ts';
 import { widgetCrd } from './conformance/context.ts';

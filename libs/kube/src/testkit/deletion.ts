@@ -2,7 +2,7 @@ import type { Clock } from '@sandlot/std';
 import { conflict } from './api-error.ts';
 import type { ApiObject } from './api-object.ts';
 import { setAt, timestamp, valueAt } from './api-object.ts';
-import type { Definition } from './definitions.ts';
+import type { Definition } from './served-resource.ts';
 import { isHeldNamespace } from './registry.ts';
 import type { Registry, Target } from './registry.ts';
 

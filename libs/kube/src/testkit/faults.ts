@@ -1,5 +1,4 @@
 import type { RequestInfo } from './request.ts';
-import type { LiveWatch } from './watch.ts';
 
 /** Which requests a fault hits: all fields given must be equal, or the predicate says so. */
 export type RequestMatch = Partial<RequestInfo> | ((request: RequestInfo) => boolean);
@@ -52,7 +51,7 @@ export class Faults {
   #stalls: RequestMatch[] = [];
   #dropped: CountedRule[] = [];
   #duplicated: CountedRule[] = [];
-  readonly #watches = new Set<LiveWatch>();
+  readonly #watches = new Set<FaultyWatch>();
   readonly #server: FaultTarget;
 
   constructor(server: FaultTarget) {
@@ -190,14 +189,24 @@ export class Faults {
   }
 
   /** For a watch: makes it known until the returned function is called. */
-  register(watch: LiveWatch): () => void {
+  register(watch: FaultyWatch): () => void {
     this.#watches.add(watch);
     return () => this.#watches.delete(watch);
   }
 
-  #matching(match: RequestMatch): LiveWatch[] {
+  #matching(match: RequestMatch): FaultyWatch[] {
     return [...this.#watches].filter((watch) => matches(match, watch.request));
   }
+}
+
+/** What faults need of an open watch. */
+export interface FaultyWatch {
+  readonly request: RequestInfo;
+  flush(): void;
+  reset(): void;
+  end(): void;
+  expire(): void;
+  rewind(events: number): void;
 }
 
 /** What faults need of the server. */

@@ -1,6 +1,6 @@
 export type { StatusCause } from './api-error.ts';
 export type { ApiObject } from './api-object.ts';
-export type { FakeResource, ScalePaths } from './definitions.ts';
+export type { FakeResource, ScalePaths } from './served-resource.ts';
 export type { ActiveFault, FailOptions, FaultAnswer, Faults, RequestMatch } from './faults.ts';
 export type { RequestRecord } from './journal.ts';
 export type { PodBehaviour } from './pod-status.ts';

@@ -2,7 +2,7 @@ import { ApiError, badRequest, expired, invalid } from './api-error.ts';
 import type { ApiObject } from './api-object.ts';
 import { forbiddenValue } from './builtin-rules.ts';
 import { present } from './definitions.ts';
-import type { Definition } from './definitions.ts';
+import type { Definition } from './served-resource.ts';
 import type { RequestInfo } from './request.ts';
 import { selectorOf } from './selectors.ts';
 import type { Selector } from './selectors.ts';

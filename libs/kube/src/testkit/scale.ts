@@ -1,7 +1,7 @@
 import { badRequest, notFound } from './api-error.ts';
 import type { ApiObject } from './api-object.ts';
 import { setAt, valueAt } from './api-object.ts';
-import type { ScalePaths } from './definitions.ts';
+import type { ScalePaths } from './served-resource.ts';
 import type { Registry, Target, WriteOptions } from './registry.ts';
 
 function pathsOf({ definition, name }: Target): ScalePaths {

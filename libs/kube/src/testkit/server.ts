@@ -11,7 +11,7 @@ import { asApiObject, asObjectOf, withoutType } from './api-object.ts';
 import { fixtureCertificate } from './certificate.ts';
 import { ControlLoops } from './control-loops.ts';
 import { Definitions, present } from './definitions.ts';
-import type { FakeResource } from './definitions.ts';
+import type { FakeResource } from './served-resource.ts';
 import { Dispatcher } from './dispatcher.ts';
 import { Faults } from './faults.ts';
 import { Front } from './front.ts';

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import type { ObjectMeta } from '../object.ts';
 import type { ApiObject } from './api-object.ts';
 import { withoutType } from './api-object.ts';
-import type { Definition } from './definitions.ts';
+import type { Definition } from './served-resource.ts';
 
 export type Subresource = 'status' | 'scale';
 

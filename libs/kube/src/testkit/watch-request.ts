@@ -1,6 +1,6 @@
 import { internalError } from './api-error.ts';
 import { forbiddenValue } from './builtin-rules.ts';
-import type { Definition } from './definitions.ts';
+import type { Definition } from './served-resource.ts';
 import { invalidListOptions, parseRevision, selectorFrom } from './lists.ts';
 import type { ApiRequest } from './request.ts';
 import type { WatchRequest } from './watch.ts';

@@ -2,7 +2,7 @@ import type { Clock, Timer } from '@sandlot/std';
 import { expired } from './api-error.ts';
 import type { ApiObject } from './api-object.ts';
 import { present } from './definitions.ts';
-import type { Definition } from './definitions.ts';
+import type { Definition } from './served-resource.ts';
 import type { Faults } from './faults.ts';
 import type { RequestInfo } from './request.ts';
 import type { Selector } from './selectors.ts';
