@@ -1,6 +1,5 @@
 // `npm test`: every check in order, then a table and one line that says how many passed.
 import { parseArgs } from 'node:util';
-import type { Failure } from './report.ts';
 import { runStep } from './run.ts';
 import type { StepResult } from './run.ts';
 import { steps } from './steps.ts';
@@ -51,13 +50,9 @@ for (const step of selected()) {
 
 const total = (of: (result: StepResult) => number): number => results.reduce((sum, result) => sum + of(result), 0);
 const [passed, failed] = [total((result) => result.passed), total((result) => result.failed)];
-const told = (title: string, of: (result: StepResult) => readonly Failure[]): string => {
-  const lines = results.flatMap((result) =>
-    of(result).map(({ what, error }) => `  ${result.step.name} ${what}: ${error}`),
-  );
-  return lines.length === 0 ? '' : `\n\n${title}:\n${lines.join('\n')}`;
-};
-const flaky = told('Failed, and passed when run again; look into them', (result) => result.flaky);
-const failures = told('Failed', (result) => result.failures);
-console.log(`\n${results.map(row).join('\n')}${flaky}${failures}\n\n${passed} passed, ${failed} failed`);
+const lines = results.flatMap(({ step, failures }) =>
+  failures.map(({ what, error }) => `  ${step.name} ${what}: ${error}`),
+);
+const failures = lines.length === 0 ? '' : `\n\nFailed:\n${lines.join('\n')}`;
+console.log(`\n${results.map(row).join('\n')}${failures}\n\n${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 && passed > 0 ? 0 : 1;

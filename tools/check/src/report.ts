@@ -34,11 +34,6 @@ export async function takeReport(path: string): Promise<Report | undefined> {
   }
 }
 
-/** Absolute paths of the files in which a test failed, or which did not load. */
-export function failedFiles({ testResults = [] }: Report): string[] {
-  return testResults.filter(({ status }) => status === 'failed').map(({ name }) => name);
-}
-
 export interface Failure {
   /** File and test, or the file alone when it did not load. */
   readonly what: string;
@@ -60,21 +55,3 @@ export function failures(report: Report | undefined): Failure[] {
 }
 
 const firstLine = (text = ''): string => text.split('\n', 1)[0] ?? '';
-
-/** Both runs as one: of the files that ran a second time, what came of them then. */
-export function replaced(first: Report, second: Report): Report {
-  const again = new Set((second.testResults ?? []).map(({ name }) => name));
-  const before = (first.testResults ?? []).filter(({ name }) => again.has(name));
-  const sum = (key: 'numPassedTests' | 'numFailedTests' | 'numPendingTests', statuses: readonly string[]): number => {
-    const gone = before
-      .flatMap(({ assertionResults }) => assertionResults)
-      .filter((test) => statuses.includes(test.status));
-    return first[key] - gone.length + second[key];
-  };
-  return {
-    numPassedTests: sum('numPassedTests', ['passed']),
-    numFailedTests: sum('numFailedTests', ['failed']),
-    numPendingTests: sum('numPendingTests', ['skipped', 'pending', 'todo', 'disabled']),
-    testResults: [...(first.testResults ?? []).filter(({ name }) => !again.has(name)), ...(second.testResults ?? [])],
-  };
-}

@@ -1,7 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterAll, afterEach, describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { runStep } from './run.ts';
 import { steps } from './steps.ts';
 import type { Step } from './steps.ts';
@@ -53,62 +50,17 @@ it.each(verdicts)('%s', async (_, step, verdict) => {
   expect(await runStep(step)).toMatchObject(verdict);
 });
 
-const FILES = ['steady', 'shaky', 'broken'] as const;
-
-/** A test runner with these files: the shaky one fails the first time, the broken one always, both in one of two tests. */
-function withFiles(folder: string, files: readonly string[], more: Partial<Step> = {}): Step {
-  const script = `const fs = require('fs'), path = require('path'), args = process.argv;
-    const out = args.find((a) => a.startsWith('--outputFile.json=')).split('=')[1];
-    const asked = args.filter((a) => a.endsWith('.test'));
-    const runs = path.join(${JSON.stringify(folder)}, 'runs');
-    fs.appendFileSync(runs, asked.map((a) => path.basename(a, '.test')).join() + ';');
-    const isBad = (name) => name === 'broken' || (name === 'shaky' && asked.length === 0);
-    const all = asked.length > 0 ? asked : ${JSON.stringify(files.map((name) => `${folder}/${name}.test`))};
-    const testResults = all.map((name) => {
-      const bad = isBad(path.basename(name, '.test').split('-')[0]);
-      const test = (fullName, status) => ({ fullName, status, failureMessages: ['Error: not so\\nat line 1'] });
-      return { name, status: bad ? 'failed' : 'passed', assertionResults: [test('one', 'passed'), test('two', bad ? 'failed' : 'passed')] };
-    });
-    const tests = testResults.flatMap((file) => file.assertionResults);
-    const count = (status) => tests.filter((test) => test.status === status).length;
-    fs.writeFileSync(out, JSON.stringify({ numPassedTests: count('passed'), numFailedTests: count('failed'), numPendingTests: 0, testResults }));
-    process.exit(count('failed') > 0 ? 1 : 0);`;
-  return { ...node(script), project: 'sample', command: [process.execPath, '-e', script, '--'], again: true, ...more };
-}
-
-describe('the files that failed are run once more', () => {
-  const folder = mkdtempSync(join(tmpdir(), 'sandlot-again-'));
-  const runs = join(folder, 'runs');
-  afterEach(() => rmSync(runs, { force: true }));
-  afterAll(() => rmSync(folder, { recursive: true }));
-  const named = (file: string) => [
-    { what: expect.stringContaining(`${file}.test > two`) as string, error: 'Error: not so' },
+it('what failed is told with the first line of its error', async () => {
+  const failed = { fullName: 'two', status: 'failed', failureMessages: ['Error: not so\nat line 1'] };
+  const testResults = [
+    { name: '/one.test', status: 'passed', assertionResults: [{ fullName: 'one', status: 'passed' }] },
+    { name: '/two.test', status: 'failed', assertionResults: [failed] },
+    { name: '/three.test', status: 'failed', message: 'does not load', assertionResults: [] },
   ];
-
-  it('and what passes then is counted as passed, and named', async () => {
-    const result = await runStep(withFiles(folder, ['steady', 'shaky']));
-    expect(result).toMatchObject({ passed: 4, failed: 0, failures: [], flaky: named('shaky') });
-    expect(readFileSync(runs, 'utf8')).toBe(';shaky;');
-  });
-
-  it('and what fails again has failed', async () => {
-    const result = await runStep(withFiles(folder, FILES));
-    expect(result).toMatchObject({ passed: 5, failed: 1, failures: named('broken'), flaky: named('shaky') });
-    expect(readFileSync(runs, 'utf8')).toBe(';shaky,broken;');
-  });
-
-  it.each([
-    { so: 'unless the step waits for nothing real', files: ['shaky'], again: false },
-    { so: 'unless there are many', files: ['shaky-1', 'shaky-2', 'shaky-3', 'shaky-4'], again: true },
-  ])('$so', async ({ files, again }) => {
-    const count = files.length;
-    expect(await runStep(withFiles(folder, files, { again }))).toMatchObject({
-      passed: count,
-      failed: count,
-      flaky: [],
-    });
-    expect(readFileSync(runs, 'utf8')).toBe(';');
-  });
+  expect((await runStep(reporting({ ...counted(1, 1), testResults }, 1))).failures).toEqual([
+    { what: expect.stringMatching(/two\.test > two$/) as string, error: 'Error: not so' },
+    { what: expect.stringMatching(/three\.test$/) as string, error: 'does not load' },
+  ]);
 });
 
 it('every step has a name of its own and a time limit', () => {

@@ -7,8 +7,6 @@ export interface Step {
   readonly timeoutMs: number;
   /** Set when the command writes a report of vitest's shape: its tests are counted one by one. */
   readonly project?: string;
-  /** Its tests wait for real servers: the few files that failed are run once more, and named. */
-  readonly again?: boolean;
 }
 
 const MINUTE_MS = 60_000;
@@ -50,7 +48,7 @@ export const steps: readonly Step[] = [
     timeoutMs: 15 * MINUTE_MS,
     project: 'runtime',
   },
-  { ...tests('integration', 'real kube-apiserver, etcd, NATS and Redis', 20), again: true },
-  { ...tests('chart', 'helm lint, renders, schema, RBAC', 15), again: true },
-  { ...tests('e2e', 'the chart on a real node', 35), again: true },
+  tests('integration', 'real kube-apiserver, etcd, NATS and Redis', 20),
+  tests('chart', 'helm lint, renders, schema, RBAC', 15),
+  tests('e2e', 'the chart on a real node', 35),
 ];
