@@ -19,14 +19,24 @@ const key = (namespace: string, name = 'a'): { namespace: string; name: string }
 const finalizers = ['example.com/first', 'example.com/second'];
 const OTHER_UID = '00000000-0000-4000-8000-000000000000';
 
-/** An owner and one dependent. */
-async function family(
-  { client, namespace }: ConformanceContext,
-  more: Parameters<typeof ownedBy>[1] = {},
-): Promise<Widget> {
+/** An owner and one dependent, of which the garbage collector knows. */
+async function family(context: ConformanceContext, more: Parameters<typeof ownedBy>[1] = {}): Promise<Widget> {
+  const { client, namespace } = context;
   const owner = await client.create(widgets, widget(namespace, 'owner'));
   await client.create(pods, pod(namespace, 'child', { ownerReferences: ownedBy(owner, more) }));
+  await collectorHasSeenPods(context);
   return owner;
+}
+
+/**
+ * Resolves when the garbage collector has seen every Pod created before. It orphans, and waits in the foreground for,
+ * only those dependents that its own watch has brought it; an owner deleted sooner goes as if it had none. That watch
+ * is in order: once a younger Pod has been collected, the older ones are known.
+ */
+async function collectorHasSeenPods({ client, namespace }: ConformanceContext): Promise<void> {
+  const gone = ownedBy(widget(namespace, 'never-there', { metadata: { uid: OTHER_UID } }));
+  await client.create(pods, pod(namespace, 'canary', { ownerReferences: gone }));
+  await eventually(async () => assert.equal(await exists(client, pods, key(namespace, 'canary')), false));
 }
 
 export const deletionCases: readonly ConformanceCase[] = [
