@@ -2,6 +2,7 @@
 
 import os
 import random
+import time
 from collections import deque
 
 import schemathesis
@@ -10,6 +11,9 @@ from schemathesis import GenerationMode
 CHANCE = random.Random(os.environ.get("SANDLOT_FUZZ_SEED", "1"))
 TEMPLATES = ("base", "base", "base", "base", "unpooled", "refusing", "team-a/base", "standard:latest")
 KNOWN = deque(maxlen=50)
+# Until when each sandbox is certainly there, as long as nobody ends it.
+LIVES_UNTIL = {}
+SHORTEST_DEFAULT_SECONDS = 15
 # Fields that no installation serves: with one of them left in, no create gets as far as a claim.
 REFUSED = ("network", "allow_internet_access", "iam", "volumeMounts", "autoPauseMemory", "autoResume")
 
@@ -47,8 +51,33 @@ def serveable(body):
 
 @schemathesis.hook
 def after_call(context, case, response):
+    if 200 <= response.status_code < 300 and ends(case):
+        for value in case.path_parameters.values():
+            LIVES_UNTIL.pop(value, None)
     if response.status_code != 201:
         return
     created = response.json()
     if isinstance(created, dict) and "sandboxID" in created:
         KNOWN.append(created["sandboxID"])
+        if not case.path_parameters:
+            asked_at = time.monotonic() - response.elapsed
+            LIVES_UNTIL[created["sandboxID"]] = asked_at + seconds_of(case.body)
+
+
+def ends(case):
+    """Killed, or given another end: with a time of 0 it is over at the end of that second."""
+    return bool(case.path_parameters) and (case.method.upper() == "DELETE" or case.path.endswith("/timeout"))
+
+
+def seconds_of(body):
+    given = body.get("timeout") if isinstance(body, dict) else None
+    return given if isinstance(given, int) else SHORTEST_DEFAULT_SECONDS
+
+
+@schemathesis.check
+def what_was_created_is_there(ctx, response, case):
+    """Whoever was told of a sandbox finds it, under every path, until it is ended."""
+    if response.status_code != 404 or not case.path.endswith(("/{sandboxID}", "/connect")):
+        return
+    until = LIVES_UNTIL.get((case.path_parameters or {}).get("sandboxID"), 0)
+    assert time.monotonic() >= until, f"{case.formatted_path}: 404, and nobody has ended that sandbox"
