@@ -7,11 +7,17 @@ import type { Clock, Logger, Timer } from '@sandlot/std';
 /** In a burst of claims all of them wait for their turn. */
 const PATIENTLY = { priority: 'background', deadlineMs: 60_000 } as const;
 
+/** For each claim that waits: however many come, noting what they were given costs ten writes a second at most. */
+const PER_CLAIM_MS = 100;
+
+/** However many others wait, a claim's annotations are written after this long. */
+const LONGEST_MS = 5_000;
+
 export interface WriteBehindDeps {
-  readonly client: KubeClient;
+  readonly client: Pick<KubeClient, 'mergePatch'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long annotations are gathered before they are written, milliseconds. */
+  /** How long the annotations of a claim are gathered before they are written, milliseconds; with many, {@link PER_CLAIM_MS}. */
   readonly windowMs: number;
   /** Called for a claim whose annotations could not be written: the next pass derives them again. */
   readonly onFailure: (claimKey: string) => void;
@@ -36,7 +42,9 @@ function withoutLegacy(claim: SandboxClaim): { labels?: Record<string, null> } {
 
 /**
  * Bookkeeping annotations of claims, off the latency path: gathered for a moment, then one patch per claim at the lowest
- * priority. If the process dies first, the next pass over the claim finds them missing and writes them.
+ * priority. The more claims come, the longer that is: on a busy server these writes would take its time from the claims,
+ * and those that live for seconds are gone before anybody reads what was noted. If the process dies first, the next pass
+ * over the claim finds them missing and writes them.
  */
 export class WriteBehind {
   readonly #deps: WriteBehindDeps;
@@ -58,7 +66,7 @@ export class WriteBehind {
     const missing = Object.entries(wanted).filter(([name, value]) => known[name] !== value);
     if (missing.length === 0 && (!hasLegacyLabel(claim) || this.#written.has(uid))) return;
     const notes = { ...before?.notes, ...Object.fromEntries(missing) };
-    const timer = before?.timer ?? this.#deps.clock.setTimeout(() => this.#start(uid), this.#deps.windowMs);
+    const timer = before?.timer ?? this.#deps.clock.setTimeout(() => this.#start(uid), this.#windowMs());
     this.#pending.set(uid, { claim, notes, timer });
   }
 
@@ -79,6 +87,11 @@ export class WriteBehind {
   async flush(): Promise<void> {
     for (const uid of [...this.#pending.keys()]) this.#start(uid);
     await Promise.all(this.#writing);
+  }
+
+  #windowMs(): number {
+    const fairMs = Math.min((this.#pending.size + 1) * PER_CLAIM_MS, LONGEST_MS);
+    return Math.max(this.#deps.windowMs, fairMs);
   }
 
   #start(uid: string): void {

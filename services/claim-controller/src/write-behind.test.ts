@@ -1,0 +1,65 @@
+import type { SandboxClaim } from '@sandlot/api-types';
+import { claim } from '@sandlot/api-types/builders';
+import type { JsonObject, KubeClient } from '@sandlot/kube';
+import { silentLogger } from '@sandlot/std';
+import { FakeClock } from '@sandlot/std/testing';
+import { describe, expect, it } from 'vitest';
+import { WriteBehind } from './write-behind.ts';
+
+const WINDOW_MS = 750;
+
+function setUp() {
+  const clock = new FakeClock();
+  /** When what was written, milliseconds. */
+  const written: { readonly atMs: number; readonly patch: JsonObject }[] = [];
+  const client = {
+    mergePatch: (_resource: unknown, _key: unknown, patch: JsonObject) => {
+      written.push({ atMs: clock.monotonic(), patch });
+      return Promise.resolve(patch);
+    },
+  } as unknown as Pick<KubeClient, 'mergePatch'>;
+  const onFailure = (): void => undefined;
+  const writeBehind = new WriteBehind({ client, clock, log: silentLogger, windowMs: WINDOW_MS, onFailure });
+  return { clock, written, writeBehind };
+}
+
+const named = (name: string): SandboxClaim => claim({ metadata: { namespace: 'default', name, uid: `uid-${name}` } });
+
+describe('annotations written behind', () => {
+  it('are one patch of what was gathered', async () => {
+    const { clock, written, writeBehind } = setUp();
+    writeBehind.schedule(named('job'), { first: '1' });
+    writeBehind.schedule(named('job'), { second: '2' });
+    await clock.advance(WINDOW_MS);
+    const patch = { metadata: { uid: 'uid-job', annotations: { first: '1', second: '2' } } };
+    expect(written).toEqual([{ atMs: WINDOW_MS, patch }]);
+  });
+
+  it('follow within a second while no more than ten claims wait', async () => {
+    const { clock, written, writeBehind } = setUp();
+    for (let n = 0; n < 10; n += 1) writeBehind.schedule(named(`job-${n}`), { first: '1' });
+    await clock.advance(1_000);
+    expect(written).toHaveLength(10);
+  });
+
+  it('come at ten a second when more do, and five seconds late at most', async () => {
+    const { clock, written, writeBehind } = setUp();
+    for (let n = 0; n < 300; n += 1) writeBehind.schedule(named(`job-${n}`), { first: '1' });
+    await clock.advance(4_900);
+    expect(written).toHaveLength(49);
+    await clock.advance(100);
+    expect(written).toHaveLength(300);
+  });
+
+  it('cost next to nothing for a stream of claims that live for three seconds', async () => {
+    const { clock, written, writeBehind } = setUp();
+    for (let second = 0; second < 20; second += 1) {
+      const claims = Array.from({ length: 20 }, (_, n) => named(`job-${second}-${n}`));
+      for (const one of claims) writeBehind.schedule(one, { first: '1' });
+      clock.setTimeout(() => claims.forEach((one) => writeBehind.forget(one)), 3_000);
+      await clock.advance(1_000);
+    }
+    // Of 400: the first of all, and those that came when few others waited.
+    expect(written.length).toBeLessThan(60);
+  });
+});
