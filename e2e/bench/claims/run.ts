@@ -44,7 +44,7 @@ interface ControllerResult {
 const LEASE = 'sandlot-claim-controller';
 /** Claims come evenly: a few seconds of them are enough for the floor. */
 const FLOOR_SECONDS = 10;
-/** Annotations are written within a second, a pool's status and refill a little later; what an adoption changes within five. */
+/** Of many claims the annotations are written within five seconds, as is what an adoption changes; a pool's status and refill sooner. */
 const QUIET_MS = 6_000;
 
 export interface RunOptions {
