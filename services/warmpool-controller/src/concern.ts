@@ -29,8 +29,9 @@ export function concernsPool({ old, next }: SandboxChange): boolean {
 /** How long a change can wait, milliseconds: a loss and an orphan not at all, an adoption a little, counts somewhat longer. */
 export function gatherMs({ old, next }: SandboxChange): number {
   if (next === undefined || isEnding(next)) return old !== undefined && isClaimed(old) ? COUNT_MS : 0;
-  if (isMember(next)) return old === undefined || isMember(old) ? COUNT_MS : 0;
-  return isClaimed(next) && (old === undefined || isMember(old)) ? GATHER_MS : 0;
+  if (old !== undefined && !isMember(old)) return 0;
+  if (isMember(next)) return COUNT_MS;
+  return isClaimed(next) ? GATHER_MS : 0;
 }
 
 function isMember(sandbox: Sandbox): boolean {
