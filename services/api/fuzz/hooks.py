@@ -11,6 +11,7 @@ from schemathesis import GenerationMode
 CHANCE = random.Random(os.environ.get("SANDLOT_FUZZ_SEED", "1"))
 TEMPLATES = ("base", "base", "base", "base", "unpooled", "refusing", "team-a/base", "standard:latest")
 KNOWN = deque(maxlen=50)
+CREATED = set()
 # Until when each sandbox is certainly there, as long as nobody ends it.
 LIVES_UNTIL = {}
 SHORTEST_DEFAULT_SECONDS = 15
@@ -51,7 +52,7 @@ def serveable(body):
 
 @schemathesis.hook
 def after_call(context, case, response):
-    if 200 <= response.status_code < 300 and ends(case):
+    if ends(case):
         for value in case.path_parameters.values():
             LIVES_UNTIL.pop(value, None)
     if response.status_code != 201:
@@ -59,14 +60,16 @@ def after_call(context, case, response):
     created = response.json()
     if isinstance(created, dict) and "sandboxID" in created:
         KNOWN.append(created["sandboxID"])
-        if not case.path_parameters:
+        # The same id again is the answer to a repeated create, whatever has become of the sandbox since.
+        if not case.path_parameters and created["sandboxID"] not in CREATED:
+            CREATED.add(created["sandboxID"])
             asked_at = time.monotonic() - response.elapsed
             LIVES_UNTIL[created["sandboxID"]] = asked_at + seconds_of(case.body)
 
 
 def ends(case):
-    """Killed, or given another end: with a time of 0 it is over at the end of that second."""
-    return bool(case.path_parameters) and (case.method.upper() == "DELETE" or case.path.endswith("/timeout"))
+    """Killed, or given another end: a time of 0 is over with that second, and what resumes after a pause gets a new time."""
+    return bool(case.path_parameters) and (case.method.upper() == "DELETE" or case.path.endswith(("/timeout", "/pause")))
 
 
 def seconds_of(body):
@@ -77,7 +80,8 @@ def seconds_of(body):
 @schemathesis.check
 def what_was_created_is_there(ctx, response, case):
     """Whoever was told of a sandbox finds it, under every path, until it is ended."""
-    if response.status_code != 404 or not case.path.endswith(("/{sandboxID}", "/connect")):
+    sandbox = (case.path_parameters or {}).get("sandboxID")
+    if response.status_code != 404:
         return
-    until = LIVES_UNTIL.get((case.path_parameters or {}).get("sandboxID"), 0)
+    until = LIVES_UNTIL.get(sandbox, 0)
     assert time.monotonic() >= until, f"{case.formatted_path}: 404, and nobody has ended that sandbox"

@@ -42,7 +42,7 @@ describe('annotations written behind', () => {
     expect(written).toHaveLength(10);
   });
 
-  it('come at ten a second when more do, and five seconds late at most', async () => {
+  it('begin at ten a second when more do, and five seconds late at most', async () => {
     const { clock, written, writeBehind } = setUp();
     for (let n = 0; n < 300; n += 1) writeBehind.schedule(named(`job-${n}`), { first: '1' });
     await clock.advance(4_900);

@@ -7,10 +7,10 @@ import type { Clock, Logger, Timer } from '@sandlot/std';
 /** In a burst of claims all of them wait for their turn. */
 const PATIENTLY = { priority: 'background', deadlineMs: 60_000 } as const;
 
-/** For each claim that waits: however many come, noting what they were given costs ten writes a second at most. */
+/** For each claim that waits: noting what they were given begins at ten writes a second. */
 const PER_CLAIM_MS = 100;
 
-/** However many others wait, a claim's annotations are written after this long. */
+/** However many others wait, the turn of a claim's annotations comes after this long; then the client's gate paces them. */
 const LONGEST_MS = 5_000;
 
 export interface WriteBehindDeps {
