@@ -14,12 +14,16 @@ export type DoorName = (typeof DOORS)[number];
 const TOKEN_KEY = Buffer.alloc(32, 7).toString('base64');
 const CREATE_EVERY_MS = 500;
 const USE_MS = 3_000;
+/** Shorter than a lease lasts. */
+const FAULT_LIMIT_MS = 5_000;
 
 /** API and gateway as processes beside the controllers of a stage, and somebody who uses them. */
 export class Doors implements AsyncDisposable {
   readonly #running: ReadonlyMap<DoorName, ServiceProcess>;
   readonly #url: string;
   readonly #key: string;
+  /** An answer that says that the server, not the caller, is at fault. */
+  readonly #faulted = Promise.withResolvers<undefined>();
 
   private constructor(running: ReadonlyMap<DoorName, ServiceProcess>, url: string, key: string) {
     this.#running = running;
@@ -55,13 +59,12 @@ export class Doors implements AsyncDisposable {
   }
 
   /**
-   * A bit of everything that the doors tell of, all of it through the gateway: sandboxes that are created, used, paused, woken
-   * and killed; ids that nobody has; a key that creates too fast.
+   * Until `done` is aborted, a bit of everything that the doors tell of, all of it through the gateway: sandboxes that are created,
+   * used, paused, woken and killed; ids that nobody has; a key that creates too fast.
    */
-  async use(seconds: number): Promise<void> {
-    const end = performance.now() + seconds * 1_000;
+  async use(done: AbortSignal): Promise<void> {
     const uses: Promise<void>[] = [];
-    while (performance.now() < end) {
+    while (!done.aborted) {
       uses.push(this.#useOnce());
       if (uses.length === 8) uses.push(...Array.from({ length: 8 }, () => this.#create().then(() => undefined)));
       await this.#call('GET', '/v2/sandboxes');
@@ -70,6 +73,11 @@ export class Doors implements AsyncDisposable {
       await pause(CREATE_EVERY_MS);
     }
     await Promise.all(uses);
+  }
+
+  /** Resolves when a call has been answered with a 5xx, other than what is not implemented, or after a while. */
+  async faulted(): Promise<void> {
+    await Promise.race([this.#faulted.promise, pause(FAULT_LIMIT_MS)]);
   }
 
   async #useOnce(): Promise<void> {
@@ -97,7 +105,10 @@ export class Doors implements AsyncDisposable {
   /** Undefined when the server hangs up. */
   async #call(method: string, path: string, body?: object): Promise<Response | undefined> {
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
-    return fetch(`${this.#url}${path}`, { method, headers: { 'X-API-KEY': this.#key }, ...content }).catch(ignore);
+    const init = { method, headers: { 'X-API-KEY': this.#key }, ...content };
+    const response = await fetch(`${this.#url}${path}`, init).catch(ignore);
+    if (response !== undefined && response.status >= 500 && response.status !== 501) this.#faulted.resolve(undefined);
+    return response;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -2,43 +2,47 @@ import { annotations, sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPoo
 import type { SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { isNotFound, persistentVolumes } from '@sandlot/kube';
 import type { KubeClient, KubeObject } from '@sandlot/kube';
+import type { ControlPlane } from '@sandlot/local-cluster';
 import { pause } from '../claims/shapes.ts';
 import { NAMESPACE } from '../claims/stage.ts';
 import type { Stage } from '../claims/stage.ts';
 
 export interface LoadOptions {
   readonly seconds: number;
-  /** Whether the API server is restarted in the middle of it. */
-  readonly outage: boolean;
+  /** Makes the API server go away in the middle of it, and come back once this has resolved. */
+  readonly outageUntil?: () => Promise<unknown>;
 }
 
 const PER_SECOND = 4;
 /** How long a claim keeps its sandbox. */
 const USE_MS = 8_000;
-const BURST = 25;
+/** Far more than the pool has members: it stays empty for longer than its controller takes to look. */
+const BURST = 40;
 const DISKS = 4;
 const FAILURES = 4;
 
 /**
  * A bit of everything that metrics tell of: warm and cold claims of two templates, a burst that empties a pool, a claim
- * that fails and one that waits, members that are stuck, disks, suspensions, deadlines, and an API server that goes away. Gives the
- * time at which claims began to come, epoch seconds.
+ * that fails and one that waits, members that are stuck, disks, suspensions, deadlines, and an API server that goes away.
  */
-export async function runLoad(stage: Stage, { seconds, outage }: LoadOptions): Promise<number> {
-  const { client } = stage;
-  await prepare(client);
-  const beganAt = Date.now() / 1_000;
+export async function runLoad({ client, plane }: Stage, { seconds, outageUntil }: LoadOptions): Promise<void> {
   await Promise.all([
     claims(client, seconds),
     pause((seconds * 1_000) / 3).then(() => burst(client)),
     troubles(client),
     sleepers(client),
-    outage ? pause((seconds * 1_000) / 2).then(() => stage.plane.restart()) : undefined,
+    outageUntil === undefined ? undefined : pause((seconds * 1_000) / 2).then(() => outage(plane, outageUntil)),
   ]);
-  return beganAt;
 }
 
-async function prepare(client: KubeClient): Promise<void> {
+async function outage(plane: ControlPlane, until: () => Promise<unknown>): Promise<void> {
+  await plane.kill();
+  await until();
+  await plane.restart();
+}
+
+/** Templates, disks and pools that the load is about; resolves when the pools are full. */
+export async function prepareLoad({ client }: Stage): Promise<void> {
   for (const name of ['box', 'notebook']) await client.create(sandboxTemplates, template(name));
   await client.create(sandboxTemplates, template('nowhere', { nodeSelector: { 'kubernetes.io/hostname': 'nowhere' } }));
   for (let index = 0; index < DISKS; index += 1) await client.create(persistentVolumes, volume(index));
@@ -83,10 +87,8 @@ async function troubles(client: KubeClient): Promise<void> {
   const additionalPodMetadata = { labels: { 'example.com/forbidden': 'yes' } };
   for (let index = 0; index < FAILURES; index += 1) {
     await pause(3_000);
-    await client.create(
-      sandboxClaims,
-      claim(`fails-${index}`, { warmPoolRef: { name: 'boxes' }, additionalPodMetadata }),
-    );
+    const wanted = claim(`fails-${index}`, { warmPoolRef: { name: 'boxes' }, additionalPodMetadata });
+    await insist(() => client.create(sandboxClaims, wanted));
   }
 }
 
@@ -94,10 +96,10 @@ async function troubles(client: KubeClient): Promise<void> {
 async function sleepers(client: KubeClient): Promise<void> {
   const names = Array.from({ length: DISKS }, (_, index) => `sleeper-${index}`);
   for (const name of names) {
-    await client.create(sandboxes, sleeper(name));
+    await insist(() => client.create(sandboxes, sleeper(name)));
     await pause(2_000);
     for (const operatingMode of ['Suspended', 'Running'] as const) {
-      await client.mergePatch(sandboxes, { namespace: NAMESPACE, name }, { spec: { operatingMode } });
+      await insist(() => client.mergePatch(sandboxes, { namespace: NAMESPACE, name }, { spec: { operatingMode } }));
       await pause(2_000);
     }
   }
@@ -111,7 +113,7 @@ async function useOnce(client: KubeClient, wanted: SandboxClaim): Promise<void> 
   await insist(() => client.delete(sandboxClaims, { namespace, name }));
 }
 
-const TRIES = 20;
+const TRIES = 60;
 
 async function insist(send: () => Promise<unknown>): Promise<void> {
   for (let left = TRIES; ; left -= 1) {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { collect, creationLatency, drawDashboard, metricRows, metricsPage, toGrafana } from '@sandlot/observability';
 import { checkoutRoot } from '@sandlot/up';
 import { pause } from '../claims/shapes.ts';
-import { runLoad } from './load.ts';
+import { prepareLoad, runLoad } from './load.ts';
 import { SCRAPE_SECONDS, Scene } from './scene.ts';
 
 const SECONDS = 90;
@@ -14,10 +14,12 @@ const OUTAGE_MS = 8_000;
 const IMAGES = join(checkoutRoot, 'docs/images');
 
 await using scene = await Scene.raise({ rules: [] });
-const [loadedAt] = await Promise.all([
-  runLoad(scene.stage, { seconds: SECONDS, outage: false }),
-  scene.doors.use(SECONDS),
-]);
+await prepareLoad(scene.stage);
+const loadedAt = Date.now() / 1_000;
+const done = new AbortController();
+const used = scene.doors.use(done.signal);
+await runLoad(scene.stage, { seconds: SECONDS }).finally(() => done.abort());
+await used;
 // Without the time in which the load ebbs away, where ratios are of hardly anything.
 const range = { start: loadedAt, end: loadedAt + SECONDS, step: 0.5 };
 const source = { url: scene.prometheus.url, scrapeSeconds: SCRAPE_SECONDS };

@@ -36,7 +36,9 @@ export class Scene implements AsyncDisposable {
     open.defer(() => redis.stop());
     const traces = await startTraceBackend();
     open.defer(() => traces.stop());
-    stage.env = { REDIS_URL: redis.url, OTEL_EXPORTER_OTLP_ENDPOINT: traces.otlpEndpoint };
+    // Of every trace, or which latencies have exemplars would be a matter of chance.
+    const tracing = { OTEL_EXPORTER_OTLP_ENDPOINT: traces.otlpEndpoint, TRACE_SAMPLE_RATIO: '1' };
+    stage.env = { REDIS_URL: redis.url, ...tracing };
     await stage.startControllers(2);
     const doors = open.use(await Doors.open(stage));
     const scrapeTargets = [

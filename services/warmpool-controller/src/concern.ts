@@ -10,12 +10,6 @@ import { formerPoolOf, strayOf } from './cache.ts';
  */
 export const GATHER_MS = 30;
 
-/**
- * What only moves counts, the progress of a member and the end of a claimed one, waits for an adoption to be looked at with it:
- * in a stream of claims there are three such changes for each adoption, and a look costs as much as the pool has members.
- */
-export const COUNT_MS = 100;
-
 type SandboxChange = Pick<Change<Sandbox>, 'old' | 'next'>;
 
 /** False for what becomes of a Sandbox while a claim has it: a pool counts it from its adoption to its end. */
@@ -26,12 +20,11 @@ export function concernsPool({ old, next }: SandboxChange): boolean {
   return !staysClaimed;
 }
 
-/** How long a change can wait, milliseconds: a loss and an orphan not at all, an adoption a little, counts somewhat longer. */
+/** How long a change can wait, milliseconds: a loss and an orphan not at all, an adoption and the progress of a member a little. */
 export function gatherMs({ old, next }: SandboxChange): number {
-  if (next === undefined || isEnding(next)) return old !== undefined && isClaimed(old) ? COUNT_MS : 0;
+  if (next === undefined || isEnding(next)) return 0;
   if (old !== undefined && !isMember(old)) return 0;
-  if (isMember(next)) return COUNT_MS;
-  return isClaimed(next) ? GATHER_MS : 0;
+  return isMember(next) || isClaimed(next) ? GATHER_MS : 0;
 }
 
 function isMember(sandbox: Sandbox): boolean {

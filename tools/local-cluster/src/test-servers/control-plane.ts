@@ -54,7 +54,9 @@ export interface ControlPlane extends AsyncDisposable {
   /** Path of a kubeconfig that authenticates as the user, in the groups, by client certificate. */
   kubeconfigFor(user: string, groups?: readonly string[]): Promise<string>;
   kubectl(args: readonly string[], input?: string): Promise<CommandResult>;
-  /** Kills etcd and kube-apiserver without warning and starts them again: same port, same data. */
+  /** Kills etcd and kube-apiserver without warning; `restart` brings them back. */
+  kill(): Promise<void>;
+  /** Kills them if they run, and starts them again: same port, same data. */
   restart(): Promise<void>;
   /** Kills every process and removes the folder. */
   stop(): Promise<void>;
@@ -131,8 +133,12 @@ class RunningControlPlane implements ControlPlane {
     await this.#startOthers(api);
   }
 
-  async restart(): Promise<void> {
+  async kill(): Promise<void> {
     await Promise.all(this.#core.map((process) => process.kill()));
+  }
+
+  async restart(): Promise<void> {
+    await this.kill();
     await this.#startCore(await createApiClient({ server: this.server, pkiDir: this.#pkiDir, certificate: 'admin' }));
   }
 
