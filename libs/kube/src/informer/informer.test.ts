@@ -82,6 +82,24 @@ describe('informer', () => {
     expect(described(late)).toEqual(['ns/a undefined->0 initial']);
   });
 
+  it('says when a list has replaced what it shows, after the changes of the list', async () => {
+    const collection = withObjects('a');
+    const { informer, settle } = follow(collection);
+    const lists: Record<string, number>[] = [];
+    const listening = informer.onList(() => void lists.push(contents(informer)));
+    await settle();
+    collection.put('b', 1);
+    await settle();
+    expect(lists).toEqual([{ a: 0 }]);
+    void informer.fresh();
+    await settle();
+    expect(lists).toEqual([{ a: 0 }, { a: 0, b: 1 }]);
+    listening[Symbol.dispose]();
+    void informer.fresh({ sinceMs: Number.MAX_SAFE_INTEGER }).catch(() => undefined);
+    await settle();
+    expect(lists).toHaveLength(2);
+  });
+
   it('lists in pages from a server that refuses a streaming list, and does not ask again', async () => {
     const collection = withObjects('a', 'b', 'c');
     collection.streaming = false;

@@ -45,6 +45,11 @@ export interface Informer<T> {
    * as initial.
    */
   onChange(handler: ChangeHandler<T>): Disposable;
+  /**
+   * Registers a handler until the result is disposed of. It is called whenever a list has replaced the store and its changes
+   * have been told: of an object that changed several times since the last event, only the last change was.
+   */
+  onList(handler: () => void): Disposable;
   /** True once the first list is in the store and has been handed to all handlers. */
   hasSynced(): boolean;
   /** Resolves as soon as `hasSynced()`; rejects with the signal's reason if that aborts first. */
@@ -70,6 +75,7 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
   readonly #reflector: Reflector<T>;
   /** Replaced, never changed: a handler that comes while a change is being told hears of it from the store. */
   #handlers: readonly ChangeHandler<T>[] = [];
+  #listHandlers: readonly (() => void)[] = [];
   readonly #resource: string;
   readonly #clock: Clock;
   readonly #metrics: KubeMetrics;
@@ -121,6 +127,16 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
     };
   }
 
+  onList(handler: () => void): Disposable {
+    const own = (): void => handler();
+    this.#listHandlers = [...this.#listHandlers, own];
+    return {
+      [Symbol.dispose]: () => {
+        this.#listHandlers = this.#listHandlers.filter((other) => other !== own);
+      },
+    };
+  }
+
   hasSynced(): boolean {
     return this.#hasSynced;
   }
@@ -146,6 +162,7 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
   #replaced(changes: readonly StoreChange<T>[]): void {
     this.#changed(changes, !this.#hasSynced);
     this.#hasSynced = true;
+    for (const handler of this.#listHandlers) this.#guarded('', handler);
     this.#nextList.resolve(undefined);
     this.#nextList = Promise.withResolvers();
   }
@@ -157,11 +174,15 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   #tell(handler: ChangeHandler<T>, change: Change<T>): void {
+    this.#guarded(change.key, () => handler(change));
+  }
+
+  #guarded(key: string, handler: () => void): void {
     try {
-      handler(change);
+      handler();
     } catch (err) {
       this.#metrics.handlerFailed(this.#resource);
-      this.#log.error({ err, resource: this.#resource, key: change.key }, 'change handler threw');
+      this.#log.error({ err, resource: this.#resource, key }, 'change handler threw');
     }
   }
 

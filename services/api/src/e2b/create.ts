@@ -126,7 +126,7 @@ async function submitted(deps: Deps, creation: Creation, claim: SandboxClaim): P
   const { world, client } = deps;
   const key = `${sandbox.namespace}/${sandbox.name}`;
   try {
-    return await world.claims.through(key, () => client.create(sandboxClaims, claim, { priority: 'claim' }));
+    return await world.claims.write(key, () => client.create(sandboxClaims, claim, { priority: 'claim' }));
   } catch (error) {
     if (isAlreadyExists(error) && digest !== undefined) throw inProgress();
     // Whether it was made is not known: nobody will ask for it, so it must not stay.

@@ -42,7 +42,7 @@ export async function patchClaim(deps: Deps, held: Held, decide: Decision): Prom
     const guarded = guardedBy(patch, { uid, resourceVersion });
     try {
       const call = (): Promise<SandboxClaim> => client.mergePatch(sandboxClaims, { namespace, name }, guarded);
-      return { ...current, claim: await world.claims.through(`${namespace ?? ''}/${name}`, call) };
+      return { ...current, claim: await world.claims.write(`${namespace ?? ''}/${name}`, call) };
     } catch (error) {
       if (isNotFound(error)) throw noSandbox(name);
       if (!isConflict(error) || tries >= MAX_TRIES) throw error;
@@ -86,7 +86,7 @@ function nameOf({ metadata: { namespace, name = '' } }: Sandbox): ObjectKey {
 async function patchMode({ client, world }: Deps, sandbox: Sandbox, mode: Mode): Promise<Sandbox> {
   const { uid, resourceVersion } = sandbox.metadata;
   const patch = guardedBy(modePatch(sandbox, mode), { uid, resourceVersion });
-  return world.sandboxes.through(keyOf(sandbox), () => client.mergePatch(sandboxes, nameOf(sandbox), patch));
+  return world.sandboxes.write(keyOf(sandbox), () => client.mergePatch(sandboxes, nameOf(sandbox), patch));
 }
 
 /** As its owner would ask, with the record of who did (API contract, idle). */

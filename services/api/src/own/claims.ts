@@ -112,7 +112,7 @@ async function createClaim(deps: Deps, call: TenantCall<unknown, Wait, NewClaim>
   const { world, client } = deps;
   const place = takePlace(deps, key, body.replicas);
   const made = await world.claims
-    .through(`${namespace}/${body.name}`, () => client.create(sandboxClaims, claim))
+    .write(`${namespace}/${body.name}`, () => client.create(sandboxClaims, claim))
     .finally(() => place[Symbol.dispose]());
   trail.about({ name: body.name, uid: made.metadata.uid ?? '' });
   const shown = await served(deps, made, { wait: query.wait, signal });

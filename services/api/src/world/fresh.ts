@@ -1,32 +1,57 @@
-import { keyOf } from '@sandlot/kube';
+import { isNotFound, keyOf } from '@sandlot/kube';
 import type { Informer, KubeObject } from '@sandlot/kube';
-import type { Clock } from '@sandlot/std';
+import type { Clock, Timer } from '@sandlot/std';
 
 /** How long an answer of the API server counts for more than a watch that has not shown it. */
-const KEPT_MS = 5_000;
+export const KEPT_MS = 5_000;
 const MAX_KEPT = 10_000;
 
 interface Kept<T> {
   readonly object: T | undefined;
   readonly uid: string;
   readonly untilMs: number;
+  /** The moment it came, in the order of calls and answers. */
+  readonly at: number;
+}
+
+interface Call {
+  /** The moment it began, in the order of calls and answers. */
+  readonly at: number;
+  readonly kind: 'read' | 'write';
+  /** Versions that the watch has shown before it was over. */
+  readonly seen: Set<string>;
+}
+
+export interface FreshOptions<T> {
+  readonly informer: Pick<Informer<T>, 'store' | 'onChange' | 'onList'>;
+  readonly clock: Clock;
+  /**
+   * Nobody knows any more whether what is kept under the key or what the informer shows is newer: a list has skipped versions, or
+   * the watch has been silent for too long. To be read again.
+   */
+  readonly onDoubt: (key: string) => void;
 }
 
 /**
  * The objects of an informer, ahead of it by what this process has itself written or read since: whoever got an answer must
- * find it in the next one (E2B contract, read-after-write). A watch that lags for longer than 5 s is believed again.
+ * find it in the next one (E2B contract, read-after-write). Versions tell no order, so an answer is kept until the watch shows
+ * that very version. A list may skip it, which is why it is asked again then, and after 5 s.
  */
 export class Fresh<T extends KubeObject> {
-  readonly #informer: Informer<T>;
+  readonly #informer: FreshOptions<T>['informer'];
   readonly #clock: Clock;
+  readonly #onDoubt: (key: string) => void;
   readonly #kept = new Map<string, Kept<T>>();
-  /** Versions that the watch has shown while a call about that key runs. */
-  readonly #calls = new Map<string, Set<Set<string>>>();
+  readonly #calls = new Map<string, Set<Call>>();
+  #moment = 0;
+  #expiry: Timer | undefined;
 
-  constructor(informer: Informer<T>, clock: Clock) {
+  constructor({ informer, clock, onDoubt }: FreshOptions<T>) {
     this.#informer = informer;
     this.#clock = clock;
+    this.#onDoubt = onDoubt;
     informer.onChange(({ key, next }) => this.#shown(key, next));
+    informer.onList(() => this.#listed());
   }
 
   get(key: string): T | undefined {
@@ -49,48 +74,93 @@ export class Fresh<T extends KubeObject> {
     }
   }
 
-  /** Runs a write or a consistent read of one object and keeps its answer until the watch shows it. */
-  async through(key: string, call: () => Promise<T>): Promise<T> {
-    const seen = new Set([this.#informer.store.get(key)?.metadata.resourceVersion ?? '']);
-    const running = this.#calls.get(key) ?? new Set();
-    this.#calls.set(key, running.add(seen));
-    try {
-      const object = await call();
-      const { uid = '', resourceVersion = '' } = object.metadata;
-      if (!seen.has(resourceVersion)) this.#keep(key, { object, uid });
-      return object;
-    } finally {
-      running.delete(seen);
-      if (running.size === 0) this.#calls.delete(key);
-    }
+  /** Runs a write of one object and keeps its answer until the watch shows it. */
+  write(key: string, call: () => Promise<T>): Promise<T> {
+    return this.#through(key, 'write', call);
+  }
+
+  /** Runs a consistent read of one object and keeps its answer until the watch shows it. */
+  read(key: string, call: () => Promise<T>): Promise<T> {
+    return this.#through(key, 'read', call);
   }
 
   /** It is gone, whatever the watch says for a while. */
   gone(object: T): void {
     if (this.#informer.store.get(keyOf(object)) === undefined) this.#kept.delete(keyOf(object));
-    else this.#keep(keyOf(object), { object: undefined, uid: object.metadata.uid ?? '' });
+    else this.#keep(keyOf(object), undefined, object.metadata.uid);
+  }
+
+  async #through(key: string, kind: Call['kind'], send: () => Promise<T>): Promise<T> {
+    const seen = new Set([versionOf(this.#informer.store.get(key))]);
+    const call: Call = { at: (this.#moment += 1), kind, seen };
+    const running = this.#calls.get(key) ?? new Set();
+    this.#calls.set(key, running.add(call));
+    try {
+      const object = await send();
+      this.#answered(key, call, object);
+      return object;
+    } catch (error) {
+      if (isNotFound(error)) this.#answered(key, call, undefined);
+      throw error;
+    } finally {
+      running.delete(call);
+      if (running.size === 0) this.#calls.delete(key);
+    }
+  }
+
+  #answered(key: string, { at, kind, seen }: Call, object: T | undefined): void {
+    // What came while a read was under way may be newer than its answer; a write's own answer has to be found, at least.
+    const isOlder = kind === 'read' && (this.#kept.get(key)?.at ?? 0) > at;
+    if (isOlder) return;
+    if (object === undefined || seen.has(versionOf(object))) this.#kept.delete(key);
+    else this.#keep(key, object, object.metadata.uid);
   }
 
   #current(key: string): Kept<T> | undefined {
     const kept = this.#kept.get(key);
-    if (kept === undefined || kept.untilMs > this.#clock.monotonic()) return kept;
-    this.#kept.delete(key);
-    return undefined;
+    return kept !== undefined && kept.untilMs > this.#clock.monotonic() ? kept : undefined;
   }
 
-  #keep(key: string, { object, uid }: Pick<Kept<T>, 'object' | 'uid'>): void {
+  #keep(key: string, object: T | undefined, uid = ''): void {
     this.#kept.delete(key);
-    this.#kept.set(key, { object, uid, untilMs: this.#clock.monotonic() + KEPT_MS });
+    this.#kept.set(key, { object, uid, untilMs: this.#clock.monotonic() + KEPT_MS, at: (this.#moment += 1) });
     const [oldest = ''] = this.#kept.keys();
     if (this.#kept.size > MAX_KEPT) this.#kept.delete(oldest);
+    this.#expiry ??= this.#clock.setTimeout(() => this.#expire(), KEPT_MS);
+  }
+
+  /** All are kept equally long, so the first ones expire first. */
+  #expire(): void {
+    const nowMs = this.#clock.monotonic();
+    const expired: string[] = [];
+    let nextMs: number | undefined;
+    for (const [key, { untilMs }] of this.#kept) {
+      if (untilMs > nowMs) {
+        nextMs = untilMs - nowMs;
+        break;
+      }
+      expired.push(key);
+    }
+    for (const key of expired) this.#kept.delete(key);
+    this.#expiry = nextMs === undefined ? undefined : this.#clock.setTimeout(() => this.#expire(), nextMs);
+    for (const key of expired) this.#onDoubt(key);
   }
 
   #shown(key: string, next: T | undefined): void {
-    const version = next?.metadata.resourceVersion ?? '';
-    for (const seen of this.#calls.get(key) ?? []) seen.add(version);
+    const version = versionOf(next);
+    for (const { seen } of this.#calls.get(key) ?? []) seen.add(version);
     const kept = this.#kept.get(key);
     if (kept === undefined) return;
     const isCaughtUp = next === undefined || kept.object?.metadata.resourceVersion === version;
     if (isCaughtUp || next.metadata.uid !== kept.uid) this.#kept.delete(key);
   }
+
+  /** Those of the versions it shows are done with already. */
+  #listed(): void {
+    for (const key of [...this.#kept.keys()]) this.#onDoubt(key);
+  }
+}
+
+function versionOf(object: KubeObject | undefined): string {
+  return object?.metadata.resourceVersion ?? '';
 }

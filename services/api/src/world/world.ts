@@ -40,9 +40,11 @@ export class World {
     this.client = client;
     this.clock = clock;
     this.#log = log;
-    this.claims = new Fresh(cache.claims, clock);
-    this.sandboxes = new Fresh(cache.sandboxes, clock);
     this.waits = new Waits(clock);
+    const onClaim = (key: string): void => this.#doubted(claimKey(key), () => this.readClaim(parseKey(key)));
+    const onSandbox = (key: string): void => this.#doubted(sandboxKey(key), () => this.readSandbox(parseKey(key)));
+    this.claims = new Fresh({ informer: cache.claims, clock, onDoubt: onClaim });
+    this.sandboxes = new Fresh({ informer: cache.sandboxes, clock, onDoubt: onSandbox });
     cache.claims.onChange(({ key }) => this.waits.touch(claimKey(key)));
     cache.sandboxes.onChange(({ key }) => this.waits.touch(sandboxKey(key)));
     // The bus is early, the watch is sure: whoever waits looks again at whichever comes first.
@@ -91,13 +93,13 @@ export class World {
   /** The claim as the API server has it now; undefined when there is none. */
   async readClaim(key: ObjectKey): Promise<SandboxClaim | undefined> {
     const name = `${key.namespace ?? ''}/${key.name}`;
-    return orNothing(this.claims.through(name, () => this.client.get(sandboxClaims, key)));
+    return orNothing(this.claims.read(name, () => this.client.get(sandboxClaims, key)));
   }
 
   /** The Sandbox as the API server has it now; undefined when there is none. */
   async readSandbox(key: ObjectKey): Promise<Sandbox | undefined> {
     const name = `${key.namespace ?? ''}/${key.name}`;
-    return orNothing(this.sandboxes.through(name, () => this.client.get(sandboxes, key)));
+    return orNothing(this.sandboxes.read(name, () => this.client.get(sandboxes, key)));
   }
 
   close(): void {
@@ -115,12 +117,16 @@ export class World {
     { namespace, name }: { readonly namespace: string; readonly name: string },
     read: (key: ObjectKey) => Promise<unknown>,
   ): void {
-    const key = keyed(`${namespace}/${name}`);
+    this.#doubted(keyed(`${namespace}/${name}`), () => read({ namespace, name }));
+  }
+
+  /** What is known of it may not be the last: whoever waits for it must not wait for a change that has been. */
+  #doubted(key: string, read: () => Promise<unknown>): void {
     this.waits.touch(key);
     if (!this.waits.isAwaited(key)) return;
-    read({ namespace, name }).then(
+    read().then(
       () => this.waits.touch(key),
-      (err: unknown) => this.#log.debug({ err, key }, 'a hint could not be followed; the watch will tell'),
+      (err: unknown) => this.#log.debug({ err, key }, 'it could not be read again; the watch will tell'),
     );
   }
 }
