@@ -11,12 +11,11 @@ const crds = join(import.meta.dirname, '../../../charts/sandlot/files/crds');
 let server: ControlPlane;
 
 beforeAll(async () => {
-  server = await startControlPlane();
+  server = await startControlPlane({ crds: [crds] });
   for (const file of await readdir(crds)) {
     // Client-side apply on purpose: it must fit the annotation in which kubectl keeps the object.
     await kubectl(['apply', '-f', '-'], await readFile(join(crds, file), 'utf8'));
   }
-  await kubectl(['wait', '--for=condition=Established', 'crd', '--all', '--timeout=60s']);
 });
 afterAll(() => server.stop());
 

@@ -2,6 +2,7 @@ import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { clusterPaths, ensureComponent, clusterStatus, createSimulatedCluster } from '@sandlot/local-cluster';
 import type { ClusterHandle, Progress, Component } from '@sandlot/local-cluster';
 import { commandFailed } from '../command.ts';
@@ -14,6 +15,7 @@ import { checkoutRoot } from '../paths.ts';
 import type { Target } from '../target.ts';
 import { localTarget } from '../target.ts';
 
+const ESTABLISHED_LIMIT_MS = 60_000;
 const node = join(checkoutRoot, 'node_modules/node/bin/node');
 
 /** The port numbers of one controller. */
@@ -63,8 +65,12 @@ async function installCrds(cluster: ClusterHandle): Promise<void> {
   const folder = join(checkoutRoot, 'charts/sandlot/files/crds');
   const applied = await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', folder]);
   if (applied.code !== 0) throw commandFailed('Installing the CRDs', 'kubectl apply', applied);
-  const waited = await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=60s', '-f', folder]);
-  if (waited.code !== 0) throw commandFailed('Installing the CRDs', 'kubectl wait', waited);
+  // kubectl does not wait for a CRD that has no conditions yet: it fails at once.
+  for (const deadline = performance.now() + ESTABLISHED_LIMIT_MS; ; await delay(200)) {
+    const waited = await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=20s', '-f', folder]);
+    if (waited.code === 0) return;
+    if (performance.now() > deadline) throw commandFailed('Installing the CRDs', 'kubectl wait', waited);
+  }
 }
 
 const storageClass = {
