@@ -86,11 +86,59 @@ describe('what this process has written or read', () => {
     expect(version()).toBe('3');
   });
 
-  it('counts when an object of the watch has been replaced by another', async () => {
-    const { fresh, informer, version, answer } = setup(claim('1'));
-    await fresh.write(KEY, answer('2'));
-    informer.shows(claim('9', 'another'));
-    expect(version()).toBe('9');
+  it('is found while the watch still shows, changes and ends one that had the name before', async () => {
+    const { fresh, informer, version } = setup(claim('1', 'former'));
+    await fresh.write(KEY, () => Promise.resolve(claim('4')));
+    expect(version()).toBe('4');
+    for (const former of [claim('2', 'former'), undefined]) {
+      informer.shows(former);
+      expect(version()).toBe('4');
+    }
+    informer.shows(claim('4'));
+    informer.shows(claim('5'));
+    expect(version()).toBe('5');
+  });
+
+  it('is not hidden by the end of one that had the name before', async () => {
+    const { fresh, informer, version } = setup(claim('1', 'former'));
+    fresh.gone(claim('1', 'former'));
+    await fresh.write(KEY, () => Promise.resolve(claim('3')));
+    expect(version()).toBe('3');
+    informer.shows(undefined);
+    informer.shows(claim('3'));
+    fresh.gone(claim('1', 'former'));
+    expect(version()).toBe('3');
+  });
+
+  it('is gone when a read says so, while the watch still shows it', async () => {
+    const { fresh, informer, version } = setup(claim('1'));
+    fresh.gone(claim('1'));
+    await expect(fresh.read(KEY, notFound)).rejects.toThrow('no such claim');
+    expect(version()).toBeUndefined();
+    informer.shows(claim('2'));
+    expect(version()).toBeUndefined();
+    informer.shows(undefined);
+    informer.shows(claim('3', 'another'));
+    expect(version()).toBe('3');
+  });
+
+  it('is there when the watch has shown it since a read found nothing', async () => {
+    const { fresh, informer, version } = setup();
+    const reading = fresh.read(KEY, () => {
+      informer.shows(claim('1'));
+      return notFound();
+    });
+    await expect(reading).rejects.toThrow('no such claim');
+    expect(version()).toBe('1');
+  });
+
+  it('is not kept when the watch has shown its end meanwhile', async () => {
+    const { fresh, informer, version } = setup(claim('1'));
+    await fresh.read(KEY, () => {
+      informer.shows(undefined);
+      return Promise.resolve(claim('2'));
+    });
+    expect(version()).toBeUndefined();
   });
 
   it('is forgotten with the object, by the watch or by an answer', async () => {

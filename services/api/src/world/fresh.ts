@@ -1,5 +1,5 @@
 import { isNotFound, keyOf } from '@sandlot/kube';
-import type { Informer, KubeObject } from '@sandlot/kube';
+import type { Change, Informer, KubeObject } from '@sandlot/kube';
 import type { Clock, Timer } from '@sandlot/std';
 
 /** How long an answer of the API server counts for more than a watch that has not shown it. */
@@ -18,7 +18,9 @@ interface Call {
   /** The moment it began, in the order of calls and answers. */
   readonly at: number;
   readonly kind: 'read' | 'write';
-  /** Versions that the watch has shown before it was over. */
+  /** The version that the watch had shown last before it began. */
+  readonly before: string;
+  /** Versions that the watch has shown before it was over, and uids of which it has shown the end. */
   readonly seen: Set<string>;
 }
 
@@ -50,16 +52,13 @@ export class Fresh<T extends KubeObject> {
     this.#informer = informer;
     this.#clock = clock;
     this.#onDoubt = onDoubt;
-    informer.onChange(({ key, next }) => this.#shown(key, next));
+    informer.onChange((change) => this.#shown(change));
     informer.onList(() => this.#listed());
   }
 
   get(key: string): T | undefined {
     const kept = this.#current(key);
-    const shown = this.#informer.store.get(key);
-    // What was made after that under the same name is not ours to hide.
-    if (kept === undefined || (shown !== undefined && shown.metadata.uid !== kept.uid)) return shown;
-    return kept.object;
+    return kept === undefined ? this.#informer.store.get(key) : kept.object;
   }
 
   /** Objects under an index of the informer; those that are kept count for all values that `fits` lets through. */
@@ -86,13 +85,15 @@ export class Fresh<T extends KubeObject> {
 
   /** It is gone, whatever the watch says for a while. */
   gone(object: T): void {
-    if (this.#informer.store.get(keyOf(object)) === undefined) this.#kept.delete(keyOf(object));
-    else this.#keep(keyOf(object), undefined, object.metadata.uid);
+    const key = keyOf(object);
+    const { uid = '' } = object.metadata;
+    if (this.#informer.store.get(key)?.metadata.uid === uid) this.#keep(key, undefined, uid);
+    else this.#kept.delete(key);
   }
 
   async #through(key: string, kind: Call['kind'], send: () => Promise<T>): Promise<T> {
-    const seen = new Set([versionOf(this.#informer.store.get(key))]);
-    const call: Call = { at: (this.#moment += 1), kind, seen };
+    const before = versionOf(this.#informer.store.get(key));
+    const call: Call = { at: (this.#moment += 1), kind, before, seen: new Set([before]) };
     const running = this.#calls.get(key) ?? new Set();
     this.#calls.set(key, running.add(call));
     try {
@@ -108,12 +109,24 @@ export class Fresh<T extends KubeObject> {
     }
   }
 
-  #answered(key: string, { at, kind, seen }: Call, object: T | undefined): void {
+  #answered(key: string, { at, kind, before, seen }: Call, object: T | undefined): void {
     // What came while a read was under way may be newer than its answer; a write's own answer has to be found, at least.
     const isOlder = kind === 'read' && (this.#kept.get(key)?.at ?? 0) > at;
     if (isOlder) return;
-    if (object === undefined || seen.has(versionOf(object))) this.#kept.delete(key);
-    else this.#keep(key, object, object.metadata.uid);
+    if (object === undefined) {
+      this.#missed(key, before);
+      return;
+    }
+    const { uid = '' } = object.metadata;
+    if (seen.has(versionOf(object)) || seen.has(uid)) this.#kept.delete(key);
+    else this.#keep(key, object, uid);
+  }
+
+  /** There was nothing: what the watch shows is gone, unless it has shown it since the call began. */
+  #missed(key: string, before: string): void {
+    const shown = this.#informer.store.get(key);
+    if (shown !== undefined && versionOf(shown) === before) this.gone(shown);
+    else this.#kept.delete(key);
   }
 
   #current(key: string): Kept<T> | undefined {
@@ -121,7 +134,7 @@ export class Fresh<T extends KubeObject> {
     return kept !== undefined && kept.untilMs > this.#clock.monotonic() ? kept : undefined;
   }
 
-  #keep(key: string, object: T | undefined, uid = ''): void {
+  #keep(key: string, object: T | undefined, uid: string): void {
     this.#kept.delete(key);
     this.#kept.set(key, { object, uid, untilMs: this.#clock.monotonic() + KEPT_MS, at: (this.#moment += 1) });
     const [oldest = ''] = this.#kept.keys();
@@ -146,19 +159,26 @@ export class Fresh<T extends KubeObject> {
     for (const key of expired) this.#onDoubt(key);
   }
 
-  #shown(key: string, next: T | undefined): void {
-    const version = versionOf(next);
+  #shown({ key, old, next }: Change<T>): void {
+    const version = next === undefined ? (old?.metadata.uid ?? '') : versionOf(next);
     for (const { seen } of this.#calls.get(key) ?? []) seen.add(version);
     const kept = this.#kept.get(key);
-    if (kept === undefined) return;
-    const isCaughtUp = next === undefined || kept.object?.metadata.resourceVersion === version;
-    if (isCaughtUp || next.metadata.uid !== kept.uid) this.#kept.delete(key);
+    if (kept !== undefined && isCaughtUp(kept, old, next)) this.#kept.delete(key);
   }
 
   /** Those of the versions it shows are done with already. */
   #listed(): void {
     for (const key of [...this.#kept.keys()]) this.#onDoubt(key);
   }
+}
+
+/**
+ * Whether the watch shows what is kept, or what came after it. An object of the same name that is not this one came before:
+ * the watch shows all versions of a name in their order, and has to show this one first.
+ */
+function isCaughtUp<T extends KubeObject>({ object, uid }: Kept<T>, old: T | undefined, next: T | undefined): boolean {
+  if (next === undefined) return old?.metadata.uid === uid;
+  return object === undefined ? next.metadata.uid !== uid : versionOf(next) === versionOf(object);
 }
 
 function versionOf(object: KubeObject | undefined): string {
