@@ -66,10 +66,12 @@ async function installCrds(cluster: ClusterHandle): Promise<void> {
   const applied = await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', folder]);
   if (applied.code !== 0) throw commandFailed('Installing the CRDs', 'kubectl apply', applied);
   // kubectl does not wait for a CRD that has no conditions yet: it fails at once.
-  for (const deadline = performance.now() + ESTABLISHED_LIMIT_MS; ; await delay(200)) {
+  const deadline = performance.now() + ESTABLISHED_LIMIT_MS;
+  for (;;) {
     const waited = await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=20s', '-f', folder]);
     if (waited.code === 0) return;
     if (performance.now() > deadline) throw commandFailed('Installing the CRDs', 'kubectl wait', waited);
+    await delay(200);
   }
 }
 
