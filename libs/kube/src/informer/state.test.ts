@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { initialState, step } from './state.ts';
 import type { ReflectorInput, ReflectorState } from './state.ts';
 
-const fresh = { failures: 0, mode: 'stream', refused: false } as const;
+const fresh = { failures: 0, mode: 'stream', refused: false, gone: false } as const;
 const empty: ReflectorState = { kind: 'empty', reason: 'start', consistent: false, ...fresh };
 const listing: ReflectorState = { kind: 'listing', reason: 'start', consistent: false, ...fresh };
 const paging: ReflectorState = { ...listing, mode: 'pages' };
@@ -15,6 +15,8 @@ const fail = (failure: 'refused' | 'gone' | 'other', retryAfterMs?: number): Ref
   failure,
   retryAfterMs,
 });
+
+const event: ReflectorInput = { kind: 'event', resourceVersion: 'b' };
 
 /** No jitter, half a minute after the watch began. */
 const at = (nowMs: number) => ({ nowMs, random: () => 0 });
@@ -142,10 +144,27 @@ describe('reflector state', () => {
   });
 
   it('backs off when a second list in a row is lost as well', () => {
-    expect(step({ ...watching, failures: 1 }, fail('gone'), context)).toMatchObject({
-      kind: 'backoff',
-      next: { kind: 'empty', reason: 'gone' },
-    });
+    const again = { kind: 'backoff', next: { kind: 'empty', reason: 'gone', gone: true } };
+    expect(step({ ...watching, failures: 1, gone: true }, fail('gone'), context)).toMatchObject(again);
+  });
+
+  it.each<[string, ReflectorState]>([
+    ['after an outage, because the server answers again', { ...watching, failures: 5 }],
+    ['after an event, because the last list helped', step({ ...watching, gone: true }, event, context)],
+    ['after a minute of health', { ...watching, gone: true, sinceMs: -30_000 }],
+  ])('lists at once what is too old %s', (_, state) => {
+    expect(step(state, fail('gone'), context)).toMatchObject({ kind: 'empty', reason: 'gone', gone: true });
+  });
+
+  it('remembers through list and watch that the resourceVersion was too old', () => {
+    const inputs: ReflectorInput[] = [
+      { kind: 'proceed' },
+      { kind: 'listed', resourceVersion: 'a' },
+      { kind: 'proceed' },
+    ];
+    let state = step(watching, fail('gone'), context);
+    for (const input of inputs) state = step(state, input, context);
+    expect(state).toMatchObject({ kind: 'watching', resourceVersion: 'a', gone: true });
   });
 
   it.each<[string, ReflectorState, number, string]>([

@@ -11,6 +11,8 @@ interface Memory {
   readonly mode: ListMode;
   /** The server does not know streaming lists: it is not asked again. */
   readonly refused: boolean;
+  /** The server said that our resourceVersion is too old, and the list that follows has not led to an event yet. */
+  readonly gone: boolean;
 }
 
 export type RelistReason = 'start' | 'gone' | 'requested' | 'failure';
@@ -81,7 +83,7 @@ const HEALTHY_MS = 60_000;
 const TOO_SHORT_MS = 1_000;
 
 export function initialState(consistent: boolean): ReflectorState {
-  return { kind: 'empty', reason: 'start', consistent, failures: 0, mode: 'stream', refused: false };
+  return { kind: 'empty', reason: 'start', consistent, failures: 0, mode: 'stream', refused: false, gone: false };
 }
 
 /** The reflector as a function: what an input makes of a state. Inputs that make no sense in a state leave it alone. */
@@ -92,7 +94,9 @@ export function step(state: ReflectorState, input: ReflectorInput, context: Step
     case 'listed':
       return { kind: 'listed', resourceVersion: input.resourceVersion, ...listedMemory(state) };
     case 'event':
-      return state.kind === 'watching' ? { ...state, resourceVersion: input.resourceVersion, progressed: true } : state;
+      return state.kind === 'watching'
+        ? { ...state, resourceVersion: input.resourceVersion, progressed: true, gone: false }
+        : state;
     case 'ended':
       return ended(state, context);
     case 'failed':
@@ -134,9 +138,9 @@ function failed(state: ReflectorState, input: FailureInput, context: StepContext
   }
   const after: Memory = { ...before, failures: before.failures + 1 };
   if (input.failure === 'gone') {
-    const empty: ReflectorState = { kind: 'empty', reason: 'gone', consistent: true, ...after };
-    // Twice in a row means that listing does not help: no tight loop of lists.
-    return before.failures === 0 ? empty : backoff(empty, input, context);
+    const empty: ReflectorState = { kind: 'empty', reason: 'gone', consistent: true, ...after, gone: true };
+    // The server answers, whatever failed before. Twice in a row means that listing does not help: no tight loop of lists.
+    return before.gone ? backoff(empty, input, context) : empty;
   }
   if (state.kind === 'watching' && input.failure === 'refused') {
     return backoff({ kind: 'empty', reason: 'failure', consistent: true, ...after }, input, context);
@@ -165,9 +169,9 @@ function backoff(next: ReflectorState, { retryAfterMs = 0 }: FailureInput, { ran
 }
 
 function memory(state: ReflectorState, nowMs?: number): Memory {
-  const { failures, mode, refused } = state;
+  const { failures, mode, refused, gone } = state;
   const healthy = state.kind === 'watching' && nowMs !== undefined && nowMs - state.sinceMs >= HEALTHY_MS;
-  return { failures: healthy ? 0 : failures, mode, refused };
+  return { failures: healthy ? 0 : failures, mode, refused, gone: gone && !healthy };
 }
 
 function listedMemory(state: ReflectorState): Memory {
