@@ -34,7 +34,8 @@ const pool = (): Promise<SandboxWarmPool> =>
 function poolWith(what: string, holds: (status: NonNullable<SandboxWarmPool['status']>) => boolean) {
   return eventually(`the pool ${what}`, async () => {
     const found = await pool();
-    return found.status !== undefined && holds(found.status) ? found : undefined;
+    if (found.status !== undefined && holds(found.status)) return found;
+    throw new Error(JSON.stringify(found.status));
   });
 }
 
@@ -72,10 +73,12 @@ describe('a change of the template', () => {
     await team.apply(boxVersion(2));
     const during = await claimed('during');
     await noneLeftOf(old);
+    // Outdated members are no candidates: the second claim has a new one, or was started cold before there was any.
+    const taken = [before, during].filter((name) => name.startsWith('boxes-')).length;
     await poolWith(
       'consists of new members',
       ({ updatedReplicas, readyReplicas, replicas, inUse }) =>
-        updatedReplicas === 4 && readyReplicas === 4 && replicas === 4 && inUse === 2,
+        updatedReplicas === 4 && readyReplicas === 4 && replicas === 4 && inUse === taken,
     );
     expect(await versionIn(before)).toBe('1');
     expect(readyCondition(await sandboxNamed(team, during))?.status).toBe('True');

@@ -3,7 +3,7 @@ import { createKubeClient, loadCredentials, pods } from '@sandlot/kube';
 import type { KubeClient, Pod } from '@sandlot/kube';
 import { Sandbox, SandboxError } from 'e2b';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { freshen, killDaemonIn, killProcessesOf } from '../support/kill9.ts';
+import { freshen, killDaemonIn, killProcessesOf, recovered } from '../support/kill9.ts';
 import { eventually } from '../support/team.ts';
 import { startPython } from './python-program.ts';
 import { access, newSandbox } from './support.ts';
@@ -28,7 +28,7 @@ const podOf = async (sandbox: Sandbox): Promise<Pod> => client.get(pods, await k
 
 /** A sandbox with a file, which must be the very same afterwards. */
 async function withSandbox(test: (sandbox: Sandbox) => Promise<void>): Promise<void> {
-  await using sandbox = await eventually('there is a sandbox', () => newSandbox());
+  const sandbox = await eventually('there is a sandbox', () => newSandbox());
   await sandbox.files.write('before.txt', 'from before');
   const { uid } = (await podOf(sandbox)).metadata;
   await test(sandbox);
@@ -38,14 +38,21 @@ async function withSandbox(test: (sandbox: Sandbox) => Promise<void>): Promise<v
   expect(same.sandboxId).toBe(sandboxId);
   const { state } = await eventually('the sandbox is looked at', () => same.getInfo());
   expect(state).toBe('running');
-  expect(await same.files.read('before.txt')).toBe('from before');
-  expect((await same.commands.run('echo still here', LIMITS)).stdout).toBe('still here\n');
+  expect(await eventually('its file is read', () => same.files.read('before.txt'))).toBe('from before');
+  const { stdout } = await eventually('it runs commands', () => same.commands.run('echo still here', LIMITS));
+  expect(stdout).toBe('still here\n');
   expect((await podOf(sandbox)).metadata.uid).toBe(uid);
+  await eventually('it is killed', () => sandbox.kill());
 }
 
-/** A gateway that has not died yet, and that this machine's way to its Service leads to. */
+/** A gateway that has not died yet. */
 async function freshGateway(): Promise<void> {
   await freshen(client, 'gateway');
+  await gatewayAnswers();
+}
+
+/** This machine's way to its Service leads to it. */
+async function gatewayAnswers(): Promise<void> {
   const { apiUrl } = await access();
   await eventually('the gateway answers', async () => ((await fetch(`${apiUrl}/health`)).ok ? true : undefined));
 }
@@ -53,8 +60,9 @@ async function freshGateway(): Promise<void> {
 /** As a client has it that tries again after an error. */
 async function createsAgain(): Promise<void> {
   const created = await eventually('a sandbox is created', () => newSandbox());
-  expect((await created.commands.run('echo new', LIMITS)).stdout).toBe('new\n');
-  await created.kill();
+  const { stdout } = await eventually('it runs commands', () => created.commands.run('echo new', LIMITS));
+  expect(stdout).toBe('new\n');
+  await eventually('it is killed', () => created.kill());
 }
 
 const sizeAndDigest = async (sandbox: Sandbox): Promise<[number, string]> => {
@@ -95,6 +103,8 @@ describe('kill -9 of the gateway', () => {
       await killProcessesOf(client, 'gateway');
       expect(failureOf(await work.command)).toBeInstanceOf(SandboxError);
       expect(failureOf(await work.upload)).toBeInstanceOf(Error);
+      await recovered(client, 'gateway');
+      await gatewayAnswers();
       await eventually('the gateway answers', async () => ((await sandbox.isRunning()) ? true : undefined));
       await eventually('the command comes to its end', async () =>
         (await sandbox.files.read(WORK.trace)) === PRINTED ? true : undefined,
@@ -109,7 +119,7 @@ describe('kill -9 of the gateway', () => {
   });
 
   it('ends a request that waits for a sandbox to wake with an error, and the next one is answered', async () => {
-    await using sandbox = await newSandbox({ lifecycle: { onTimeout: 'pause', autoResume: true } });
+    const sandbox = await newSandbox({ lifecycle: { onTimeout: 'pause', autoResume: true } });
     await sandbox.files.write('/tmp/asleep', '');
     await sandbox.pause();
     const key = await keyOf(sandbox);
@@ -123,6 +133,7 @@ describe('kill -9 of the gateway', () => {
     expect(failureOf(await held)).toBeInstanceOf(SandboxError);
     const { stdout } = await eventually('it is awake', () => sandbox.commands.run('echo awake', LIMITS));
     expect(stdout).toBe('awake\n');
+    await eventually('it is killed', () => sandbox.kill());
   });
 });
 

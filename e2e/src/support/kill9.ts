@@ -45,6 +45,17 @@ export async function killProcessesOf(client: KubeClient, component: string): Pr
   for (const { pid } of found) kill(pid);
 }
 
+/**
+ * Until the component's pods are known to have died and to serve again. The kubelet tells late of a process that died: its
+ * successor may have answered already when the Service loses the endpoint for a while.
+ */
+export async function recovered(client: KubeClient, component: string): Promise<void> {
+  await eventually(`${component} serves again`, async () => {
+    const now = await podsOf(client, component);
+    return now.length > 0 && now.every((pod) => hasRestarted(pod) && isServing(pod)) ? true : undefined;
+  });
+}
+
 /** Kills the daemon in a sandbox; whatever watches over it is left alone. */
 export async function killDaemonIn(pod: Pod): Promise<void> {
   const daemon = (await processesOf(pod)).find(({ command }) => command === 'sandlot-runtime serve');

@@ -6,7 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
-from e2b import Sandbox
+from e2b import Sandbox, SandboxException
 
 PATIENCE = 20
 CHUNKS = 64
@@ -46,15 +46,14 @@ def end_of(work):
         return {"error": kind, "in_time": time.monotonic() - began < PATIENCE + 5}
 
 
-def until_it_runs():
+def until_answered(call):
+    """The gateway may be gone for a while again: its Service hears late of the process that died."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         try:
-            if sandbox.is_running():
-                return
-        except httpx.ConnectError:
-            pass
-        time.sleep(0.1)
+            return call()
+        except (httpx.TransportError, SandboxException):
+            time.sleep(0.1)
     raise AssertionError("not within a minute")
 
 
@@ -66,7 +65,9 @@ try:
         sent.wait()
         tell(under_way=True)
         tell(command=command.result(), upload=upload.result())
-    until_it_runs()
-    tell(before=sandbox.files.read("before.txt"), after=sandbox.commands.run("echo after").stdout)
+    while not until_answered(sandbox.is_running):
+        time.sleep(0.1)
+    before = until_answered(lambda: sandbox.files.read("before.txt"))
+    tell(before=before, after=until_answered(lambda: sandbox.commands.run("echo after").stdout))
 finally:
-    sandbox.kill()
+    until_answered(sandbox.kill)
