@@ -61,6 +61,8 @@ describe('the size of a pool', () => {
     });
     const old = await names();
     await team.apply(templateManifest('box', 'image: busybox, env: [{name: VERSION, value: "2"}]'));
+    // Or it might be scaled before its controller has heard of the change.
+    await poolWith('knows that its members are stale', ({ status }) => status?.updatedReplicas === 0);
     await team.kubectl('scale', 'swp/boxes', '--replicas=5');
     await poolWith('has two new members', ({ status }) => status?.updatedReplicas === 2 && status.readyReplicas === 5);
     const fresh = (await names()).filter((name) => !old.includes(name));
@@ -74,6 +76,8 @@ describe('the size of a pool', () => {
     await team.apply(`${templateManifest('box')}---${poolOf(1, buffer)}`);
     await fullPool(team, 'boxes');
     await claimed('one');
+    // A claim does not wait for long for a member that is starting: it would be served without the pool.
+    await poolWith('has a free one', ({ status }) => status?.readyReplicas === 1 && status.inUse === 1);
     await claimed('two');
     const grown = await poolWith('holds a free one for each', ({ status }) => status?.readyReplicas === 2);
     expect(grown.status).toMatchObject({ desiredReplicas: 2, inUse: 2 });
