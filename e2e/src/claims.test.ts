@@ -115,9 +115,10 @@ describe('what a template does not allow', () => {
 describe('an image of its own', () => {
   it('is put into the live pod of a warm sandbox, which keeps its name and its address', () =>
     inTeam('image', async (team) => {
-      await pool(team, 1);
+      await team.apply(templateManifest('box'));
       const allow = '{"spec":{"imageOverridePolicy":{"allowedImages":["ubuntu:"]}}}';
       await team.kubectl('patch', 'sbt/box', '--type=merge', '-p', allow);
+      await pool(team, 1);
       await team.apply(claimManifest('tuned', '{warmPoolRef: {name: pool}, inplaceUpdate: {image: "ubuntu:24.04"}}'));
       const name = sandboxNameOf(await readyClaim(team, 'tuned'));
       expect(name).toMatch(/^pool-/);
