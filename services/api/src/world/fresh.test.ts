@@ -223,4 +223,13 @@ describe('what the watch may never show', () => {
     expect(doubted).toEqual([KEY, 'team/other']);
     expect(clock.nextTimerMs()).toBeUndefined();
   });
+
+  it('keeps no timer when it is over', async () => {
+    const { clock, fresh, version, answer } = setup();
+    await fresh.write(KEY, answer('2'));
+    fresh.close();
+    expect(clock.nextTimerMs()).toBeUndefined();
+    await fresh.write('team/other', answer('2'));
+    expect([version(), clock.nextTimerMs()]).toEqual(['2', undefined]);
+  });
 });

@@ -47,6 +47,7 @@ export class Fresh<T extends KubeObject> {
   readonly #calls = new Map<string, Set<Call>>();
   #moment = 0;
   #expiry: Timer | undefined;
+  #isClosed = false;
 
   constructor({ informer, clock, onDoubt }: FreshOptions<T>) {
     this.#informer = informer;
@@ -89,6 +90,13 @@ export class Fresh<T extends KubeObject> {
     const { uid = '' } = object.metadata;
     if (this.#informer.store.get(key)?.metadata.uid === uid) this.#keep(key, undefined, uid);
     else this.#kept.delete(key);
+  }
+
+  /** Nobody asks any more: no timer is left that would keep the process alive. */
+  close(): void {
+    this.#isClosed = true;
+    this.#expiry?.cancel();
+    this.#expiry = undefined;
   }
 
   async #through(key: string, kind: Call['kind'], send: () => Promise<T>): Promise<T> {
@@ -139,7 +147,7 @@ export class Fresh<T extends KubeObject> {
     this.#kept.set(key, { object, uid, untilMs: this.#clock.monotonic() + KEPT_MS, at: (this.#moment += 1) });
     const [oldest = ''] = this.#kept.keys();
     if (this.#kept.size > MAX_KEPT) this.#kept.delete(oldest);
-    this.#expiry ??= this.#clock.setTimeout(() => this.#expire(), KEPT_MS);
+    if (!this.#isClosed) this.#expiry ??= this.#clock.setTimeout(() => this.#expire(), KEPT_MS);
   }
 
   /** All are kept equally long, so the first ones expire first. */

@@ -104,6 +104,8 @@ export class World {
 
   close(): void {
     for (const hint of this.#hints) hint[Symbol.dispose]();
+    this.claims.close();
+    this.sandboxes.close();
   }
 
   async #sandboxOf(claim: SandboxClaim): Promise<Sandbox | undefined> {
