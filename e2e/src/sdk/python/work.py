@@ -6,7 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import httpx
-from e2b import Sandbox, SandboxException
+from e2b import Sandbox
 
 PATIENCE = 20
 CHUNKS = 64
@@ -46,13 +46,13 @@ def end_of(work):
         return {"error": kind, "in_time": time.monotonic() - began < PATIENCE + 5}
 
 
-def until_answered(call):
-    """The gateway may be gone for a while again: its Service hears late of the process that died."""
+def until_connected(call):
+    """The gateway may be out of reach once more: its Service hears late of the process that died."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         try:
             return call()
-        except (httpx.TransportError, SandboxException):
+        except httpx.ConnectError:
             time.sleep(0.1)
     raise AssertionError("not within a minute")
 
@@ -65,9 +65,9 @@ try:
         sent.wait()
         tell(under_way=True)
         tell(command=command.result(), upload=upload.result())
-    while not until_answered(sandbox.is_running):
+    while not until_connected(sandbox.is_running):
         time.sleep(0.1)
-    before = until_answered(lambda: sandbox.files.read("before.txt"))
-    tell(before=before, after=until_answered(lambda: sandbox.commands.run("echo after").stdout))
+    before = until_connected(lambda: sandbox.files.read("before.txt"))
+    tell(before=before, after=until_connected(lambda: sandbox.commands.run("echo after").stdout))
 finally:
-    until_answered(sandbox.kill)
+    until_connected(sandbox.kill)
