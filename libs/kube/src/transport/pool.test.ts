@@ -6,7 +6,7 @@ import { noMetrics } from '../metrics.ts';
 import { pods } from '../resources.ts';
 import type { Pod } from '../resources.ts';
 import { errorOf, follow, startProxy, startServer, testClient, until } from './testing.ts';
-import type { Handler } from './testing.ts';
+import type { Handler, Respond } from './testing.ts';
 
 const key = { namespace: 'n', name: 'a' };
 const pod: Pod = { metadata: key, spec: { containers: [] } };
@@ -52,6 +52,23 @@ describe('sessions', () => {
       await Promise.all(Array.from({ length: 8 }, () => client.get(pods, key)));
     expect(server.sessions).toHaveLength(2);
     expect(new Set(server.seen.map(({ connection }) => connection))).toEqual(new Set([0, 1]));
+  });
+
+  it('sends over an open session while the next one is still connecting', async () => {
+    const held: Respond[] = [];
+    await using server = await startServer((_seen, respond) => void held.push(respond));
+    await using proxy = await startProxy(server.port);
+    await using client = testClient({ credentials: server.credentials({ server: `https://127.0.0.1:${proxy.port}` }) });
+    const first = client.get(pods, key);
+    await until(() => held.length === 1);
+    proxy.holdNew();
+    const others = Array.from({ length: 3 }, () => client.get(pods, key));
+    await until(() => held.length === 4);
+    expect(new Set(server.seen.map(({ connection }) => connection))).toEqual(new Set([0]));
+    proxy.admitHeld();
+    await until(() => server.sessions.length === 2);
+    for (const respond of held) respond();
+    await Promise.all([first, ...others]);
   });
 
   it('opens another session instead of filling the last ten streams of one', async () => {

@@ -85,13 +85,17 @@ export class Pool {
     }
   }
 
+  /**
+   * The least busy session, and another one beside it when all are busy. While that one connects, the request goes over a
+   * session that is open already: a handshake takes longer than many answers when the server is busy.
+   */
   #pick(lane: Lane): Slot {
     const slots = this.#lanes[lane];
-    let least: Slot | undefined;
-    for (const slot of slots) if (least === undefined || slot.load < least.load) least = slot;
+    const least = leastBusy(slots);
     if (least === undefined) return this.#open(lane);
-    const full = least.load >= loadLimit(lane, { sessions: slots.size, connection: least.connection });
-    return full && slots.size < MAX_SESSIONS ? this.#open(lane) : least;
+    const isFull = least.load >= loadLimit(lane, { sessions: slots.size, connection: least.connection });
+    const next = isFull && slots.size < MAX_SESSIONS ? this.#open(lane) : least;
+    return next.connection === undefined ? (leastBusy(withSpareStream(slots)) ?? next) : next;
   }
 
   #open(lane: Lane): Slot {
@@ -117,6 +121,17 @@ export class Pool {
     const sum = (slots: Set<Slot>): number => [...slots].reduce((total, slot) => total + of(slot), 0);
     return { call: sum(this.#lanes.call), bulk: sum(this.#lanes.bulk) };
   }
+}
+
+function leastBusy(slots: Iterable<Slot>): Slot | undefined {
+  let least: Slot | undefined;
+  for (const slot of slots) if (least === undefined || slot.load < least.load) least = slot;
+  return least;
+}
+
+/** Sessions that are open and take one more request at once. */
+function* withSpareStream(slots: Iterable<Slot>): Iterable<Slot> {
+  for (const slot of slots) if (slot.connection !== undefined && slot.load < slot.connection.capacity()) yield slot;
 }
 
 /** Load from which a session of this lane gets another beside it. */

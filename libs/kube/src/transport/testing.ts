@@ -90,21 +90,34 @@ export interface TestProxy extends AsyncDisposable {
   readonly port: number;
   /** From now on nothing passes on the connections that are open, and nobody is told; new connections work. */
   stall(): void;
+  /** From now on a new connection is accepted and carries nothing until `admitHeld`. */
+  holdNew(): void;
+  admitHeld(): void;
 }
 
 /** A TCP hop in front of a server. */
 export async function startProxy(targetPort: number): Promise<TestProxy> {
   const pairs = new Set<readonly [Socket, Socket]>();
-  const server = createTcpServer((client) => {
+  let held: Socket[] | undefined;
+  const admit = (client: Socket): void => {
     const upstream = connect(targetPort, '127.0.0.1');
     pairs.add([client, upstream]);
     client.pipe(upstream).on('error', () => client.destroy());
     upstream.pipe(client).on('error', () => upstream.destroy());
+  };
+  const server = createTcpServer((client) => {
+    if (held === undefined) admit(client);
+    else held.push(client);
   });
   const port = await listen(server);
   return {
     port,
     stall: () => pairs.forEach(([client, upstream]) => void (client.unpipe(), upstream.unpipe())),
+    holdNew: () => (held = []),
+    admitHeld: () => {
+      held?.forEach(admit);
+      held = undefined;
+    },
     async [Symbol.asyncDispose]() {
       pairs.forEach((pair) => pair.forEach((socket) => socket.destroy()));
       await new Promise((closed) => server.close(closed));
