@@ -1,6 +1,6 @@
 /** Layers point one way: services -> libs -> std. A service meets another only in the Kubernetes API. */
 const SIBLINGS = ['telemetry', 'config', 'kube', 'bus', 'jobs'];
-const notTests = '\\.test\\.ts$|/testkit/|/bench/|/generate/';
+const notTests = '\\.test\\.ts$|/testkit/|/test/|/bench/|/generate/';
 
 module.exports = {
   forbidden: [

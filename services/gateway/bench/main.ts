@@ -8,7 +8,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { World, nextAddress } from '../src/testkit/world.ts';
+import { World, nextAddress } from '../test/harness.ts';
 import { inPod } from './pod.ts';
 import { load, openWebSockets } from './load.ts';
 import type { Aim } from './load.ts';

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import type { ControlPlane } from '@sandlot/local-cluster';
-import type { Run } from '../src/testkit/world.ts';
+import type { Run } from '../test/harness.ts';
 
 /** As the chart's Deployment starts it, MALLOC_ARENA_MAX as well. */
 const FLAGS = ['--max-semi-space-size=2', '--no-maglev'];

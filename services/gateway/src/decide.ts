@@ -1,7 +1,7 @@
 import { annotations, claimReasons, effectiveMode, findCondition, labels, sandboxConditions } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { isPoolMember, owningClaim, sandboxIdOf } from './situation.ts';
-import type { Situation } from './situation.ts';
+import { isPoolMember, owningClaim, sandboxIdOf } from './directory/snapshot.ts';
+import type { Situation } from './directory/snapshot.ts';
 
 /** Why there is no sandbox to talk to (E2B wire contract 3.2). */
 export const GONE_REASONS = ['unknown', 'killed', 'expired', 'failed', 'paused'] as const;

@@ -1,0 +1,168 @@
+import { createHash } from 'node:crypto';
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
+import { connect } from 'node:http2';
+import type { ClientHttp2Session, ClientHttp2Stream, OutgoingHttpHeaders } from 'node:http2';
+import type { Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { ensureBinaries, issueCertificates } from '@sandlot/local-cluster';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { echo, startTenant } from '../../test/client.ts';
+import type { Tenant } from '../../test/client.ts';
+import { DOMAIN, World, eventually, freePort } from '../../test/harness.ts';
+import type { TestSandbox } from '../../test/harness.ts';
+
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+
+let world: World;
+let folder: string;
+let client: ClientHttp2Session;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sandlot-gateway-'));
+  const bin = await ensureBinaries(['pki']);
+  const certificates = [{ name: 'tls', commonName: 'gateway', dnsNames: [`*.${DOMAIN}`] }];
+  await issueCertificates(bin('pki'), { dir: folder, certificates });
+  const tlsPort = await freePort();
+  world = await World.start({
+    TLS_PORT: String(tlsPort),
+    TLS_CERT_FILE: join(folder, 'tls.crt'),
+    TLS_KEY_FILE: join(folder, 'tls.key'),
+  });
+  const ca = await readFile(join(folder, 'ca.crt'));
+  client = connect(`https://127.0.0.1:${tlsPort}`, { ca, servername: `x.${DOMAIN}` });
+  await once(client, 'remoteSettings');
+});
+afterAll(async () => {
+  client.destroy();
+  await world[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+interface Handshake {
+  readonly tenant: Tenant;
+  readonly seen: IncomingMessage['headers'][];
+}
+
+/** A WebSocket server that says what it was asked, and then sends every byte back. */
+async function startEcho(address: string): Promise<Handshake> {
+  const tenant = await startTenant(address, echo);
+  const seen: IncomingMessage['headers'][] = [];
+  tenant.server.on('upgrade', (incoming: IncomingMessage, socket: Socket) => {
+    seen.push(incoming.headers);
+    socket.on('error', () => undefined);
+    if (incoming.url === '/no') {
+      socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno');
+      return;
+    }
+    const key = incoming.headers['sec-websocket-key'] ?? '';
+    const accept = createHash('sha1').update(`${key}${GUID}`).digest('base64');
+    const head = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n';
+    socket.write(`${head}Sec-WebSocket-Accept: ${accept}\r\nSec-WebSocket-Protocol: chat\r\n\r\nhello `);
+    socket.pipe(socket);
+  });
+  return { tenant, seen };
+}
+
+function open(sandbox: TestSandbox, more: OutgoingHttpHeaders = {}): ClientHttp2Stream {
+  const stream = client.request({
+    ':method': 'CONNECT',
+    ':protocol': 'websocket',
+    ':scheme': 'https',
+    ':path': '/chat?x=1',
+    ':authority': world.hostOf(sandbox, 8080),
+    'sec-websocket-version': '13',
+    'sec-websocket-protocol': 'chat',
+    ...more,
+  });
+  stream.on('error', () => undefined);
+  return stream;
+}
+
+const answerOf = async (stream: ClientHttp2Stream): Promise<Record<string, unknown>> =>
+  ((await once(stream, 'response')) as [Record<string, unknown>])[0];
+
+async function heard(stream: ClientHttp2Stream, text: string): Promise<void> {
+  let said = '';
+  while (said.length < text.length) said += String(((await once(stream, 'data')) as [Buffer])[0]);
+  expect(said).toBe(text);
+}
+
+const openNow = async (): Promise<string> =>
+  /^sandlot_gateway_websockets (\d+)$/m.exec(await world.metrics())?.[1] ?? '';
+
+describe('a WebSocket over HTTP/2', () => {
+  it('is one over HTTP/1.1 for the sandbox, and both ends speak', async () => {
+    const sandbox = await world.sandbox();
+    const { seen } = await startEcho(sandbox.address);
+    const stream = open(sandbox);
+    const head = await answerOf(stream);
+    expect(head).toMatchObject({ ':status': 200, 'sec-websocket-protocol': 'chat' });
+    expect(['sec-websocket-accept', 'upgrade', 'connection'].filter((name) => name in head)).toEqual([]);
+    await heard(stream, 'hello ');
+    stream.write('and back');
+    await heard(stream, 'and back');
+    expect(seen[0]).toMatchObject({
+      upgrade: 'websocket',
+      'sec-websocket-version': '13',
+      'x-forwarded-proto': 'https',
+    });
+    expect(seen[0]?.['sec-websocket-key']).toMatch(/^[\w+/]{22}==$/);
+    expect(await openNow()).toBe('1');
+    stream.close();
+    await eventually(async () => (await openNow()) === '0');
+  });
+
+  it('ends on one side when it does on the other, and with its sandbox', async () => {
+    const sandbox = await world.sandbox();
+    const { tenant } = await startEcho(sandbox.address);
+    for (const end of [
+      () => tenant.sockets.forEach((socket) => socket.end()),
+      () => tenant.sockets.forEach((socket) => socket.destroy()),
+      () => void world.suspend(sandbox, null),
+    ]) {
+      const stream = open(sandbox);
+      expect((await answerOf(stream))[':status']).toBe(200);
+      stream.resume();
+      const closed = new Promise((resolve) => stream.once('close', resolve));
+      end();
+      await closed;
+    }
+    await eventually(() => tenant.sockets.every(({ destroyed }) => destroyed));
+    await eventually(async () => (await openNow()) === '0');
+  });
+
+  it('that a client leaves is over for the sandbox', async () => {
+    const sandbox = await world.sandbox();
+    const { tenant } = await startEcho(sandbox.address);
+    const stream = open(sandbox);
+    await answerOf(stream);
+    stream.destroy();
+    await eventually(() => tenant.sockets.length > 0 && tenant.sockets.every(({ destroyed }) => destroyed));
+  });
+
+  it.each<[string, OutgoingHttpHeaders, number]>([
+    ['that the sandbox declines', { ':path': '/no' }, 403],
+    ['to a port that is closed', { ':authority': 'closed' }, 502],
+    ['to a control route of the daemon', { ':authority': 'daemon', ':path': '/sandlot/tunnel?port=22' }, 404],
+    ['of another protocol', { ':protocol': 'connect-udp' }, 405],
+  ])('%s is refused as a request is', async (_, more, status) => {
+    const sandbox = await world.sandbox();
+    await startEcho(sandbox.address);
+    await startTenant(sandbox.address, echo, 49_983);
+    const ports: Record<string, number> = { closed: 9, daemon: 49_983 };
+    const port = ports[String(more[':authority'])] ?? 8080;
+    const stream = open(sandbox, { ...more, ':authority': world.hostOf(sandbox, port) });
+    expect((await answerOf(stream))[':status']).toBe(status);
+    stream.resume();
+    await once(stream, 'close');
+  });
+
+  it('is not what a plain CONNECT gets', async () => {
+    const stream = client.request({ ':method': 'CONNECT', ':authority': 'elsewhere:22' });
+    stream.on('error', () => undefined);
+    expect((await answerOf(stream))[':status']).toBe(405);
+    stream.close();
+  });
+});

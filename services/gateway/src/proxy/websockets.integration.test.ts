@@ -1,0 +1,135 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ask, echo, read, startTenant } from '../../test/client.ts';
+import type { Tenant } from '../../test/client.ts';
+import { World, eventually } from '../../test/harness.ts';
+import type { TestSandbox } from '../../test/harness.ts';
+
+const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
+
+let world: World;
+beforeAll(async () => {
+  world = await World.start();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** A WebSocket server that sends every byte back: after the handshake the gateway looks at none. */
+async function startEcho(address: string): Promise<Tenant> {
+  const tenant = await startTenant(address, echo);
+  tenant.server.on('upgrade', (incoming: IncomingMessage, socket: Socket, head: Buffer) => {
+    if (incoming.url === '/no') {
+      socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno');
+      return;
+    }
+    const key = incoming.headers['sec-websocket-key'] ?? '';
+    const accept = createHash('sha1').update(`${key}${GUID}`).digest('base64');
+    const head101 = 'HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n';
+    socket.write(`${head101}Sec-WebSocket-Accept: ${accept}\r\n\r\n`);
+    socket.on('error', () => undefined);
+    socket.write(head);
+    socket.pipe(socket);
+  });
+  return tenant;
+}
+
+const handshake = (sandbox: TestSandbox) => ({
+  Host: world.hostOf(sandbox, 8080),
+  Connection: 'Upgrade',
+  Upgrade: 'websocket',
+  'Sec-WebSocket-Version': '13',
+  'Sec-WebSocket-Key': randomBytes(16).toString('base64'),
+});
+
+async function open(sandbox: TestSandbox): Promise<Socket> {
+  const headers = handshake(sandbox);
+  const sent = request({ agent: false, host: '127.0.0.1', port: world.port, headers }).end();
+  const [answer, socket] = (await once(sent, 'upgrade')) as [IncomingMessage, Socket];
+  const accept = createHash('sha1').update(`${headers['Sec-WebSocket-Key']}${GUID}`).digest('base64');
+  expect(answer.headers['sec-websocket-accept']).toBe(accept);
+  return socket;
+}
+
+describe('a WebSocket', () => {
+  it('is passed through in both directions, and ends on one side when it does on the other', async () => {
+    const sandbox = await world.sandbox();
+    const tenant = await startEcho(sandbox.address);
+    const socket = await open(sandbox);
+    const text = randomBytes(300_000);
+    socket.write(text);
+    const chunks: Buffer[] = [];
+    for await (const chunk of socket.iterator({ destroyOnReturn: false })) {
+      chunks.push(chunk as Buffer);
+      if (Buffer.concat(chunks).length === text.length) break;
+    }
+    expect(Buffer.concat(chunks).equals(text)).toBe(true);
+    expect(await world.metrics()).toMatch(/^sandlot_gateway_websockets 1$/m);
+    socket.destroy();
+    await eventually(() => tenant.sockets.every(({ destroyed }) => destroyed));
+    await eventually(async () => /^sandlot_gateway_websockets 0$/m.test(await world.metrics()));
+    const second = await open(sandbox);
+    const closed = once(second, 'close');
+    for (const one of tenant.sockets) one.destroy();
+    await closed;
+  });
+
+  it('that a sandbox declines is answered by what the sandbox says', async () => {
+    const sandbox = await world.sandbox();
+    await startEcho(sandbox.address);
+    const sent = request({
+      agent: false,
+      host: '127.0.0.1',
+      port: world.port,
+      path: '/no',
+      headers: handshake(sandbox),
+    }).end();
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    expect(await read(answer)).toMatchObject({ status: 403, text: 'no' });
+  });
+
+  it('that goes nowhere is refused as a request is', async () => {
+    const sandbox = await world.sandbox();
+    const sent = request({ agent: false, host: '127.0.0.1', port: world.port, headers: handshake(sandbox) }).end();
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    const reply = await read(answer);
+    expect(reply).toMatchObject({ status: 502, json: { sandboxId: sandbox.id, port: 8080, code: 502 } });
+    expect(reply.text).toContain('port is not open');
+  });
+
+  it('to a control route of the daemon is refused', async () => {
+    const sandbox = await world.sandbox();
+    await startTenant(sandbox.address, echo, 49_983);
+    const headers = { ...handshake(sandbox), Host: world.hostOf(sandbox, 49_983) };
+    const path = '/sandlot/tunnel?port=22';
+    const sent = request({ agent: false, host: '127.0.0.1', port: world.port, path, headers }).end();
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    expect((await read(answer)).status).toBe(404);
+  });
+
+  it('ends with its sandbox', async () => {
+    const sandbox = await world.sandbox();
+    const tenant = await startEcho(sandbox.address);
+    const socket = await open(sandbox);
+    socket.resume();
+    const closed = once(socket, 'close');
+    await world.suspend(sandbox, null);
+    await closed;
+    await eventually(() => tenant.sockets.every(({ destroyed }) => destroyed));
+  });
+
+  it('is not what a client gets that offers HTTP/2 in clear text: it goes on with HTTP/1.1', async () => {
+    const sandbox = await world.sandbox();
+    await startTenant(sandbox.address, echo);
+    const headers = {
+      Host: world.hostOf(sandbox, 8080),
+      Connection: 'Upgrade, HTTP2-Settings',
+      Upgrade: 'h2c',
+      'HTTP2-Settings': 'AAMAAABkAAQAAP__',
+    };
+    const reply = await ask(world.port, { method: 'POST', headers, body: 'text' });
+    expect(reply).toMatchObject({ status: 200, json: { text: 'text' } });
+  });
+});

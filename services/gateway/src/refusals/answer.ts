@@ -1,0 +1,123 @@
+import type { GoneReason } from '../decide.ts';
+import type { Dialect } from '../routing/classify.ts';
+import type { Refusal } from './refusal.ts';
+
+/** An answer of the gateway's own. */
+export interface Answer {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: string;
+}
+
+export interface Audience {
+  readonly dialect: Dialect;
+  /** A person looks at it in a browser. */
+  readonly html: boolean;
+}
+
+interface Content {
+  readonly status: number;
+  readonly message: string;
+  readonly more?: Readonly<Record<string, string | number>>;
+  /** Nothing has happened and the same request may succeed: seconds after which it is worth trying. */
+  readonly retryAfter?: number;
+}
+
+const GONE: Readonly<Record<GoneReason, string>> = {
+  unknown: 'it does not exist, or is not yours',
+  killed: 'it was killed',
+  expired: 'its time is over',
+  failed: 'its processes have ended',
+  paused: 'it is paused and does not resume by itself; connect to it first',
+};
+
+/** The answer to a request that is refused. */
+export function answerOf(refusal: Refusal, { dialect, html }: Audience): Answer {
+  const content = contentOf(refusal);
+  const status = dialect === 'router' ? routerStatus(refusal, content) : content.status;
+  const { message, more = {}, retryAfter } = content;
+  const body =
+    dialect === 'router'
+      ? JSON.stringify({ detail: message })
+      : html
+        ? pageOf(status, message)
+        : JSON.stringify({ ...more, message, code: status });
+  return {
+    status,
+    headers: {
+      'Content-Type': html && dialect === 'e2b' ? 'text/html; charset=utf-8' : 'application/json',
+      'Content-Length': String(Buffer.byteLength(body)),
+      'Cache-Control': 'no-store',
+      'Access-Control-Allow-Origin': '*',
+      ...(retryAfter === undefined ? { 'Should-Retry': 'false' } : { 'Retry-After': String(retryAfter) }),
+      ...(refusal.kind === 'unauthorised' && status === 401 ? { 'WWW-Authenticate': 'Bearer' } : {}),
+    },
+    body,
+  };
+}
+
+function contentOf(refusal: Refusal): Content {
+  // Each kind has its own writer below; the compiler holds the two together.
+  const write = CONTENTS[refusal.kind] as (given: Refusal) => Content;
+  return write(refusal);
+}
+
+const CONTENTS: { readonly [K in Refusal['kind']]: (refusal: Extract<Refusal, { kind: K }>) => Content } = {
+  gone: ({ id, reason }) => ({
+    status: 502,
+    message: `The sandbox was not found: ${GONE[reason]}`,
+    more: { sandboxId: id, reason },
+  }),
+  'port-closed': ({ id, port }) => ({
+    status: 502,
+    message: `The sandbox is running but port is not open: nothing listens on port ${port}`,
+    more: { sandboxId: id, port },
+  }),
+  'no-answer': ({ id, port, detail }) => ({
+    status: 502,
+    message: `The sandbox is running but gave no answer on port ${port}: ${detail}`,
+    more: { sandboxId: id, port },
+  }),
+  late: ({ id, seconds }) => ({
+    status: 409,
+    message: `The sandbox is not ready after ${seconds} s; try again`,
+    more: { sandboxId: id },
+  }),
+  'traffic-token': ({ id }) => ({
+    status: 403,
+    message: 'The sandbox is not public: send its traffic access token as e2b-traffic-access-token',
+    more: { sandboxId: id },
+  }),
+  'too-many': tooMany,
+  blocked: ({ path }) => ({ status: 404, message: 'This route is not reachable from outside', more: { path } }),
+  timeout: ({ seconds }) => ({ status: 504, message: `The sandbox did not answer within ${seconds} s` }),
+  unauthorised: ({ status, message }) => ({ status, message }),
+  malformed: ({ message }) => ({ status: 400, message }),
+  unsure: ({ message }) => ({ status: 503, message, retryAfter: 1 }),
+};
+
+function tooMany({ id, limit, whose }: Extract<Refusal, { kind: 'too-many' }>): Content {
+  return {
+    status: 429,
+    message: `Too many connections: ${whose} may have ${limit} at a time`,
+    more: { ...(id === undefined ? {} : { sandboxId: id }), connectionLimit: limit },
+  };
+}
+
+/** Agent-sandbox clients know 502 for what cannot be reached and 504 for what takes too long (wire contract 6.3). */
+function routerStatus({ kind }: Refusal, { status }: Content): number {
+  return kind === 'late' ? 504 : status;
+}
+
+function pageOf(status: number, message: string): string {
+  const text = message.replaceAll(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
+  return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${status}</title><h1>${status}</h1><p>${text}</p></html>\n`;
+}
+
+/** Whether the client is a browser that shows what it gets, rather than a program in one. */
+export function prefersHtml(userAgent: string | undefined, accept: string | undefined): boolean {
+  if (userAgent === undefined || accept === undefined || !userAgent.startsWith('Mozilla/')) return false;
+  const html = accept.indexOf('text/html');
+  const json = accept.indexOf('application/json');
+  return html >= 0 && (json < 0 || html < json);
+}

@@ -1,0 +1,29 @@
+import type { GoneReason } from '../decide.ts';
+
+/** Why a request does not reach a sandbox. The bodies are those of E2B's wire contract, 3.2. */
+export type Refusal =
+  | { readonly kind: 'gone'; readonly id: string; readonly reason: GoneReason }
+  | { readonly kind: 'port-closed'; readonly id: string; readonly port: number }
+  | { readonly kind: 'no-answer'; readonly id: string; readonly port: number; readonly detail: string }
+  | { readonly kind: 'late'; readonly id: string; readonly seconds: number }
+  | { readonly kind: 'malformed'; readonly message: string }
+  | { readonly kind: 'traffic-token'; readonly id: string }
+  | { readonly kind: 'unauthorised'; readonly status: 401 | 403; readonly message: string }
+  | { readonly kind: 'too-many'; readonly id: string | undefined; readonly limit: number; readonly whose: string }
+  | { readonly kind: 'blocked'; readonly path: string }
+  | { readonly kind: 'unsure'; readonly message: string }
+  | { readonly kind: 'timeout'; readonly id: string; readonly seconds: number };
+
+export const REFUSAL_KINDS = [
+  'gone',
+  'port-closed',
+  'no-answer',
+  'late',
+  'malformed',
+  'traffic-token',
+  'unauthorised',
+  'too-many',
+  'blocked',
+  'unsure',
+  'timeout',
+] as const satisfies readonly Refusal['kind'][];

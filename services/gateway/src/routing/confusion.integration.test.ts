@@ -1,0 +1,258 @@
+import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { request } from 'node:http';
+import { connect as connectHttp2 } from 'node:http2';
+import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { connect as connectTls } from 'node:tls';
+import { annotations } from '@sandlot/api-types';
+import { ensureBinaries, issueCertificates } from '@sandlot/local-cluster';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { ask, echo, startTenant } from '../../test/client.ts';
+import type { Tenant } from '../../test/client.ts';
+import { DOMAIN, World, eventually, freePort } from '../../test/harness.ts';
+import type { TestSandbox } from '../../test/harness.ts';
+
+let world: World;
+let folder: string;
+let tlsPort: number;
+let routerPort: number;
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'sandlot-gateway-'));
+  await certify();
+  [tlsPort, routerPort] = [await freePort(), await freePort()];
+  world = await World.start({
+    TLS_PORT: String(tlsPort),
+    TLS_CERT_FILE: join(folder, 'tls.crt'),
+    TLS_KEY_FILE: join(folder, 'tls.key'),
+    TLS_CHECK_INTERVAL: '50ms',
+    ROUTER_PORT: String(routerPort),
+    MAX_CONNECTIONS_PER_KEY: '2',
+  });
+  [mine, victim] = [await world.sandbox(), await world.sandbox()];
+});
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  await rm(folder, { recursive: true, force: true });
+});
+
+/** Another certificate of another authority, in the place of the one before. */
+async function certify(): Promise<void> {
+  const bin = await ensureBinaries(['pki']);
+  const certificates = [{ name: 'tls', commonName: 'gateway', dnsNames: [`*.${DOMAIN}`] }];
+  await issueCertificates(bin('pki'), { dir: folder, certificates });
+}
+
+let mine: TestSandbox;
+let victim: TestSandbox;
+let ofMine: readonly Tenant[];
+let ofVictim: readonly Tenant[];
+beforeEach(async () => {
+  const both = ({ address }: TestSandbox) =>
+    Promise.all([8080, 49_983].map((port) => startTenant(address, echo, port)));
+  [ofMine, ofVictim] = [await both(mine), await both(victim)];
+});
+
+const connectionsTo = (tenants: readonly Tenant[]): number =>
+  tenants.reduce((sum, { sockets }) => sum + sockets.length, 0);
+
+/** Everything that comes back of these bytes. */
+async function say(port: number, text: string): Promise<string> {
+  const socket = connect(port, '127.0.0.1');
+  socket.on('error', () => undefined);
+  socket.write(text, 'latin1');
+  const chunks: Buffer[] = [];
+  socket.on('data', (chunk) => chunks.push(chunk));
+  await once(socket, 'close');
+  return Buffer.concat(chunks).toString('latin1');
+}
+
+const statusesIn = (said: string): string[] =>
+  [...said.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status = '']) => status);
+
+describe('control routes of the daemon, however they are written', () => {
+  const PATHS = [
+    ...['/init', '/%69nit', '//init', '/./init', '/x/../init', '/%2569nit', '/INIT', '/init/', '/init;x', '/init%3Fx'],
+    ...[
+      '/%2e/init',
+      '/%2e%2e/init',
+      '/sandlot/tunnel?port=1',
+      '/sandlot%2Ftunnel',
+      '/%5Cinit',
+      '/init%00',
+      '/fsfreeze',
+    ],
+  ];
+  const ways: Record<string, (path: string) => Promise<number>> = {
+    'by host': async (path) =>
+      (await ask(world.port, { method: 'POST', path, headers: { Host: world.hostOf(mine, 49_983) } })).status,
+    'by headers of E2B': async (path) => {
+      const headers = { 'E2b-Sandbox-Id': mine.id, 'E2b-Sandbox-Port': '49983' };
+      return (await ask(world.port, { method: 'POST', path, headers })).status;
+    },
+    'by headers of agent-sandbox': async (path) => {
+      const headers = { 'X-Sandbox-ID': mine.name, 'X-Sandbox-Namespace': 'team-a', 'X-Sandbox-Port': '49983' };
+      return (await ask(routerPort, { method: 'POST', path, headers })).status;
+    },
+    'in absolute form': async (path) => {
+      const target = `http://${world.hostOf(mine, 49_983)}${path}`;
+      return Number(
+        statusesIn(await say(world.port, `POST ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`))[0],
+      );
+    },
+    'as an upgrade': async (path) => {
+      const head = `GET ${path} HTTP/1.1\r\nHost: ${world.hostOf(mine, 49_983)}\r\n`;
+      return Number(
+        statusesIn(await say(world.port, `${head}Connection: Upgrade\r\nUpgrade: sandlot-tunnel\r\n\r\n`))[0],
+      );
+    },
+    'over HTTP/2': async (path) => {
+      const ca = await readFile(join(folder, 'ca.crt'));
+      const client = connectHttp2(`https://127.0.0.1:${tlsPort}`, { ca, servername: `x.${DOMAIN}` });
+      const asked = { ':method': 'POST', ':path': path, ':authority': world.hostOf(mine, 49_983) };
+      const [head] = (await once(client.request(asked).end(), 'response')) as [Record<string, unknown>];
+      client.destroy();
+      return Number(head[':status']);
+    },
+  };
+
+  it.each(Object.entries(ways))('are closed %s', async (_, way) => {
+    for (const path of PATHS) expect([path, await way(path)]).toEqual([path, 404]);
+    expect(connectionsTo(ofMine)).toBe(0);
+    expect(await way('/other')).toBe(200);
+  });
+});
+
+describe('a Host that is not plain', () => {
+  const asked = (...lines: string[]): string => `GET / HTTP/1.1\r\n${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`;
+  const host = (of: TestSandbox): string => world.hostOf(of, 8080);
+
+  it.each<[string, () => string, string]>([
+    ['twice, of two sandboxes', () => asked(`Host: ${host(mine)}`, `Host: ${host(victim)}`), '400'],
+    ['twice, of one', () => asked(`Host: ${host(mine)}`, `hOST: ${host(mine)}`), '400'],
+    ['with a user', () => asked(`Host: ${host(mine)}@${host(victim)}`), '400'],
+    ['with two names', () => asked(`Host: ${host(mine)}, ${host(victim)}`), '400'],
+    ['with a path', () => asked(`Host: ${host(mine)}/${host(victim)}`), '400'],
+    ['that is encoded', () => asked(`Host: %38080-${victim.id}.${DOMAIN}`), '400'],
+    ['with two ports', () => asked(`Host: ${host(victim)}:80:80`), '400'],
+    ['that ends with two dots', () => asked(`Host: ${host(victim)}..`), '404'],
+    ['that is an address', () => asked('Host: [::1]:8080'), '404'],
+    ['of a domain within', () => asked(`Host: x.${host(victim)}`), '404'],
+    ['whose domain only ends like ours', () => asked(`Host: 8080-${victim.id}.not${DOMAIN}`), '404'],
+    [
+      'with a user, in the target',
+      () => `GET http://u@${host(victim)}/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
+      '400',
+    ],
+  ])('%s, reaches nobody', async (_, text, status) => {
+    expect(statusesIn(await say(world.port, text()))).toEqual([status]);
+    expect([connectionsTo(ofMine), connectionsTo(ofVictim)]).toEqual([0, 0]);
+  });
+
+  it.each<[string, () => string]>([
+    ['in capitals, with a dot and a port', () => asked(`Host: ${host(mine).toUpperCase()}.:8080`)],
+    [
+      'of another one than the target, which is what counts',
+      () => `GET http://${host(mine)}/ HTTP/1.1\r\nHost: ${host(victim)}\r\nConnection: close\r\n\r\n`,
+    ],
+    [
+      'of another one than the routing headers, which then do not count',
+      () => asked(`Host: ${host(mine)}`, `E2b-Sandbox-Id: ${victim.id}`, 'E2b-Sandbox-Port: 8080'),
+    ],
+  ])('%s, reaches its sandbox', async (_, text) => {
+    expect(statusesIn(await say(world.port, text()))).toEqual(['200']);
+    expect([connectionsTo(ofMine), connectionsTo(ofVictim)]).toEqual([1, 0]);
+  });
+
+  it('beside another authority over HTTP/2 reaches nobody', async () => {
+    const ca = await readFile(join(folder, 'ca.crt'));
+    const client = connectHttp2(`https://127.0.0.1:${tlsPort}`, { ca, servername: `x.${DOMAIN}` });
+    const stream = client.request({ ':path': '/', ':authority': host(mine), host: host(victim) });
+    const [head] = (await once(stream, 'response')) as [Record<string, unknown>];
+    client.destroy();
+    expect([head[':status'], connectionsTo(ofMine), connectionsTo(ofVictim)]).toEqual([400, 0, 0]);
+  });
+});
+
+describe('a request that two servers could read differently', () => {
+  it.each([
+    ['a length and chunks', 'Content-Length: 5\r\nTransfer-Encoding: chunked\r\n', '0\r\n\r\n'],
+    ['chunks and a length', 'Transfer-Encoding: chunked\r\nContent-Length: 5\r\n', '0\r\n\r\n'],
+    ['chunks twice', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n', '0\r\n\r\n'],
+    ['chunks that are not last', 'Transfer-Encoding: chunked, gzip\r\n', '0\r\n\r\n'],
+    ['something like chunks', 'Transfer-Encoding: xchunked\r\n', '0\r\n\r\n'],
+    ['two lengths', 'Content-Length: 0\r\nContent-Length: 40\r\n', ''],
+    ['a list of lengths', 'Content-Length: 0, 40\r\n', ''],
+    ['a signed length', 'Content-Length: +0\r\n', ''],
+    ['a length in hex', 'Content-Length: 0x0\r\n', ''],
+    ['a folded header', 'X: a\r\n Transfer-Encoding: chunked\r\n', ''],
+    ['a blank before the colon', 'Content-Length : 40\r\n', ''],
+    ['a header without a name', ': x\r\n', ''],
+    ['a bare carriage return', 'X: a\rContent-Length: 40\r\n', ''],
+    ['a chunk whose size is signed', 'Transfer-Encoding: chunked\r\n', '+0\r\n\r\n'],
+    ['a chunk whose size is none', 'Transfer-Encoding: chunked\r\n', 'zz\r\n\r\n'],
+  ])('%s, is refused with all that follows it', async (_, headers, body) => {
+    const hidden = `GET /hidden HTTP/1.1\r\nHost: ${world.hostOf(victim, 8080)}\r\n\r\n`;
+    const said = await say(
+      world.port,
+      `POST / HTTP/1.1\r\nHost: ${world.hostOf(mine, 8080)}\r\n${headers}\r\n${body}${hidden}`,
+    );
+    expect(statusesIn(said)).toEqual(['400']);
+    expect(connectionsTo(ofVictim)).toBe(0);
+  });
+});
+
+describe('limits of a key', () => {
+  it('bound what all of its sandboxes have together, and no other key', async () => {
+    const notes = { [annotations.apiKeyId]: 'key-1' };
+    const same = [await world.sandbox({ notes }), await world.sandbox({ notes }), await world.sandbox({ notes })];
+    const other = await world.sandbox({ notes: { [annotations.apiKeyId]: 'key-2' } });
+    for (const { address } of [...same, other]) {
+      await startTenant(address, (incoming, response) => {
+        if (incoming.url === '/now') response.end();
+        else response.writeHead(200).flushHeaders();
+      });
+    }
+    const open = same.slice(0, 2).map((sandbox) => {
+      const headers = { Host: world.hostOf(sandbox, 8080) };
+      return request({ agent: false, host: '127.0.0.1', port: world.port, headers }).end();
+    });
+    await Promise.all(open.map((one) => once(one, 'response')));
+    const now = async (sandbox: TestSandbox | undefined) =>
+      ask(world.port, { path: '/now', headers: { Host: world.hostOf(sandbox ?? mine, 8080) } });
+    expect(await now(same[2])).toMatchObject({ status: 429, json: { code: 429, connectionLimit: 2 } });
+    expect((await now(other)).status).toBe(200);
+    for (const one of open) one.destroy();
+    await eventually(async () => (await now(same[2])).status === 200);
+  });
+});
+
+describe('a certificate that is renewed', () => {
+  /** Serial number of the certificate that new connections are shown. */
+  const shown = async (): Promise<string> => {
+    const socket = connectTls({
+      host: '127.0.0.1',
+      port: tlsPort,
+      servername: `x.${DOMAIN}`,
+      rejectUnauthorized: false,
+    });
+    await once(socket, 'secureConnect');
+    const { serialNumber } = socket.getPeerCertificate();
+    socket.destroy();
+    return serialNumber;
+  };
+
+  it('is taken up without a restart, and connections from before go on', async () => {
+    const before = await shown();
+    const ca = await readFile(join(folder, 'ca.crt'));
+    const client = connectHttp2(`https://127.0.0.1:${tlsPort}`, { ca, servername: `x.${DOMAIN}` });
+    await once(client, 'connect');
+    await certify();
+    await eventually(async () => (await shown()) !== before);
+    const stream = client.request({ ':path': '/', ':authority': world.hostOf(mine, 8080) });
+    const [head] = (await once(stream, 'response')) as [Record<string, unknown>];
+    expect(head[':status']).toBe(200);
+    client.destroy();
+  });
+});

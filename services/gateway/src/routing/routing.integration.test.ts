@@ -1,0 +1,43 @@
+import { sandboxClaims } from '@sandlot/api-types';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { ask, echo, startTenant } from '../../test/client.ts';
+import type { Echo } from '../../test/client.ts';
+import { World } from '../../test/harness.ts';
+
+let world: World;
+beforeAll(async () => {
+  world = await World.start();
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+describe('a running sandbox', () => {
+  it('is reached by its host and by headers, at once after it was made', async () => {
+    const sandbox = await world.sandbox();
+    const tenant = await startTenant(sandbox.address, echo);
+    const byHost = await ask(world.port, {
+      path: '/a%2Fb/../c?d=%20',
+      headers: { Host: world.hostOf(sandbox, tenant.port) },
+    });
+    expect(byHost).toMatchObject({ status: 200, json: { method: 'GET', url: '/a%2Fb/../c?d=%20' } });
+    const headers = {
+      'E2b-Sandbox-Id': sandbox.id,
+      'E2b-Sandbox-Port': '8080',
+      'X-Access-Token': 't',
+      'X-API-KEY': 'k',
+    };
+    const byHeaders = await ask(world.port, { headers });
+    const { headers: seen } = byHeaders.json as Echo;
+    expect(seen).toMatchObject({ 'x-access-token': 't', 'x-forwarded-for': '127.0.0.1', 'x-forwarded-proto': 'http' });
+    expect(Object.keys(seen).filter((name) => /api-key|e2b/.test(name))).toEqual([]);
+  });
+
+  it('is not there once it was killed', async () => {
+    const sandbox = await world.sandbox();
+    await world.kill(sandbox);
+    const reply = await ask(world.port, { headers: { Host: world.hostOf(sandbox, 8080) } });
+    expect(reply.status).toBe(502);
+    expect(reply.json).toMatchObject({ sandboxId: sandbox.id, code: 502 });
+    expect(reply.text).toContain('was not found');
+    await expect(world.client.get(sandboxClaims, { namespace: 'team-a', name: sandbox.id })).rejects.toThrow();
+  });
+});

@@ -1,0 +1,53 @@
+import { carriedContext, linkToContext, recordSpan, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
+import type { Request } from '../proxy/messages.ts';
+import type { SandboxRef } from '../decide.ts';
+
+/** What a client's trace context is to us. */
+export type ClientTraces = 'link' | 'parent';
+
+/** The trace context that came with a request, as the text of a carrier; undefined without one. */
+export function carrierOf({ headers }: Request): string | undefined {
+  const { traceparent, tracestate } = headers;
+  if (typeof traceparent !== 'string') return undefined;
+  return JSON.stringify({ traceparent, ...(typeof tracestate === 'string' ? { tracestate } : {}) });
+}
+
+export interface WaitSpan {
+  readonly carrier: string | undefined;
+  readonly traces: ClientTraces;
+  readonly wake: SandboxRef | undefined;
+}
+
+/** Runs a wait in a span of its own, which the wish to wake a sandbox carries on. */
+export function inWaitSpan<T>({ carrier, traces, wake }: WaitSpan, work: () => Promise<T>): Promise<T> {
+  const from = carriedContext(carrier);
+  const attributes = wake === undefined ? {} : attributesOf(wake);
+  const name = spanNames.gatewayWait;
+  if (from === undefined || traces === 'link') return withSpan({ name, attributes, links: linkToContext(from) }, work);
+  return withSpan({ name, attributes, parent: from }, work);
+}
+
+export interface RequestSpan {
+  readonly carrier: string;
+  readonly status: number;
+  /** Epoch milliseconds. */
+  readonly startMs: number;
+  readonly endMs: number;
+}
+
+/** Makes the span of a request that is part of a sampled trace of its client. */
+export function recordRequest({ carrier, status, startMs, endMs }: RequestSpan): void {
+  const parent = carriedContext(carrier, 'sampled');
+  if (parent === undefined) return;
+  const error = status >= 500 ? `answered by ${status}` : undefined;
+  const attributes = { [spanAttributes.statusCode]: status };
+  recordSpan({ name: spanNames.gatewayRequest, parent, startMs, endMs, attributes, error });
+}
+
+function attributesOf({ namespace, name, uid }: SandboxRef): Record<string, string> {
+  return {
+    [spanAttributes.namespace]: namespace,
+    [spanAttributes.sandboxName]: name,
+    [spanAttributes.sandboxUid]: uid,
+  };
+}
