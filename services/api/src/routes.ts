@@ -1,14 +1,14 @@
-import type { Deps } from './deps.ts';
+import type { Deps } from './wiring/deps.ts';
 import { e2bRoutes } from './e2b/routes.ts';
 import { unsupportedRoutes } from './e2b/unsupported.ts';
-import { docsPage } from './http/docs-page.ts';
-import { openApiOf } from './http/openapi.ts';
+import { docsPage } from './openapi/page.ts';
+import { openApiOf } from './openapi/document.ts';
 import type { Route } from './http/route.ts';
-import { aboutRoutes } from './own/about.ts';
-import { claimRoutes } from './own/claims.ts';
-import { eventRoutes } from './own/events.ts';
-import { keyRoutes } from './own/keys.ts';
-import { poolRoutes } from './own/pools.ts';
+import { aboutRoutes } from './api-v1/about.ts';
+import { claimRoutes } from './api-v1/claims.ts';
+import { eventRoutes } from './api-v1/events.ts';
+import { keyRoutes } from './api-v1/keys.ts';
+import { poolRoutes } from './api-v1/pools.ts';
 
 /** Version of the document: of the interface, not of the build. */
 const INTERFACE_VERSION = '1.0.0';

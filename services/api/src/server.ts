@@ -3,16 +3,16 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ProcessParts, RunningServer } from '@sandlot/service';
-import { assemble } from './assemble.ts';
-import type { ApiSettings, Deps } from './deps.ts';
+import { assemble } from './wiring/assemble.ts';
+import type { ApiSettings, Deps } from './wiring/deps.ts';
 import { createApp } from './http/app.ts';
-import { serveWith } from './http/broken.ts';
-import { shareRates } from './e2b/rates.ts';
+import { serveWith } from './http/malformed.ts';
+import { shareRates } from './limits/create-rate.ts';
 import { routesOf } from './routes.ts';
-import { auditKeys } from './own/key-audit.ts';
-import { runSweeps } from './sweeps.ts';
-import { sweepsOf } from './upkeep.ts';
-import type { World } from './world/world.ts';
+import { auditKeys } from './audit/key-changes.ts';
+import { runSweeps } from './wiring/sweeps.ts';
+import { sweepsOf } from './wiring/upkeep.ts';
+import type { World } from './state/cluster-state.ts';
 
 /** Longer than a create or a transition takes, so that what is running at the end is finished. */
 const DRAIN_MS = 60_000;

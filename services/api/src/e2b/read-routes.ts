@@ -1,14 +1,14 @@
 import { z } from 'zod';
-import type { Deps } from '../deps.ts';
-import { ApiError } from '../http/errors.ts';
+import type { Deps } from '../wiring/deps.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { endpoint, route } from '../http/route.ts';
 import type { Route } from '../http/route.ts';
-import { ownSandbox } from './lifecycle.ts';
-import { filterOf } from './list.ts';
-import { metricsOf } from './metrics.ts';
-import { findOrigin } from './origin.ts';
-import { listSandboxes, oneTemplate, sandboxDetail, sandboxesOf, templatesOf } from './read.ts';
-import * as schemas from './schemas.ts';
+import { ownSandbox } from './operations/lifecycle.ts';
+import { filterOf } from './request/list.ts';
+import { metricsOf } from './operations/metrics.ts';
+import { findOrigin } from './operations/find-source.ts';
+import { listSandboxes, oneTemplate, sandboxDetail, sandboxesOf, templatesOf } from './operations/read.ts';
+import * as schemas from './request/schemas.ts';
 
 const TAG = 'E2B sandboxes';
 const { sandboxId } = schemas;

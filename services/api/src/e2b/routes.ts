@@ -1,13 +1,13 @@
 // The E2B dialect: version 1 and 2 of each operation side by side (E2B contract, route table).
 import { z } from 'zod';
-import type { Deps } from '../deps.ts';
-import { conflict, noSandbox } from '../http/errors.ts';
+import type { Deps } from '../wiring/deps.ts';
+import { conflict, noSandbox } from '../errors/api-error.ts';
 import { endpoint, publicRoute, route } from '../http/route.ts';
 import type { Answer, AnswerSpec, Route, TenantCall } from '../http/route.ts';
-import { assertTimeout } from './claim.ts';
-import { createSandbox } from './create.ts';
-import { readEgress } from './egress.ts';
-import { retentionIn } from './kruise.ts';
+import { assertTimeout } from '../claim/from-e2b.ts';
+import { createSandbox } from './operations/create.ts';
+import { readEgress } from './request/egress.ts';
+import { retentionIn } from './request/control-keys.ts';
 import {
   connectSandbox,
   extended,
@@ -16,14 +16,14 @@ import {
   patchClaim,
   pauseSandbox,
   runningSandbox,
-} from './lifecycle.ts';
-import { endPatch } from './lifetime.ts';
-import { replaceEgress } from './network.ts';
+} from './operations/lifecycle.ts';
+import { endPatch } from '../claim/lifetime.ts';
+import { replaceEgress } from './operations/replace-egress.ts';
 import { e2bReadRoutes } from './read-routes.ts';
-import * as schemas from './schemas.ts';
-import { allowanceOf } from './tenant.ts';
-import { answerOf } from './tokens.ts';
-import { stateOf } from './view.ts';
+import * as schemas from './request/schemas.ts';
+import { allowanceOf } from '../limits/allowance.ts';
+import { answerOf } from './answer/tokens.ts';
+import { stateOf } from './answer/view.ts';
 
 const { sandboxId } = schemas;
 type Id = z.output<typeof sandboxId>;

@@ -1,7 +1,7 @@
 import { Sandbox, SandboxNotFoundError, AuthenticationError } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { Stack } from '../testkit/stack.ts';
-import type { ApiUnderTest } from '../testkit/stack.ts';
+import { Stack } from '../../test/stack.ts';
+import type { ApiUnderTest } from '../../test/stack.ts';
 
 let stack: Stack;
 let api: ApiUnderTest;

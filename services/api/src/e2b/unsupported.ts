@@ -1,8 +1,8 @@
 import { z } from 'zod';
-import { notSupported } from '../http/errors.ts';
+import { notSupported } from '../errors/api-error.ts';
 import { route } from '../http/route.ts';
 import type { Method, Route } from '../http/route.ts';
-import { errorAnswer } from './schemas.ts';
+import { errorAnswer } from './request/schemas.ts';
 
 /** Families of the E2B API that are not built: each path with its methods, and what it is called in the refusal. */
 const FAMILIES: readonly (readonly [feature: string, path: string, methods: readonly Method[]])[] = [

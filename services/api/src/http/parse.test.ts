@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { ApiError } from './errors.ts';
+import { ApiError } from '../errors/api-error.ts';
 import { jsonOf } from './parse.ts';
 
 describe('a body', () => {

@@ -1,5 +1,5 @@
 import type { z } from 'zod';
-import { badRequest } from './errors.ts';
+import { badRequest } from '../errors/api-error.ts';
 
 const MAX_PROBLEMS = 3;
 

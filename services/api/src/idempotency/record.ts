@@ -2,7 +2,7 @@
 import { annotations } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { z } from 'zod';
-import { templateOf } from '../e2b/view.ts';
+import { templateOf } from '../e2b/answer/view.ts';
 
 /** How long the same key answers the same sandbox. */
 export const RECORD_KEPT_MS = 86_400_000;

@@ -1,0 +1,53 @@
+import { z } from 'zod';
+import type { Deps } from '../wiring/deps.ts';
+import { endpoint, publicRoute } from '../http/route.ts';
+import type { Answer, Route } from '../http/route.ts';
+import * as schemas from './schemas.ts';
+
+/** Health, the OpenAPI document and its readable form; `document` and `page` are made when they are asked for first. */
+export function aboutRoutes(
+  { bus, settings, isSynced }: Deps,
+  { document, page }: { readonly document: () => object; readonly page: () => string },
+): readonly Route[] {
+  const shape = { tag: 'health' } as const;
+  const text = { description: 'The document.', schema: z.string() };
+  return [
+    publicRoute(
+      {
+        ...endpoint('getHealth', 'get /api/v1/health', 'Says how the API is.'),
+        ...shape,
+        answers: { 200: { description: 'It answers.', schema: schemas.health } },
+      },
+      async (): Promise<Answer> => {
+        const synced = isSynced();
+        const body = {
+          status: synced ? 'ok' : 'starting',
+          synced,
+          bus: bus.connected(),
+          version: settings.BUILD_VERSION,
+        };
+        return { status: 200, body };
+      },
+    ),
+    publicRoute(
+      {
+        ...endpoint('getOpenApi', 'get /api/v1/openapi.json', 'The OpenAPI document of this API.'),
+        ...shape,
+        answers: { 200: { description: 'The document.', schema: z.record(z.string(), z.unknown()) } },
+      },
+      async () => ({ status: 200, body: document() }),
+    ),
+    publicRoute(
+      {
+        ...endpoint('getDocs', 'get /api/v1/docs', 'The same for people.'),
+        ...shape,
+        answers: { 200: { ...text, type: 'text/html' } },
+      },
+      async () => ({
+        status: 200,
+        text: { type: 'text/html', content: page() },
+        headers: { 'Content-Security-Policy': "default-src 'none'; style-src 'unsafe-inline'" },
+      }),
+    ),
+  ];
+}

@@ -1,0 +1,85 @@
+import { createKey, listKeys, revokeKey, VIA_API } from '@sandlot/tenancy';
+import type { ApiKey } from '@sandlot/tenancy';
+import { z } from 'zod';
+import type { Deps } from '../wiring/deps.ts';
+import { notFound } from '../errors/api-error.ts';
+import { endpoint, route } from '../http/route.ts';
+import type { Route } from '../http/route.ts';
+import * as schemas from './schemas.ts';
+
+const TAG = 'API keys';
+/** A key works on this replica once its watch shows it. */
+const SHOWN_WITHIN_MS = 5_000;
+
+/** API keys, for admins; for everybody else his own. A key's text is in the answer to its creation and nowhere else. */
+export function keyRoutes(deps: Deps): readonly Route[] {
+  const { client, settings, keys, world } = deps;
+  const place = { client, namespace: settings.KEYS_NAMESPACE ?? settings.POD_NAMESPACE };
+  return [
+    route(
+      {
+        ...endpoint('getOwnApiKey', 'get /api/v1/key', 'Says whose the API key of the request is.'),
+        tag: TAG,
+        answers: { 200: { description: 'The key, without its text.', schema: schemas.keyView } },
+      },
+      async ({ key }) => ({ status: 200, body: keyView(key) }),
+    ),
+    route(
+      {
+        ...endpoint('listApiKeys', 'get /api/v1/keys', 'Lists the API keys.'),
+        tag: TAG,
+        access: 'admin',
+        answers: { 200: { description: 'All of them.', schema: z.array(schemas.keyView) } },
+      },
+      async () => ({ status: 200, body: (await listKeys(place)).map(keyView) }),
+    ),
+    route(
+      {
+        ...endpoint('createApiKey', 'post /api/v1/keys', 'Makes an API key for a namespace.'),
+        tag: TAG,
+        access: 'admin',
+        body: schemas.newKey,
+        answers: { 201: { description: 'The key, which is shown this once.', schema: schemas.createdKey } },
+        action: 'key.create',
+      },
+      async ({ body, trail, signal, key: { id: asker } }) => {
+        const by = VIA_API + asker;
+        const { key, text } = await createKey({ ...place, by }, { ...body, team: body.team ?? body.namespace });
+        trail.about({ name: key.id });
+        const look = (): true | undefined => (keys.byId(key.id) === undefined ? undefined : true);
+        await world.waits.until({ keys: ['keys'], look, timeoutMs: SHOWN_WITHIN_MS, signal });
+        return { status: 201, body: { ...keyView(key), key: text } };
+      },
+    ),
+    route(
+      {
+        ...endpoint('revokeApiKey', 'delete /api/v1/keys/{id}', 'Takes an API key back; its sandboxes stay.'),
+        tag: TAG,
+        access: 'admin',
+        params: schemas.keyParams,
+        answers: { 204: { description: 'Done.' } },
+        action: 'key.revoke',
+      },
+      async ({ params: { id }, trail, signal, key: { id: asker } }) => {
+        trail.about({ name: id });
+        if (!/^[0-9a-f]{1,64}$/.test(id) || !(await revokeKey({ ...place, by: VIA_API + asker }, id)))
+          throw notFound(`there is no API key '${id}'`);
+        const look = (): true | undefined => (keys.byId(id) === undefined ? true : undefined);
+        await world.waits.until({ keys: ['keys'], look, timeoutMs: SHOWN_WITHIN_MS, signal });
+        return { status: 204 };
+      },
+    ),
+  ];
+}
+
+function keyView({
+  id,
+  namespace,
+  team,
+  role,
+  description,
+  limits,
+  createdAt,
+}: ApiKey): z.output<typeof schemas.keyView> {
+  return { id, namespace, team, role, description, limits, createdAt };
+}

@@ -1,0 +1,88 @@
+import { effectiveClaimMode } from '@sandlot/api-types';
+import type { Condition, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import { sizeOf } from '../e2b/answer/view.ts';
+import { present } from './present.ts';
+import { aliasesOf } from '../wiring/informers.ts';
+import type { ClaimView, Pool, TemplateView } from './schemas.ts';
+
+function identityOf({ metadata }: { readonly metadata: SandboxClaim['metadata'] }) {
+  const { namespace = '', name = '', creationTimestamp = '' } = metadata;
+  return { namespace, name, createdAt: creationTimestamp };
+}
+
+function conditionsOf(status: { readonly conditions?: readonly Condition[] | undefined } | undefined) {
+  return (status?.conditions ?? []).map(({ type, status: is, reason, message, lastTransitionTime }) => ({
+    type,
+    status: is,
+    reason,
+    message,
+    lastTransitionTime,
+  }));
+}
+
+export function poolView(pool: SandboxWarmPool): Pool {
+  const { spec, status } = pool;
+  const replicas = spec.replicas ?? 1;
+  return {
+    ...identityOf(pool),
+    template: spec.sandboxTemplateRef.name,
+    aliases: [...aliasesOf(pool)],
+    replicas,
+    desired: status?.desiredReplicas ?? replicas,
+    ready: status?.readyReplicas ?? 0,
+    pending: status?.pendingReplicas ?? 0,
+    inUse: status?.inUse ?? 0,
+    conditions: conditionsOf(status),
+  };
+}
+
+export function templateView(template: SandboxTemplate): TemplateView {
+  const { spec, status } = template;
+  return {
+    ...identityOf(template),
+    aliases: [...aliasesOf(template)],
+    images: spec.podTemplate.spec.containers.map(({ image = '' }) => image),
+    runtime: spec.runtime?.inject === true,
+    ...sizeOf(spec),
+    pools: (status?.warmPools ?? []).map(({ name }) => name),
+    conditions: conditionsOf(status),
+  };
+}
+
+export function claimView(claim: SandboxClaim): ClaimView {
+  const { spec, status, metadata } = claim;
+  const { claimedReplicas = 0, readyReplicas = 0, phase = 'Pending', message } = status ?? {};
+  return {
+    ...identityOf(claim),
+    ...present({
+      pool: spec.warmPoolRef?.name,
+      template: spec.sandboxTemplateRef?.name,
+      message,
+      shutdownTime: spec.lifecycle?.shutdownTime,
+    }),
+    uid: metadata.uid ?? '',
+    replicas: spec.replicas ?? 1,
+    claimed: claimedReplicas,
+    ready: readyReplicas,
+    phase,
+    sandboxes: deliveredOf(claim),
+    conditions: conditionsOf(status),
+  };
+}
+
+function deliveredOf(claim: SandboxClaim): ClaimView['sandboxes'] {
+  const { spec, status } = claim;
+  if (effectiveClaimMode(spec) === 'Bound') return boundTo(claim);
+  return (status?.sandboxes ?? []).map(({ name, ready = false, origin, podIPs = [] }) => ({
+    name,
+    ready,
+    origin: origin ?? 'Unknown',
+    podIPs,
+  }));
+}
+
+function boundTo({ status }: SandboxClaim): ClaimView['sandboxes'] {
+  const { name = '', podIPs = [] } = status?.sandbox ?? {};
+  const ready = (status?.readyReplicas ?? 0) > 0;
+  return name === '' ? [] : [{ name, ready, origin: 'Unknown', podIPs }];
+}

@@ -1,0 +1,115 @@
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { createKey, revokeKey } from '@sandlot/tenancy';
+import type { EventData } from '@sandlot/bus';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { z } from 'zod';
+import { KEYS_NAMESPACE, Stack } from '../../test/stack.ts';
+import type { ApiUnderTest } from '../../test/stack.ts';
+
+const PATIENCE = { timeout: 20_000, interval: 20 };
+const DOCUMENT = join(import.meta.dirname, '../../../../docs/openapi/sandlot.json');
+
+/** What changes something, by the document: a new operation is here without being written down. */
+const operation = z.object({ operationId: z.string() }).loose();
+const { paths } = z
+  .object({ paths: z.record(z.string(), z.record(z.string(), operation)) })
+  .parse(JSON.parse(await readFile(DOCUMENT, 'utf8')));
+const mutations = Object.entries(paths).flatMap(([path, methods]) =>
+  Object.entries(methods)
+    .filter(([method]) => method !== 'get')
+    .map(([method, { operationId }]) => [operationId, `${method.toUpperCase()} ${path}`] as const),
+);
+
+type Audit = EventData['audit.recorded'];
+
+let stack: Stack;
+let api: ApiUnderTest;
+let other: ApiUnderTest;
+let admin: string;
+const heard: Audit[] = [];
+beforeAll(async () => {
+  stack = await Stack.start();
+  admin = await stack.key({ namespace: 'team-a', role: 'admin' });
+  [api, other] = [await stack.api(), await stack.api()];
+  stack.bus.onHint('audit.recorded', ({ data }) => heard.push(data));
+  await vi.waitFor(() => expect(stack.bus.connected()).toBe(true), PATIENCE);
+});
+afterAll(async () => {
+  await Promise.all([api[Symbol.asyncDispose](), other[Symbol.asyncDispose]()]);
+  await stack[Symbol.asyncDispose]();
+});
+
+async function recorded(requestId: string): Promise<Audit> {
+  return vi.waitFor(() => {
+    const found = heard.find((one) => one.requestId === requestId);
+    if (found === undefined) throw new Error(`nobody recorded ${requestId}`);
+    return found;
+  }, PATIENCE);
+}
+
+describe('every operation that changes something', () => {
+  it.each(mutations)('%s records who asked for what, from where, and the result', async (id, request) => {
+    const requestId = `audit-${id}`;
+    const headers = { 'X-Request-ID': requestId, 'User-Agent': 'auditor/1' };
+    const asked = request.replaceAll(/\{\w+\}/g, 'nonesuch');
+    const { status } = await api.call(asked, { key: admin, headers, body: {} });
+    expect(await recorded(requestId)).toMatchObject({
+      action: expect.stringMatching(/^[a-z]+\.[a-z]+$/) as string,
+      namespace: 'team-a',
+      actor: { key: expect.stringMatching(/^[0-9a-f]{12}$/) as string, team: 'team-a', role: 'admin' },
+      source: { address: '127.0.0.1', userAgent: 'auditor/1' },
+      status,
+      outcome: status < 400 ? 'done' : status === 403 ? 'denied' : 'refused',
+    });
+    expect(JSON.stringify(heard)).not.toContain(admin);
+  });
+
+  it('are more than a few', () => {
+    expect(mutations.length).toBeGreaterThan(15);
+  });
+
+  it('records a refusal of the role as denied', async () => {
+    const tenant = await stack.key({ namespace: 'team-b' });
+    await vi.waitFor(
+      async () => expect((await api.call('GET /sandboxes', { key: tenant })).status).toBe(200),
+      PATIENCE,
+    );
+    const headers = { 'X-Request-ID': 'audit-denied' };
+    await api.call('POST /api/v1/keys', { key: tenant, headers, body: { namespace: 'team-a' } });
+    expect(await recorded('audit-denied')).toMatchObject({ action: 'key.create', outcome: 'denied', status: 403 });
+  });
+});
+
+describe('a key that is made and taken back past the API', () => {
+  it('is recorded once for all replicas, with the user of the cluster', async () => {
+    const place = { client: stack.client, namespace: KEYS_NAMESPACE, by: 'ana@example.com' };
+    const input = { namespace: 'team-b', team: 'team-b', role: 'tenant', description: '', limits: {} } as const;
+    await stack.bus.ensureStreams();
+    const stop = new AbortController();
+    const events = stack.bus.follow({ filter: 'sandlot.*.audit.>', sinceMs: 0, signal: stop.signal });
+    const { key, text } = await createKey(place, input);
+    expect(await revokeKey({ ...place, by: 'bob@example.com' }, key.id)).toBe(true);
+    const ids = new Map<string, string[]>();
+    for await (const { event } of events ?? []) {
+      const data = event.data as Audit;
+      if (data.name !== key.id) continue;
+      ids.set(data.action, [...(ids.get(data.action) ?? []), data.actor.user ?? '']);
+      expect(JSON.stringify(event)).not.toContain(text);
+      if (ids.has('key.revoke')) break;
+    }
+    stop.abort();
+    expect(Object.fromEntries(ids)).toEqual({ 'key.create': ['ana@example.com'], 'key.revoke': ['bob@example.com'] });
+  });
+
+  it('is told by the request alone when the API did it', async () => {
+    const headers = { 'X-Request-ID': 'audit-made' };
+    const made = await api.call('POST /api/v1/keys', { key: admin, headers, body: { namespace: 'team-b' } });
+    const { id } = made.body as { id: string };
+    expect(await recorded('audit-made')).toMatchObject({ action: 'key.create', name: id, status: 201 });
+    const gone = { 'X-Request-ID': 'audit-gone' };
+    await api.call(`DELETE /api/v1/keys/${id}`, { key: admin, headers: gone });
+    await recorded('audit-gone');
+    expect(heard.filter(({ name, actor }) => name === id && actor.user !== undefined)).toEqual([]);
+  });
+});

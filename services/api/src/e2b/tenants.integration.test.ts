@@ -1,0 +1,216 @@
+import { createSandlotClient } from '@sandlot/client';
+import { sandboxClaims } from '@sandlot/api-types';
+import { secrets } from '@sandlot/kube';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { Stack } from '../../test/stack.ts';
+import type { ApiUnderTest } from '../../test/stack.ts';
+
+const PATIENCE = { timeout: 20_000, interval: 20 };
+
+let stack: Stack;
+let api: ApiUnderTest;
+let ours: string;
+let theirs: string;
+let admin: string;
+beforeAll(async () => {
+  stack = await Stack.start();
+  ours = await stack.key({ namespace: 'team-a' });
+  theirs = await stack.key({ namespace: 'team-b' });
+  admin = await stack.key({ namespace: 'team-a', role: 'admin' });
+  api = await stack.api();
+});
+afterAll(async () => {
+  await api[Symbol.asyncDispose]();
+  await stack[Symbol.asyncDispose]();
+});
+
+async function create(key: string, body: object = {}): Promise<string> {
+  const reply = await api.call('POST /v2/sandboxes', { key, body: { templateID: 'base', ...body } });
+  expect(reply).toMatchObject({ status: 201 });
+  return (reply.body as { sandboxID: string }).sandboxID;
+}
+
+describe('somebody else’s sandbox', () => {
+  it.each([
+    ['GET /sandboxes/{id}', undefined],
+    ['DELETE /sandboxes/{id}', undefined],
+    ['POST /sandboxes/{id}/timeout', { timeout: 5 }],
+    ['POST /sandboxes/{id}/refreshes', { duration: 5 }],
+    ['POST /sandboxes/{id}/pause', {}],
+    ['POST /sandboxes/{id}/connect', { timeout: 5 }],
+    ['POST /v2/sandboxes/{id}/connect', { timeout: 5 }],
+    ['POST /sandboxes/{id}/resume', {}],
+    ['GET /sandboxes/{id}/metrics', undefined],
+    ['PUT /sandboxes/{id}/network', {}],
+    ['GET /api/v1/claims/{id}', undefined],
+    ['DELETE /api/v1/claims/{id}', undefined],
+  ])('is for %s as if it were not there', async (request, body) => {
+    const id = await create(theirs);
+    const unknown = 'a'.repeat(20);
+    const reply = await api.call(request.replace('{id}', id), { key: ours, body });
+    const other = await api.call(request.replace('{id}', unknown), { key: ours, body });
+    expect(reply.status).toBe(404);
+    expect(JSON.stringify(reply.body).replaceAll(id, unknown).replaceAll('team-b', 'team-a')).toBe(
+      JSON.stringify(other.body),
+    );
+    expect((await api.call(`GET /sandboxes/${id}`, { key: theirs })).status).toBe(200);
+  });
+
+  it('is in no list, and no parameter reaches another namespace', async () => {
+    const id = await create(theirs);
+    for (const path of ['/v2/sandboxes', '/sandboxes', '/api/v1/claims']) {
+      expect(JSON.stringify((await api.call(`GET ${path}`, { key: ours })).body)).not.toContain(id);
+      expect(JSON.stringify((await api.call(`GET ${path}`, { key: theirs })).body)).toContain(id);
+    }
+    for (const path of ['pools', 'templates', 'claims', 'events']) {
+      expect((await api.call(`GET /api/v1/${path}?namespace=team-b`, { key: ours })).status).toBe(403);
+    }
+  });
+
+  it('cannot be taken by an idempotency key of the same text', async () => {
+    const headers = { 'Idempotency-Key': 'order-1' };
+    const body = { templateID: 'base' };
+    const first = await api.call('POST /v2/sandboxes', { key: ours, body, headers });
+    const again = await api.call('POST /v2/sandboxes', { key: ours, body, headers });
+    expect(again.body).toEqual(first.body);
+    const foreign = await api.call('POST /v2/sandboxes', { key: theirs, body, headers });
+    expect((foreign.body as { sandboxID: string }).sandboxID).not.toBe((first.body as { sandboxID: string }).sandboxID);
+    const changed = await api.call('POST /v2/sandboxes', { key: ours, body: { ...body, timeout: 9 }, headers });
+    expect(changed).toMatchObject({ status: 422, body: { code: 422, error_code: 'idempotency_request_mismatch' } });
+  });
+});
+
+describe('a create', () => {
+  it.each([
+    [
+      'empty',
+      503,
+      'sandbox_capacity_unavailable',
+      { metadata: { 'e2b.agents.kruise.io/create-on-no-stock': 'false' } },
+    ],
+    ['refusing', 400, undefined, {}],
+    ['broken', 500, 'sandbox_create_failed', {}],
+    ['silent', 504, 'sandbox_placement_timeout', { metadata: { 'e2b.agents.kruise.io/claim-timeout-seconds': '1' } }],
+    ['nonesuch', 404, undefined, {}],
+    ['team-b/base', 404, undefined, {}],
+  ])('from %s is %i, and leaves nothing behind', async (...[templateID, status, errorCode, fields]) => {
+    const body = { templateID, envVars: { A: 'secret' }, ...fields };
+    const before = await leftovers();
+    const reply = await api.call('POST /v2/sandboxes', { key: ours, body });
+    expect(reply).toMatchObject({
+      status,
+      body: { code: status, ...(errorCode === undefined ? {} : { error_code: errorCode }) },
+    });
+    await vi.waitFor(async () => expect(await leftovers()).toEqual(before), PATIENCE);
+  });
+
+  it('keeps variables in a Secret that goes with the claim', async () => {
+    const id = await create(ours, { envVars: { A: 'hunter2' } });
+    await vi.waitFor(async () => {
+      const { metadata, data } = await stack.client.get(secrets, { namespace: 'team-a', name: `${id}-env` });
+      expect(Buffer.from(data?.['env-0'] ?? '', 'base64').toString()).toBe('hunter2');
+      expect(metadata.ownerReferences).toMatchObject([{ kind: 'SandboxClaim', name: id }]);
+    }, PATIENCE);
+  });
+
+  it('is limited in number and rate, by key, and says so in headers', async () => {
+    const few = await stack.key({ namespace: 'team-a', limits: { sandboxes: 1, createsPerSecond: 0 } });
+    await vi.waitFor(async () => expect((await api.call('GET /sandboxes', { key: few })).status).toBe(200), PATIENCE);
+    await create(few);
+    const more = await api.call('POST /v2/sandboxes', { key: few, body: { templateID: 'base' } });
+    expect(more).toMatchObject({ status: 429, body: { code: 429 } });
+    const slow = await stack.key({ namespace: 'team-a', limits: { createsPerSecond: 0.1 } });
+    await vi.waitFor(async () => expect((await api.call('GET /sandboxes', { key: slow })).status).toBe(200), PATIENCE);
+    await create(slow);
+    const { status, headers } = await api.call('POST /v2/sandboxes', { key: slow, body: { templateID: 'base' } });
+    expect([status, headers.get('ratelimit-limit'), headers.get('ratelimit-remaining')]).toEqual([429, '1', '0']);
+    expect(Number(headers.get('retry-after'))).toBeGreaterThan(0);
+  });
+});
+
+/** Claims, and Secrets that do not go with a claim. */
+async function leftovers(): Promise<number[]> {
+  const claims = await stack.client.listAll(sandboxClaims, { namespace: 'team-a' });
+  const envs = await stack.client.listAll(secrets, { namespace: 'team-a' });
+  const unowned = envs.items.filter(({ metadata }) => metadata.ownerReferences?.[0]?.kind !== 'SandboxClaim');
+  return [claims.items.length, unowned.length];
+}
+
+describe('refusals', () => {
+  it.each([
+    ['GET /sandboxes', {}, 401],
+    ['GET /nowhere', {}, 404],
+    ['POST /v2/sandboxes', { body: '{' }, 400],
+    ['POST /v2/sandboxes', { body: '[]' }, 400],
+    ['GET /sandboxes/%zz', {}, 400],
+    ['POST /sandboxes/x/fork', { body: {} }, 501],
+    ['GET /volumes', {}, 501],
+    ['GET /v2/sandboxes?limit=0', {}, 400],
+    ['GET /api/v1/keys', {}, 403],
+  ])('of %s have the form of the contract', async (...[request, input, status]) => {
+    const key = status === 401 ? {} : { key: ours };
+    const reply = await api.call(request, { ...key, ...input });
+    expect(reply).toMatchObject({ status, body: { code: status, message: expect.any(String) as string } });
+    expect(reply.headers.get('x-request-id')).toBeTruthy();
+    expect(reply.headers.get('access-control-allow-origin')).toBe('*');
+  });
+});
+
+describe('the REST of Sandlot, through its typed client', () => {
+  it('shows pools and templates, serves claims, and lets admins alone handle keys', async () => {
+    const client = createSandlotClient({ baseUrl: api.url, apiKey: ours });
+    const pools = await client.GET('/api/v1/pools');
+    expect(pools.data?.map(({ name }) => name)).toContain('base');
+    const made = await client.POST('/api/v1/claims', {
+      params: { query: { wait: 20 } },
+      body: { name: 'job-1', pool: 'base', replicas: 1 },
+    });
+    expect(made.data).toMatchObject({ name: 'job-1', phase: 'Completed', sandboxes: [{ ready: true }] });
+    expect(
+      (await client.DELETE('/api/v1/claims/{name}', { params: { path: { name: 'job-1' } } })).response.status,
+    ).toBe(204);
+    const chief = createSandlotClient({ baseUrl: api.url, apiKey: admin });
+    const created = await chief.POST('/api/v1/keys', {
+      body: { namespace: 'team-b', role: 'tenant', description: '', limits: {} },
+    });
+    const { key = '', id = '' } = created.data ?? {};
+    expect((await api.call('GET /sandboxes', { key })).status).toBe(200);
+    expect((await chief.DELETE('/api/v1/keys/{id}', { params: { path: { id } } })).response.status).toBe(204);
+    expect((await api.call('GET /sandboxes', { key })).status).toBe(401);
+  });
+
+  it('records who asked for what, from where, and what became of it', async () => {
+    const heard: object[] = [];
+    const listening = stack.bus.onHint('audit.recorded', ({ data }) => heard.push(data));
+    const id = await create(ours);
+    await vi.waitFor(
+      () =>
+        expect(heard).toContainEqual(
+          expect.objectContaining({ name: id, action: 'sandbox.create', status: 201, outcome: 'done' }),
+        ),
+      PATIENCE,
+    );
+    await api.call(`DELETE /sandboxes/${id}`, { key: theirs });
+    const denied = { namespace: 'team-b', name: id, action: 'sandbox.kill', status: 404, outcome: 'refused' };
+    await vi.waitFor(() => expect(heard).toContainEqual(expect.objectContaining(denied)), PATIENCE);
+    listening[Symbol.dispose]();
+  });
+
+  it('follows the events of its own namespace, and goes on where it ended', async () => {
+    await stack.bus.ensureStreams();
+    const stop = new AbortController();
+    const response = await fetch(`${api.url}/api/v1/events?type=claim.*&since=600`, {
+      headers: { 'X-API-KEY': ours },
+      signal: stop.signal,
+    });
+    expect(response.headers.get('content-type')).toContain('text/event-stream');
+    const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader();
+    await create(theirs);
+    const id = await create(ours);
+    let text = '';
+    while (!text.includes(id)) text += (await reader?.read())?.value ?? '';
+    expect(text).toMatch(/id: \d+\nevent: claim\.bound\ndata: \{/);
+    expect(text).not.toContain('team-b');
+    stop.abort();
+  });
+});

@@ -1,0 +1,87 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { sandboxWarmPools } from '@sandlot/api-types';
+import { ensurePython } from '@sandlot/local-cluster';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { startApiProcess } from '../../test/api-process.ts';
+import type { ApiProcess } from '../../test/api-process.ts';
+import { Stack } from '../../test/stack.ts';
+
+const FOLDER = join(import.meta.dirname, '../../test/fuzz');
+const DOCUMENT = join(import.meta.dirname, '../../../../docs/openapi/sandlot.json');
+/** Requests of each operation and kind; a longer run says more. */
+const EXAMPLES = process.env['SANDLOT_FUZZ_EXAMPLES'] ?? '20';
+const SEED = process.env['SANDLOT_FUZZ_SEED'] ?? '1';
+const LIMIT_MS = Number(EXAMPLES) * 5_000 + 200_000;
+const MEMORY_LIMIT = 512 * 1_048_576;
+
+let stack: Stack;
+let api: ApiProcess;
+let bin: string;
+beforeAll(async () => {
+  bin = await ensurePython(join(FOLDER, 'requirements.txt'));
+  stack = await Stack.start();
+  // Their failures are answers of the contract with a status of 500 and more; the tables of creates have them.
+  for (const name of ['broken', 'silent', 'empty']) {
+    await stack.client.delete(sandboxWarmPools, { namespace: 'team-a', name });
+  }
+  api = await startApiProcess(stack, { CREATE_TIMEOUT: '10s', TRANSITION_TIMEOUT: '10s' });
+});
+afterAll(async () => {
+  await api[Symbol.asyncDispose]();
+  await stack[Symbol.asyncDispose]();
+});
+
+describe('schemathesis, driven by the OpenAPI document', () => {
+  it('finds no answer that the document does not have, and no crash', { timeout: LIMIT_MS }, async () => {
+    const key = await stack.key({ namespace: 'team-a', role: 'admin', limits: { createsPerSecond: 0, sandboxes: 0 } });
+    const { code, said } = await schemathesis(key);
+    expect(code, said).toBe(0);
+    expect(said).toMatch(/Tested: \d+/);
+    // It got somewhere: sandboxes were made, and not only refused.
+    expect(await created()).toBeGreaterThan(Number(EXAMPLES));
+    expect(await api.memory()).toBeLessThan(MEMORY_LIMIT);
+  });
+});
+
+async function created(): Promise<number> {
+  const text = await (await fetch(`http://127.0.0.1:${api.process.metricsPort}/metrics`)).text();
+  return Number(/^sandlot_api_creates_total\{outcome="created"\} (\d+)/m.exec(text)?.[1]);
+}
+
+interface Outcome {
+  readonly code: number | null;
+  readonly said: string;
+}
+
+async function schemathesis(key: string): Promise<Outcome> {
+  // It keeps what it found where it runs, and begins with that the next time: every run here is a first one.
+  const cwd = await mkdtemp(join(tmpdir(), 'schemathesis-'));
+  try {
+    return await runIn(cwd, key);
+  } finally {
+    await rm(cwd, { recursive: true });
+  }
+}
+
+function runIn(cwd: string, key: string): Promise<Outcome> {
+  const config = ['--config-file', join(FOLDER, 'schemathesis.toml')];
+  const bounds = ['--max-examples', EXAMPLES, '--seed', SEED, '--workers', '1', '--request-timeout', '15'];
+  const args = [...config, 'run', DOCUMENT, '--url', api.url, '--no-color', ...bounds];
+  const env = {
+    PATH: process.env['PATH'],
+    HOME: process.env['HOME'],
+    PYTHONPATH: FOLDER,
+    PYTHONDONTWRITEBYTECODE: '1',
+    SANDLOT_API_KEY: key,
+    SANDLOT_FUZZ_SEED: SEED,
+  };
+  return new Promise((resolve) => {
+    const options = { cwd, env, maxBuffer: 1 << 26, timeout: LIMIT_MS - 10_000 };
+    const child = execFile(join(bin, 'schemathesis'), args, options, (_error, stdout, stderr) => {
+      resolve({ code: child.exitCode, said: `${stdout}\n${stderr}`.slice(-20_000) });
+    });
+  });
+}

@@ -1,0 +1,55 @@
+// In tests: the api as its own process, as the image runs it, and what it takes of the machine.
+import { readFile } from 'node:fs/promises';
+import { freePort } from '@sandlot/local-cluster';
+import { startServiceProcess } from '@sandlot/service/testing';
+import type { ServiceProcess } from '@sandlot/service/testing';
+import { apiEnvironment } from './stack.ts';
+import type { Stack } from './stack.ts';
+
+const MAIN = new URL('../src/main.ts', import.meta.url);
+const PROBE_EVERY_MS = 50;
+
+export interface ApiProcess extends AsyncDisposable {
+  readonly url: string;
+  readonly port: number;
+  readonly process: ServiceProcess;
+  /** Bytes of memory that it holds now. Rejects once the process is gone. */
+  memory(): Promise<number>;
+}
+
+/** One replica as a process; resolves when its caches are synced. */
+export async function startApiProcess(
+  stack: Pick<Stack, 'plane' | 'nats'>,
+  env: Readonly<Record<string, string>> = {},
+): Promise<ApiProcess> {
+  const port = await freePort();
+  const child = await startServiceProcess(MAIN, {
+    ...apiEnvironment,
+    KUBECONFIG: stack.plane.kubeconfigPath,
+    NATS_URL: stack.nats.url,
+    LOG_LEVEL: 'info',
+    ...env,
+    API_PORT: String(port),
+  });
+  await ready(child.probePort);
+  return {
+    port,
+    url: `http://127.0.0.1:${port}`,
+    process: child,
+    memory: () => residentBytes(child.pid),
+    [Symbol.asyncDispose]: () => child[Symbol.asyncDispose](),
+  };
+}
+
+async function ready(probePort: number): Promise<void> {
+  for (;;) {
+    const { ok } = await fetch(`http://127.0.0.1:${probePort}/readyz`);
+    if (ok) return;
+    await new Promise((resolve) => setTimeout(resolve, PROBE_EVERY_MS));
+  }
+}
+
+async function residentBytes(pid: number): Promise<number> {
+  const [, kibibytes] = /^VmRSS:\s+(\d+) kB$/m.exec(await readFile(`/proc/${pid}/status`, 'utf8')) ?? [];
+  return Number(kibibytes) * 1_024;
+}

@@ -1,0 +1,161 @@
+// In tests: the api over a real API server and a real NATS, with keys of two tenants and of an admin.
+import { randomUUID } from 'node:crypto';
+import { fileURLToPath } from 'node:url';
+import { sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import { connectBus } from '@sandlot/bus';
+import type { Bus } from '@sandlot/bus';
+import { loadConfig } from '@sandlot/config';
+import { createKubeClient, loadCredentials, namespaces, noMetrics } from '@sandlot/kube';
+import type { KubeClient } from '@sandlot/kube';
+import { startControlPlane, startNats } from '@sandlot/local-cluster';
+import type { ControlPlane, Server } from '@sandlot/local-cluster';
+import type { RunningServer } from '@sandlot/service';
+import { silentLogger, systemClock, systemRandom } from '@sandlot/std';
+import { createMetrics } from '@sandlot/telemetry';
+import { createKey } from '@sandlot/tenancy';
+import type { ApiKeyInput } from '@sandlot/tenancy';
+import { apiSettings } from '../src/wiring/config.ts';
+import { startApi } from '../src/server.ts';
+import { StandIn } from './stand-in.ts';
+
+const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
+export const KEYS_NAMESPACE = 'sandlot-system';
+/** The settings that every replica has. */
+export const apiEnvironment = {
+  POD_NAMESPACE: KEYS_NAMESPACE,
+  ENVD_TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),
+} as const;
+
+/** Keys of the tenants of a test, and their namespaces. */
+const TENANTS = ['team-a', 'team-b'] as const;
+
+export class Stack implements AsyncDisposable {
+  readonly plane: ControlPlane;
+  readonly nats: Server;
+  readonly client: KubeClient;
+  readonly bus: Bus;
+  readonly standIn: StandIn;
+  readonly #open: AsyncDisposableStack;
+
+  private constructor(open: AsyncDisposableStack, parts: Pick<Stack, 'plane' | 'nats' | 'client' | 'bus' | 'standIn'>) {
+    this.#open = open;
+    this.plane = parts.plane;
+    this.nats = parts.nats;
+    this.client = parts.client;
+    this.bus = parts.bus;
+    this.standIn = parts.standIn;
+  }
+
+  static async start(): Promise<Stack> {
+    const open = new AsyncDisposableStack();
+    const [plane, nats] = await Promise.all([startControlPlane({ crds: [CRDS] }), startNats()]);
+    open.defer(() => nats.stop());
+    open.defer(() => plane.stop());
+    const client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: plane.kubeconfigPath }) });
+    open.defer(() => client.close());
+    const bus = await connectBus({ url: nats.url, service: 'test', log: silentLogger });
+    open.defer(() => bus.close());
+    const standIn = open.use(new StandIn({ client, bus }));
+    const stack = new Stack(open, { plane, nats, client, bus, standIn });
+    await stack.#fill();
+    return stack;
+  }
+
+  /** An API key that its holder may use at once; its text. */
+  async key(input: Partial<ApiKeyInput> & Pick<ApiKeyInput, 'namespace'>): Promise<string> {
+    const team = input.team ?? input.namespace;
+    const whole = { role: 'tenant', description: '', limits: {}, ...input, team } as const;
+    const { text } = await createKey({ client: this.client, namespace: KEYS_NAMESPACE }, whole);
+    return text;
+  }
+
+  /** One more replica of the api; its caches are synced. */
+  async api(env: Readonly<Record<string, string>> = {}): Promise<ApiUnderTest> {
+    const settings = loadConfig(apiSettings, { API_PORT: '0', ...apiEnvironment, ...env });
+    const credentials = await loadCredentials({ kubeconfig: this.plane.kubeconfigPath });
+    const client = createKubeClient({ credentials });
+    const bus = await connectBus({ url: this.nats.url, service: 'api', log: silentLogger, streams: 'none' });
+    const { registry } = createMetrics({ processMetrics: false });
+    const parts = { client, bus, registry, kubeMetrics: noMetrics, log: silentLogger, instance: randomUUID() };
+    const server = await startApi({ ...parts, clock: systemClock, random: systemRandom }, settings);
+    const stop = new AbortController();
+    const following = Promise.all(server.informers.map((informer) => informer.run(stop.signal)));
+    await Promise.all(server.informers.map((informer) => informer.synced()));
+    const close = async (): Promise<void> => {
+      await server.drain();
+      stop.abort();
+      await following;
+      await bus.close();
+      await client.close();
+    };
+    return new ApiUnderTest(server, registry, close);
+  }
+
+  async #fill(): Promise<void> {
+    const { client } = this;
+    for (const name of [KEYS_NAMESPACE, ...TENANTS]) await client.create(namespaces, { metadata: { name } });
+    const resources = { requests: { cpu: '250m', memory: '256Mi' } };
+    const podTemplate = { spec: { containers: [{ name: 'main', image: 'debian', resources }] } };
+    for (const namespace of TENANTS) {
+      const spec = { podTemplate, runtime: { inject: true }, envVarsInjectionPolicy: 'Allowed' as const };
+      for (const name of ['base', 'unpooled'])
+        await client.create(sandboxTemplates, { metadata: { namespace, name }, spec });
+      for (const name of ['base', 'empty', 'refusing', 'broken', 'silent']) {
+        const annotations = name === 'base' ? { 'sandlot.dev/aliases': 'standard, default-image' } : {};
+        const pool = { replicas: 0, sandboxTemplateRef: { name: 'base' } };
+        await client.create(sandboxWarmPools, { metadata: { namespace, name, annotations }, spec: pool });
+      }
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#open.disposeAsync();
+  }
+}
+
+export interface Reply {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly body: unknown;
+}
+
+/** One replica, as its callers see it. */
+export class ApiUnderTest implements AsyncDisposable {
+  readonly url: string;
+  readonly registry;
+  readonly #close: () => Promise<void>;
+
+  constructor(
+    server: RunningServer,
+    registry: ReturnType<typeof createMetrics>['registry'],
+    close: () => Promise<void>,
+  ) {
+    this.url = `http://127.0.0.1:${server.ports['apiPort'] ?? 0}`;
+    this.registry = registry;
+    this.#close = close;
+  }
+
+  /** `request` is `METHOD /path`. */
+  async call(
+    request: string,
+    {
+      key,
+      body,
+      headers = {},
+    }: { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> } = {},
+  ): Promise<Reply> {
+    const [method = 'GET', path = '/'] = request.split(' ');
+    const response = await fetch(`${this.url}${path}`, {
+      method,
+      headers: { ...(key === undefined ? {} : { 'X-API-KEY': key }), ...headers },
+      ...(body === undefined ? {} : { body: typeof body === 'string' ? body : JSON.stringify(body) }),
+    });
+    const text = await response.text();
+    const isJson = response.headers.get('content-type')?.includes('json') === true;
+    return { status: response.status, headers: response.headers, body: isJson ? JSON.parse(text) : text };
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#close();
+  }
+}
