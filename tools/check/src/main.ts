@@ -1,13 +1,16 @@
-// `npm test`: every check in order, then a table and one line that says how many passed.
+// `npm test`: runs every check in order, prints a table, and ends with one line that counts the tests.
 import { parseArgs } from 'node:util';
 import { runStep } from './run.ts';
 import type { StepResult } from './run.ts';
+import { row, summarise } from './summary.ts';
 import { steps } from './steps.ts';
 import type { Step } from './steps.ts';
 
 const HELP = `npm test                     everything
 npm test -- --only unit,lint  these steps
 npm test -- --skip e2e        all but these
+npm test -- --rerun-failed    runs failed files of the integration and e2e suites once more, alone, and
+                              lists each test that then passed as "unsteady"
 steps: ${steps.map((step) => step.name).join(', ')}`;
 
 function fail(message: string): never {
@@ -21,9 +24,19 @@ function names(list: string | undefined): string[] | undefined {
   return unknown === undefined ? wanted : fail(`unknown step "${unknown}"`);
 }
 
-function selected(): readonly Step[] {
+interface Selection {
+  readonly steps: readonly Step[];
+  readonly rerunFailed: boolean;
+}
+
+function parseSelection(): Selection {
   const { values } = parseArgs({
-    options: { only: { type: 'string' }, skip: { type: 'string' }, help: { type: 'boolean' } },
+    options: {
+      only: { type: 'string' },
+      skip: { type: 'string' },
+      'rerun-failed': { type: 'boolean' },
+      help: { type: 'boolean' },
+    },
   });
   if (values.help === true) {
     console.log(HELP);
@@ -31,28 +44,20 @@ function selected(): readonly Step[] {
   }
   const only = names(values.only);
   const skip = names(values.skip) ?? [];
-  return steps.filter((step) => (only?.includes(step.name) ?? true) && !skip.includes(step.name));
+  return {
+    steps: steps.filter((step) => (only?.includes(step.name) ?? true) && !skip.includes(step.name)),
+    rerunFailed: values['rerun-failed'] === true,
+  };
 }
 
-function row({ step, passed, failed, seconds, note }: StepResult): string {
-  const mark = failed === 0 ? 'ok  ' : 'FAIL';
-  const counts = `${passed} passed, ${failed} failed`.padEnd(24);
-  return `${mark} ${step.name.padEnd(12)} ${counts} ${seconds.toFixed(1).padStart(7)} s  ${note === '' ? step.what : note}`;
-}
-
+const { steps: selected, rerunFailed } = parseSelection();
 const results: StepResult[] = [];
-for (const step of selected()) {
+for (const step of selected) {
   console.log(`\n── ${step.name}: ${step.what}`);
-  const result = await runStep(step);
+  const result = await runStep(step, { rerunFailed });
   results.push(result);
   console.log(row(result));
 }
-
-const total = (of: (result: StepResult) => number): number => results.reduce((sum, result) => sum + of(result), 0);
-const [passed, failed] = [total((result) => result.passed), total((result) => result.failed)];
-const lines = results.flatMap(({ step, failures }) =>
-  failures.map(({ what, error }) => `  ${step.name} ${what}: ${error}`),
-);
-const failures = lines.length === 0 ? '' : `\n\nFailed:\n${lines.join('\n')}`;
-console.log(`\n${results.map(row).join('\n')}${failures}\n\n${passed} passed, ${failed} failed`);
-process.exitCode = failed === 0 && passed > 0 ? 0 : 1;
+console.log(summarise(results));
+const hasFailed = results.some(({ failed }) => failed > 0);
+process.exitCode = !hasFailed && results.some(({ passed }) => passed > 0) ? 0 : 1;

@@ -12,10 +12,13 @@ interface FileJson {
   readonly name: string;
   readonly status: string;
   readonly message?: string;
+  /** Epoch milliseconds. */
+  readonly startTime?: number;
+  readonly endTime?: number;
   readonly assertionResults: readonly TestJson[];
 }
 
-/** What is read of a report in vitest's JSON format; one of another kind of tests has no files. */
+/** The part of vitest's JSON report that the checks read. Reports of other runners have no files. */
 export interface Report {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
@@ -23,7 +26,7 @@ export interface Report {
   readonly testResults?: readonly FileJson[];
 }
 
-/** The report at that path, which is removed; undefined when there is none that can be read. */
+/** Reads the report at that path and removes it; undefined when there is none or it is not JSON. */
 export async function takeReport(path: string): Promise<Report | undefined> {
   try {
     return JSON.parse(await readFile(path, 'utf8')) as Report;
@@ -41,7 +44,7 @@ export interface Failure {
   readonly error: string;
 }
 
-/** What failed, and why. */
+/** Each test that failed, and each file that failed outside its tests. */
 export function failures(report: Report | undefined): Failure[] {
   return (report?.testResults ?? []).flatMap(({ name, status, message, assertionResults }) => {
     const file = relative(process.cwd(), name);
@@ -53,5 +56,45 @@ export function failures(report: Report | undefined): Failure[] {
     }));
   });
 }
+
+/** Absolute paths of the test files that failed, in a test or outside one. */
+export function failedFiles(report: Report): string[] {
+  return (report.testResults ?? [])
+    .filter(({ status, assertionResults }) => status === 'failed' || assertionResults.some(isFailed))
+    .map(({ name }) => name);
+}
+
+/** The report of a whole run in which the results of some files are replaced by those of their second run. */
+export function replaceFiles(first: Report, second: Report): Report {
+  const again = new Map((second.testResults ?? []).map((file) => [file.name, file]));
+  const testResults = (first.testResults ?? []).map((file) => again.get(file.name) ?? file);
+  const tests = testResults.flatMap(({ assertionResults }) => assertionResults);
+  const count = (...statuses: readonly string[]): number =>
+    tests.filter(({ status }) => statuses.includes(status)).length;
+  return {
+    numPassedTests: count('passed'),
+    numFailedTests: count('failed'),
+    numPendingTests: count('pending', 'skipped', 'todo'),
+    testResults,
+  };
+}
+
+export interface FileTime {
+  /** Relative to the working directory. */
+  readonly file: string;
+  readonly seconds: number;
+}
+
+/** How long each test file took, slowest first. */
+export function fileTimes(report: Report | undefined): FileTime[] {
+  return (report?.testResults ?? [])
+    .map(({ name, startTime = 0, endTime = 0 }) => ({
+      file: relative(process.cwd(), name),
+      seconds: (endTime - startTime) / 1000,
+    }))
+    .sort((a, b) => b.seconds - a.seconds);
+}
+
+const isFailed = ({ status }: TestJson): boolean => status === 'failed';
 
 const firstLine = (text = ''): string => text.split('\n', 1)[0] ?? '';
