@@ -2,20 +2,20 @@ import { sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { RetryableError, isConflict, isNotFound, persistentVolumeClaims, pods, services } from '@sandlot/kube';
 import type { JsonObject, KubeObject, PersistentVolumeClaim, Pod } from '@sandlot/kube';
-import { createOrRead, deleteObject, objectKey, patchObject } from './calls.ts';
-import type { CallDeps, PatchInput } from './calls.ts';
-import { publishableText } from './errors.ts';
-import { answerWake, inform, recordEvent } from './inform.ts';
-import type { InformDeps } from './inform.ts';
-import { changeImage } from './inplace-image.ts';
-import { ownershipOf } from './ownership.ts';
-import { deletionKey } from './pod-troubles.ts';
-import { isRefused } from './refusals.ts';
-import type { Refusals } from './refusals.ts';
-import { failed } from './snapshot.ts';
-import type { Phase, Snapshot } from './snapshot.ts';
-import type { ChildStep, EventNote, Plan, SandboxStep, Step } from './steps.ts';
-import { reducedSandbox } from './transform.ts';
+import { createOrRead, deleteObject, objectKey, patchObject } from './writes/calls.ts';
+import type { CallDeps, PatchInput } from './writes/calls.ts';
+import { publishableText } from './writes/error-text.ts';
+import { answerWake, inform, recordEvent } from './troubles/report-trouble.ts';
+import type { InformDeps } from './troubles/report-trouble.ts';
+import { changeImage } from './pod/inplace-image.ts';
+import { ownershipOf } from './ownership/ownership.ts';
+import { deletionKey } from './troubles/pod-troubles.ts';
+import { isRefused } from './writes/refusals.ts';
+import type { Refusals } from './writes/refusals.ts';
+import { failed } from './plan/snapshot.ts';
+import type { Phase, Snapshot } from './plan/snapshot.ts';
+import type { ChildStep, EventNote, Plan, SandboxStep, Step } from './plan/steps.ts';
+import { reducedSandbox } from './wiring/transform.ts';
 
 /** What applying a plan needs. */
 export interface ApplyDeps extends CallDeps, InformDeps {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { decide, wakeAtMs } from './decide.ts';
-import type { Snapshot } from './snapshot.ts';
+import type { Snapshot } from './plan/snapshot.ts';
 import {
   EARLIER,
   NOW,
@@ -15,7 +15,7 @@ import {
   published,
   snapshotOf,
   stepOf,
-} from './testing.ts';
+} from '../test/builders.ts';
 
 const running = notebook();
 const suspended = notebook({ spec: { operatingMode: 'Suspended' } });

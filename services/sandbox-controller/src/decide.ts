@@ -1,20 +1,20 @@
 import { annotations, effectiveMode } from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
-import { decideTeardown, expiryMs, isExpired, isMarkedExpired } from './expiry.ts';
-import { decideIdleDeletion, decideIdleSuspension, idleWakeMs } from './idle.ts';
-import { decidePod } from './pod.ts';
-import { decideClaims } from './pvcs.ts';
-import { restartWakeMs } from './restart.ts';
-import { decideService } from './service.ts';
-import { onlyPod } from './snapshot.ts';
-import type { Snapshot } from './snapshot.ts';
-import { decideStartup, isStartupPending } from './startup.ts';
-import { expiredStatusOf, expiringStatusOf, isReadyNow, startOf, statusOf } from './status.ts';
-import { decideStatusWrite } from './status-write.ts';
-import type { Plan, Step } from './steps.ts';
-import { transitionNotes } from './transitions.ts';
-import { decideTroubles, troubleWakeMs } from './troubles.ts';
-import { decideWake } from './wake.ts';
+import { decideTeardown, expiryMs, isExpired, isMarkedExpired } from './lifetime/expiry.ts';
+import { decideIdleDeletion, decideIdleSuspension, idleWakeMs } from './lifetime/idle.ts';
+import { decidePod } from './pod/decide-pod.ts';
+import { decideClaims } from './disks/decide-disks.ts';
+import { restartWakeMs } from './pod/restart.ts';
+import { decideService } from './service/decide-service.ts';
+import { onlyPod } from './plan/snapshot.ts';
+import type { Snapshot } from './plan/snapshot.ts';
+import { decideStartup, isStartupPending } from './lifetime/decide-startup.ts';
+import { expiredStatusOf, expiringStatusOf, isReadyNow, startOf, statusOf } from './status/status.ts';
+import { decideStatusWrite } from './status/decide-status-write.ts';
+import type { Plan, Step } from './plan/steps.ts';
+import { transitionNotes } from './status/transition-events.ts';
+import { decideTroubles, troubleWakeMs } from './troubles/decide-troubles.ts';
+import { decideWake } from './wake/decide-wake.ts';
 
 /** A Pod of somebody else need not carry a label we watch, so nothing tells when it goes. */
 const FOREIGN_POD_RECHECK_MS = 60_000;

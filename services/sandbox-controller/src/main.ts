@@ -1,6 +1,6 @@
 // The sandbox-controller process: gives every Sandbox its Pod, its disks and its network identity.
 import { main, runController } from '@sandlot/service';
-import { sandboxSettings } from './config.ts';
+import { sandboxSettings } from './wiring/config.ts';
 import { addSandboxController } from './controller.ts';
 
 await main(sandboxSettings, (settings) =>

@@ -1,8 +1,8 @@
 import { sandboxes } from '@sandlot/api-types';
 import { events, persistentVolumeClaims, pods, services } from '@sandlot/kube';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { Harness, KEY } from './harness.ts';
-import { STRANGER, WORK } from './testing.ts';
+import { Harness, KEY } from '../test/harness.ts';
+import { STRANGER, WORK } from '../test/builders.ts';
 
 let h: Harness;
 beforeEach(async () => {

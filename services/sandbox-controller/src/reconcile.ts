@@ -2,16 +2,16 @@ import { annotations } from '@sandlot/api-types';
 import { RetryableError, done, keyOf, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
 import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
-import { courtesyMs } from './aftermath.ts';
+import { courtesyMs } from './pacing/after-adoption.ts';
 import { apply } from './apply.ts';
 import type { ApplyDeps } from './apply.ts';
 import { decide, wakeAtMs } from './decide.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
-import { TRUST_MS } from './recent-writes.ts';
-import type { Snapshot } from './snapshot.ts';
-import type { Plan } from './steps.ts';
-import { priorityOf } from './urgency.ts';
+import { TRUST_MS } from './writes/recent-writes.ts';
+import type { Snapshot } from './plan/snapshot.ts';
+import type { Plan } from './plan/steps.ts';
+import { priorityOf } from './pacing/priority.ts';
 
 export type ReconcileDeps = ObserveDeps & Omit<ApplyDeps, 'priority'>;
 

@@ -1,0 +1,53 @@
+import { FakeClock } from '@sandlot/std/testing';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Harness, KEY } from '../../test/harness.ts';
+import { UseReports } from './activity-reports.ts';
+
+let h: Harness;
+beforeEach(async () => {
+  h = await Harness.start();
+  await h.startController();
+  h.create({ idle: { suspendAfterSeconds: 60 } });
+  await h.until(() => h.pod() !== undefined, 'there is a Pod');
+  h.runPod();
+  await h.untilReady();
+});
+afterEach(() => h[Symbol.asyncDispose]());
+
+const report = (atMs: number, uid = h.sandbox().metadata.uid ?? ''): void =>
+  h.bus.reportActivity({ ...KEY, uid, atMs });
+
+describe('a Sandbox that gateways report as used', () => {
+  it('is not idle while they do, costs few status writes, and is once they stop', async () => {
+    h.api.clearRequests();
+    for (let half = 0; half < 6; half += 1) {
+      report(h.clock.now());
+      await h.elapse(30_000);
+    }
+    expect(h.sandbox().spec.operatingMode).not.toBe('Suspended');
+    expect(Date.parse(h.status().lastActivityTime ?? '')).toBeGreaterThan(h.clock.now() - 60_000);
+    expect(h.api.writes().length).toBeLessThan(8);
+    await h.until(() => h.sandbox().spec.operatingMode === 'Suspended', 'idleness has suspended it');
+  });
+
+  it('is idle in time whatever is said of another under its name, or of the future', async () => {
+    report(h.clock.now() + 3_600_000);
+    await h.elapse(30_000);
+    report(h.clock.now(), 'another');
+    await h.elapse(35_000);
+    expect(h.sandbox().spec.operatingMode).toBe('Suspended');
+  });
+});
+
+describe('reports in memory', () => {
+  it('count from when they say, in any order, and never ahead of our clock', async () => {
+    const clock = new FakeClock(10_000);
+    const uses = new UseReports(clock);
+    expect(uses.lastMs('u')).toBeUndefined();
+    uses.said({ uid: 'u', atMs: 9_000 });
+    uses.said({ uid: 'u', atMs: 4_000 });
+    expect([uses.lastMs('u'), uses.lastMs('v'), uses.lastMs(undefined)]).toEqual([9_000, undefined, undefined]);
+    uses.said({ uid: 'u', atMs: 60_000 });
+    expect(uses.lastMs('u')).toBe(10_000);
+  });
+});

@@ -1,0 +1,304 @@
+import { nameHash, sandboxesV1Alpha1 } from '@sandlot/api-types';
+import type { SandboxSpec } from '@sandlot/api-types';
+import { events, namespaces, persistentVolumeClaims, pods } from '@sandlot/kube';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  NAMESPACE,
+  READY,
+  RealWorld,
+  SUSPENDED,
+  TIME,
+  at,
+  container,
+  eventually,
+  expected,
+  messageOf,
+  sinceMs,
+  summaryOf,
+  wholeStatus,
+  work,
+} from '../../test/real-cluster.ts';
+import { phasesSince } from '../../test/watch-phases.ts';
+
+const HASH = 'agents.x-k8s.io/sandbox-name-hash';
+const GPU = 'example.com/gpu';
+
+const scheduled = 'PodScheduled=True/PodScheduled: ';
+const notSuspended = 'Suspended=False/NotSuspended: Sandbox is not suspended';
+const suspended = 'Suspended=True/PodTerminated: Pod has been terminated. Sandbox is suspended';
+const asleep = 'Ready=False/SandboxSuspended: Sandbox is suspended';
+const failed = 'Pod failed';
+
+let world: RealWorld;
+beforeAll(async () => {
+  world = await RealWorld.start({ audit: true });
+  await world.client.mergePatch(
+    namespaces,
+    { name: NAMESPACE },
+    {
+      metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } },
+    },
+  );
+  await world.apply(quota('0'));
+  await eventually(
+    () => world.kubectl(['get', 'resourcequota', 'gpus', '-o', 'jsonpath={.status.hard}']),
+    (hard) => hard !== '',
+  );
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+/** Of something that no other Pod asks for. */
+const quota = (hard: string) => ({
+  apiVersion: 'v1',
+  kind: 'ResourceQuota',
+  metadata: at('gpus'),
+  spec: { hard: { [`requests.${GPU}`]: hard } },
+});
+
+const selector = (name: string): string => `${HASH}=${nameHash(name)}`;
+const notesOf = async (name: string, reason: string) =>
+  (await world.client.list(events, { namespace: NAMESPACE })).items.filter(
+    (event) => event.regarding.name === name && event.reason === reason,
+  );
+const deletions = (name: string) => world.requests({ verb: 'delete', resource: 'pods', name });
+
+describe.concurrent('a Pod that ended', () => {
+  const onFailure = { restart: 'OnFailure', backoffSeconds: 1, maxBackoffSeconds: 2, maxRestarts: 2 } as const;
+  const common = (name: string) => ({
+    selector: selector(name),
+    startedAt: TIME,
+    podIPs: ['10.0.0.7'],
+    replicas: 1,
+  });
+
+  it('is replaced after a delay that doubles, as often as the policy allows', async () => {
+    await world.ready('crasher', { podFailurePolicy: onFailure });
+    for (const [count, delaySeconds] of [1, 2].entries()) {
+      const before = await world.endPod('crasher', 'Failed');
+      const waiting = await world.untilSandbox('crasher', ({ status }) => status?.phase === 'Restarting');
+      const restarts = {
+        lastReason: 'Error',
+        lastExitTime: TIME,
+        nextRestartTime: TIME,
+        ...(count === 0 ? {} : { count }),
+      };
+      const conditions = [scheduled, `Ready=False/PodFailed: ${failed}`, notSuspended];
+      expect(wholeStatus(waiting)).toEqual(
+        expected({ conditions, ...common('crasher'), restarts, phase: 'Restarting' }),
+      );
+      const { lastExitTime = '', nextRestartTime = '' } = waiting.status?.restarts ?? {};
+      const dueMs = Date.parse(nextRestartTime);
+      expect(dueMs - Date.parse(lastExitTime)).toBe(delaySeconds * 1_000);
+      await world.runPod('crasher', before);
+      const acted = await eventually(
+        () => deletions('crasher'),
+        (found) => found.length > count,
+      );
+      const actedMs = acted[count]?.receivedMs;
+      expect(actedMs).toBeGreaterThanOrEqual(dueMs);
+      expect(actedMs).toBeLessThan(world.latestMs(dueMs));
+      const back = await world.untilSandbox('crasher', (found) => summaryOf(found).includes(READY));
+      expect(back.status?.restarts).toEqual({ count: count + 1, lastReason: 'Error', lastExitTime });
+    }
+    const last = await world.endPod('crasher', 'Failed');
+    const finished = await world.until('crasher', 'Finished=True/PodFailed');
+    const conditions = [
+      `Finished=True/PodFailed: ${failed}`,
+      scheduled,
+      `Ready=False/PodFailed: ${failed}`,
+      notSuspended,
+    ];
+    const restarts = { count: 2, lastReason: 'Error', lastExitTime: TIME };
+    expect(wholeStatus(finished)).toEqual(expected({ conditions, ...common('crasher'), restarts, phase: 'Finished' }));
+    await eventually(
+      () => notesOf('crasher', 'PodRestartLimit'),
+      (notes) => notes.length === 1,
+    );
+    expect((await world.pod('crasher')).metadata.uid).toBe(last.metadata.uid);
+  });
+
+  it('is forgotten once its successor has been Ready for long enough', async () => {
+    await world.ready('steady', { podFailurePolicy: { ...onFailure, resetAfterSeconds: 2 } });
+    const before = await world.endPod('steady', 'Failed');
+    await world.runPod('steady', before);
+    const back = await world.untilSandbox(
+      'steady',
+      ({ status }) => status?.phase === 'Running' && status.restarts?.count === 1,
+    );
+    const reset = await world.untilSandbox('steady', ({ status }) => status?.restarts?.count === undefined);
+    expect(reset.status?.restarts?.lastReason).toBe('Error');
+    const write = { verb: 'patch', resource: 'sandboxes', subresource: 'status', name: 'steady' };
+    await eventually(
+      () => world.requests(write),
+      (found) => (found.at(-1)?.receivedMs ?? 0) >= sinceMs(back, 'Ready') + 2_000,
+    );
+  });
+
+  it.each([
+    ['replaced although it succeeded', 'Always', 'always'],
+    ['left alone if it succeeded', 'OnFailure', 'on-failure'],
+  ] as const)('is %s under %s', async (_, restart, name) => {
+    await world.ready(name, { podFailurePolicy: { restart, backoffSeconds: 1 } });
+    const before = await world.endPod(name, 'Succeeded');
+    if (restart === 'Always') {
+      await world.runPod(name, before);
+      const back = await world.untilSandbox(
+        name,
+        ({ status }) => status?.phase === 'Running' && status.restarts !== undefined,
+      );
+      expect(back.status?.restarts).toMatchObject({ count: 1, lastReason: 'Completed' });
+    } else {
+      expect((await world.until(name, 'Finished=True/PodSucceeded')).status?.restarts).toBeUndefined();
+      expect((await world.pod(name)).metadata.uid).toBe(before.metadata.uid);
+    }
+  });
+
+  it('is replaced at once if somebody deletes it before its time', async () => {
+    await world.ready('impatient', { podFailurePolicy: { restart: 'OnFailure', backoffSeconds: 300 } });
+    const before = await world.endPod('impatient', 'Failed');
+    await world.untilSandbox('impatient', ({ status }) => status?.phase === 'Restarting');
+    await world.client.delete(pods, at('impatient'), { gracePeriodSeconds: 0 });
+    await world.runPod('impatient', before);
+    await world.until('impatient', READY);
+  });
+
+  it('that something holds is waited for, and not deleted a second time', async () => {
+    await world.ready('stuck', { podFailurePolicy: { restart: 'OnFailure', backoffSeconds: 1 } });
+    await world.hold(pods, 'stuck');
+    const before = await world.endPod('stuck', 'Failed');
+    await eventually(
+      () => world.pod('stuck'),
+      (pod) => pod.metadata.deletionTimestamp !== undefined,
+    );
+    await world.annotate('stuck', { 'example.com/look': 'again' });
+    await world.ready('meanwhile');
+    expect((await world.pod('stuck')).metadata.uid).toBe(before.metadata.uid);
+    expect(await deletions('stuck')).toHaveLength(1);
+    await world.letGo(pods, 'stuck');
+    await world.runPod('stuck', before);
+    await world.until('stuck', READY);
+  });
+});
+
+describe.concurrent('a startup action', () => {
+  const sleeping = (name: string) => ({
+    conditions: [asleep, suspended],
+    generation: 2,
+    startedAt: TIME,
+    suspendedAt: TIME,
+    suspendedBy: 'Startup' as const,
+    startup: { completedTime: TIME },
+    phase: 'Suspended' as const,
+    ...(name === '' ? {} : { selector: selector(name) }),
+  });
+
+  it('Suspended makes the disks, never a Pod, and acts once', async () => {
+    await world.create('cold', { startup: { action: 'Suspended' }, volumeClaimTemplates: [work] });
+    const found = await world.untilSandbox('cold', ({ status }) => status?.startup?.completedTime !== undefined);
+    expect(wholeStatus(found)).toEqual(expected(sleeping('')));
+    expect(found.spec.operatingMode).toBe('Suspended');
+    expect(found.metadata.annotations).toEqual({ 'sandlot.dev/suspended-by': 'Startup' });
+    expect(await world.isGone(persistentVolumeClaims, 'work-cold')).toBe(false);
+    expect(await world.requests({ verb: 'create', resource: 'pods', name: 'cold' })).toEqual([]);
+    await world.edit('cold', { operatingMode: 'Running' });
+    await world.runPod('cold');
+    const awake = await world.until('cold', READY);
+    expect(awake.status?.startup).toEqual(found.status?.startup);
+    expect(awake.metadata.annotations).toEqual({ 'agents.x-k8s.io/pod-name': 'cold' });
+  });
+
+  it('Suspended is written in the spelling of v1alpha1 for its authors', async () => {
+    await world.create('cold-alpha', { startup: { action: 'Suspended' }, service: false }, sandboxesV1Alpha1);
+    const { spec } = await world.until('cold-alpha', SUSPENDED);
+    expect([spec.replicas, spec.operatingMode]).toEqual([0, undefined]);
+  });
+
+  it('SuspendAfterReady suspends what was visibly Ready, once', async () => {
+    const created = await world.create('warmed-up', { startup: { action: 'SuspendAfterReady' } });
+    const phases = phasesSince(world.client, created);
+    await world.runPod('warmed-up');
+    const found = await world.untilSandbox('warmed-up', ({ status }) => status?.phase === 'Suspended');
+    expect(await phases).toEqual(['Running', 'Suspending', 'Suspended']);
+    expect(wholeStatus(found)).toEqual(expected(sleeping('warmed-up')));
+    await world.edit('warmed-up', { operatingMode: 'Running' });
+    await world.runPod('warmed-up');
+    const awake = await world.until('warmed-up', READY);
+    expect(awake.status?.startup).toEqual(found.status?.startup);
+    expect(awake.metadata.generation).toBe(3);
+  });
+});
+
+interface Obstacle {
+  readonly what: string;
+  readonly name: string;
+  readonly pod: SandboxSpec['podTemplate']['spec'];
+  readonly words: string;
+  readonly remedy: () => Promise<unknown>;
+}
+const obstacles: readonly Obstacle[] = [
+  {
+    what: 'a RuntimeClass that does not exist',
+    name: 'classless',
+    pod: { containers: [container], runtimeClassName: 'microvm' },
+    words: 'RuntimeClass "microvm" not found',
+    remedy: () =>
+      world.apply({
+        apiVersion: 'node.k8s.io/v1',
+        kind: 'RuntimeClass',
+        metadata: { name: 'microvm' },
+        handler: 'microvm',
+      }),
+  },
+  {
+    what: 'a ServiceAccount that does not exist',
+    name: 'accountless',
+    pod: { containers: [container], serviceAccountName: 'bot' },
+    words: 'error looking up service account team-a/bot: serviceaccount "bot" not found',
+    remedy: () => world.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: at('bot') }),
+  },
+  {
+    what: 'a quota that is used up',
+    name: 'greedy',
+    pod: { containers: [{ ...container, resources: { limits: { [GPU]: '1' } } }] },
+    words: `exceeded quota: gpus, requested: requests.${GPU}=1, used: requests.${GPU}=0, limited: requests.${GPU}=0`,
+    remedy: () => world.apply(quota('1')),
+  },
+  {
+    what: 'a Pod that its namespace does not allow',
+    name: 'intruder',
+    pod: { containers: [container], hostNetwork: true },
+    words: 'violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)',
+    remedy: () => world.edit('intruder', { podTemplate: { spec: { hostNetwork: null } } }),
+  },
+  {
+    what: 'a Pod template that is not valid',
+    name: 'imageless',
+    pod: { containers: [{ name: 'main' }] },
+    words: 'spec.containers[0].image: Required value',
+    remedy: () => world.edit('imageless', { podTemplate: { spec: { containers: [container] } } }),
+  },
+];
+
+describe.concurrent('what the API server refuses', () => {
+  it.each(obstacles)('is told in its words, once, and made good when it changes: $what', async (obstacle) => {
+    const { name, pod, words, remedy } = obstacle;
+    await world.create(name, { podTemplate: { spec: pod } });
+    const refused = await world.until(name, 'Ready=False/ReconcilerError');
+    const message = messageOf(refused, 'Ready') ?? '';
+    expect(message).toMatch(/^Error seen: /);
+    expect(message).toContain(words);
+    const unknown =
+      'PodScheduled=Unknown/PodSchedulingUnknown: Pod state is unknown. Pod scheduling cannot be determined';
+    const conditions = [unknown, `Ready=False/ReconcilerError: ${message}`, notSuspended];
+    expect(wholeStatus(refused)).toEqual(expected({ conditions, startedAt: TIME, phase: 'Pending' }));
+    const notes = await eventually(
+      () => notesOf(name, 'ReconcilerError'),
+      (found) => found.length > 0,
+    );
+    expect(notes).toMatchObject([{ type: 'Warning', note: message }]);
+    await remedy();
+    await world.runPod(name);
+    await world.until(name, READY);
+    expect(await notesOf(name, 'ReconcilerError')).toHaveLength(1);
+  });
+});

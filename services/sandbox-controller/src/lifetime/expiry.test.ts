@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest';
+import { decide } from '../decide.ts';
+import { expiryMs } from './expiry.ts';
+import type { Snapshot } from '../plan/snapshot.ts';
+import { expiredStatusOf } from '../status/status.ts';
+import {
+  EARLIER,
+  NOW,
+  NOW_MS,
+  STRANGER,
+  WORK,
+  claimOf,
+  kinds,
+  notebook,
+  podOf,
+  published,
+  serviceOf,
+  snapshotOf,
+  stepOf,
+} from '../../test/builders.ts';
+
+type Spec = NonNullable<Parameters<typeof notebook>[0]>['spec'];
+
+/** A running Sandbox whose status is current. */
+function settled(spec: Spec): Snapshot {
+  const sandbox = notebook({ spec: { service: true, volumeClaimTemplates: [WORK], ...spec } });
+  const parts = { ownedPods: [podOf(sandbox)], service: serviceOf(sandbox), claims: [claimOf(sandbox)] };
+  return snapshotOf({ sandbox: published(snapshotOf({ sandbox, ...parts })), ...parts });
+}
+
+/** The same once its expiry has been published. */
+function marked(spec: Spec): Snapshot {
+  const before = settled({ shutdownTime: NOW, ...spec });
+  return { ...before, sandbox: { ...before.sandbox, status: expiredStatusOf(before) } };
+}
+
+describe('the effective expiry', () => {
+  const finished = {
+    conditions: [
+      { type: 'Finished', status: 'True' as const, reason: 'PodFailed', message: '', lastTransitionTime: EARLIER },
+    ],
+  };
+  it.each([
+    ['does not exist without a limit', {}, undefined],
+    ['is the absolute time', { shutdownTime: '2026-01-01T13:00:00Z' }, '2026-01-01T13:00:00Z'],
+    ['counts the lifetime from its start', { ttlSeconds: 60 }, '2026-01-01T11:01:00Z'],
+    ['counts the time after the Pod finished', { ttlSecondsAfterFinished: 0 }, EARLIER],
+    [
+      'is the earliest of them',
+      { shutdownTime: '2026-01-01T11:00:30Z', ttlSeconds: 60, ttlSecondsAfterFinished: 90 },
+      '2026-01-01T11:00:30Z',
+    ],
+  ])('%s', (_, spec, expected) => {
+    const sandbox = notebook({ spec, status: finished });
+    expect(expiryMs(sandbox, EARLIER)).toBe(expected === undefined ? undefined : Date.parse(expected));
+  });
+
+  it('does not count from a Pod that has not finished', () => {
+    expect(expiryMs(notebook({ spec: { ttlSecondsAfterFinished: 0 } }), EARLIER)).toBeUndefined();
+  });
+});
+
+describe('an expiry', () => {
+  it('does nothing a millisecond early', () => {
+    const snapshot = settled({ shutdownTime: NOW });
+    expect(kinds({ ...snapshot, nowMs: NOW_MS - 1 })).toEqual([]);
+  });
+
+  it('is visible before anything goes, and the second pass is a new one', () => {
+    const plan = decide(settled({ shutdownTime: NOW }));
+    expect(plan.map((step) => step.kind)).toEqual(['patchStatus', 'recordEvent', 'lookAgain']);
+    expect(stepOf(plan, 'patchStatus').patch).toMatchObject({ status: { phase: 'Expired' } });
+  });
+
+  it('waits for the pass that acts on an edit of the spec', () => {
+    const snapshot = settled({ shutdownTime: NOW });
+    const metadata = { ...snapshot.sandbox.metadata, generation: 2 };
+    expect(kinds({ ...snapshot, sandbox: { ...snapshot.sandbox, metadata } })).toEqual(['patchStatus']);
+  });
+
+  const rows: readonly (readonly [sentence: string, spec: Spec, steps: readonly string[]])[] = [
+    ['takes Pod and Service and keeps Sandbox and disks by default', {}, ['deletePod', 'deleteService']],
+    [
+      'with Delete leaves the disks to garbage collection',
+      { shutdownPolicy: 'Delete' },
+      ['deletePod', 'deleteService'],
+    ],
+    [
+      'with Delete and retained disks releases them before the Sandbox goes',
+      { shutdownPolicy: 'Delete', persistentVolumeClaimRetentionPolicy: { whenExpired: 'Retain' } },
+      ['deletePod', 'deleteService', 'patchClaim'],
+    ],
+    [
+      'with Delete follows whenDeleted where whenExpired is not set',
+      { shutdownPolicy: 'Delete', persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain' } },
+      ['deletePod', 'deleteService', 'patchClaim'],
+    ],
+    [
+      'that retains the Sandbox deletes the disks when told so',
+      { persistentVolumeClaimRetentionPolicy: { whenExpired: 'Delete' } },
+      ['deletePod', 'deleteService', 'deleteClaim'],
+    ],
+  ];
+  it.each(rows)('%s', (_, spec, steps) => {
+    expect(kinds(marked(spec))).toEqual(steps);
+  });
+
+  it('with Delete takes the Sandbox once all that is done', () => {
+    const snapshot = marked({ shutdownPolicy: 'Delete' });
+    const done = { ...snapshot, ownedPods: [podOf(snapshot.sandbox, { terminating: true })], service: undefined };
+    expect(kinds(done)).toEqual(['deleteSandbox']);
+    const failures = [{ phase: 'pvcs' as const, message: 'forbidden' }];
+    expect(kinds({ ...done, failures })).not.toContain('deleteSandbox');
+  });
+
+  it('takes back a released disk before deleting it, for nothing that is not ours is deleted', () => {
+    const policy = { whenDeleted: 'Retain', whenExpired: 'Delete' } as const;
+    const snapshot = marked({ persistentVolumeClaimRetentionPolicy: policy });
+    const claim = claimOf(snapshot.sandbox, { ownerReferences: [] });
+    const claims = new Map([['work-notebook', claim]]);
+    expect(kinds({ ...snapshot, claims, ownedPods: [], service: undefined })).toEqual(['patchClaim']);
+  });
+
+  it('skips what belongs to somebody else', () => {
+    const snapshot = marked({ persistentVolumeClaimRetentionPolicy: { whenExpired: 'Delete' } });
+    const foreign = { ownerReferences: [STRANGER] };
+    const around = {
+      ownedPods: [],
+      foreignPod: podOf(snapshot.sandbox, { owner: STRANGER }),
+      service: serviceOf(snapshot.sandbox, { metadata: foreign }),
+      claims: new Map([['work-notebook', claimOf(snapshot.sandbox, foreign)]]),
+    };
+    expect(kinds({ ...snapshot, ...around })).toEqual(['patchSandbox']);
+  });
+
+  it('clears the status once the children are gone', () => {
+    const before = settled({ shutdownTime: NOW });
+    const [first] = decide(before);
+    expect(first?.kind).toBe('patchStatus');
+    const { sandbox } = marked({});
+    const kept = { ...sandbox, status: { ...before.sandbox.status, ...sandbox.status } };
+    const plan = decide(snapshotOf({ sandbox: kept }));
+    expect(stepOf(plan, 'patchStatus').patch['status']).toEqual({
+      service: null,
+      serviceFQDN: null,
+      selector: null,
+      podIPs: null,
+      nodeName: null,
+      replicas: null,
+      startedAt: null,
+      expiresAt: null,
+    });
+  });
+
+  it('of a retained Sandbox is undone by moving the deadline', () => {
+    const { sandbox } = marked({});
+    const spec = { ...sandbox.spec, shutdownTime: '2026-01-01T13:00:00Z' };
+    const metadata = { ...sandbox.metadata, generation: 2 };
+    const back = snapshotOf({ sandbox: { ...sandbox, spec, metadata }, claims: [claimOf(sandbox)] });
+    expect(kinds(back)).toEqual(['createPod']);
+  });
+
+  it('is not undone by an edit that leaves the deadline in the past', () => {
+    const { sandbox } = marked({});
+    const edited = { ...sandbox, metadata: { ...sandbox.metadata, generation: 2, annotations: {} } };
+    const plan = decide(snapshotOf({ sandbox: edited, claims: [claimOf(sandbox)] }));
+    expect(plan.map((step) => step.kind)).toEqual(['patchStatus']);
+    expect(stepOf(plan, 'patchStatus').patch).toMatchObject({ status: { observedGeneration: 2 } });
+  });
+});

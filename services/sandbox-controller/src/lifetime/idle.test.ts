@@ -1,0 +1,175 @@
+import { describe, expect, it } from 'vitest';
+import { decide, wakeAtMs } from '../decide.ts';
+import type { Snapshot } from '../plan/snapshot.ts';
+import { statusOf } from '../status/status.ts';
+import {
+  NOW,
+  NOW_MS,
+  WORK,
+  claimOf,
+  kinds,
+  notebook,
+  podOf,
+  published,
+  snapshotOf,
+  stepOf,
+} from '../../test/builders.ts';
+
+type Parts = NonNullable<Parameters<typeof notebook>[0]>;
+
+const at = (seconds: number): string => new Date(NOW_MS + seconds * 1_000).toISOString().replace('.000', '');
+const reported = (seconds: number) => ({ 'sandlot.dev/last-activity-at': at(seconds) });
+const limits = { suspendAfterSeconds: 60, deleteAfterSeconds: 600 };
+
+/** First Ready now, with those limits, seen `seconds` later. */
+function ready(idle: NonNullable<Parts['spec']>['idle'], seconds = 0, parts: Parts = {}): Snapshot {
+  const sandbox = notebook({ ...parts, spec: { idle, ...parts.spec } });
+  const ownedPods = [podOf(sandbox)];
+  const before = published(snapshotOf({ sandbox, ownedPods }));
+  return snapshotOf({ sandbox: before, ownedPods, nowMs: NOW_MS + seconds * 1_000 });
+}
+
+function withAnnotations(snapshot: Snapshot, annotations: Record<string, string>): Snapshot {
+  const { metadata } = snapshot.sandbox;
+  const sandbox = {
+    ...snapshot.sandbox,
+    metadata: { ...metadata, annotations: { ...metadata.annotations, ...annotations } },
+  };
+  return { ...snapshot, sandbox };
+}
+
+/** Idle has suspended it, and its Pod is gone. */
+function asleep(seconds: number): Snapshot {
+  const awake = ready(limits, seconds);
+  const metadata = { ...awake.sandbox.metadata, annotations: { 'sandlot.dev/suspended-by': 'Idle' } };
+  const sandbox = { ...awake.sandbox, metadata, spec: { ...awake.sandbox.spec, operatingMode: 'Suspended' as const } };
+  const parts = { nowMs: awake.nowMs };
+  return snapshotOf({ ...parts, sandbox: { ...sandbox, status: statusOf(snapshotOf({ ...parts, sandbox })) } });
+}
+
+/** Its owner wants it to run, from the next generation on. */
+function resumed(snapshot: Snapshot): Snapshot {
+  const { sandbox } = snapshot;
+  const metadata = { ...sandbox.metadata, generation: 2 };
+  return { ...snapshot, sandbox: { ...sandbox, metadata, spec: { ...sandbox.spec, operatingMode: 'Running' } } };
+}
+
+describe('idleness', () => {
+  const rows: readonly (readonly [sentence: string, snapshot: Snapshot, steps: readonly string[]])[] = [
+    ['does nothing without a limit', ready({}, 9_999), []],
+    ['does nothing a second early', ready(limits, 59), []],
+    ['suspends at its limit', ready(limits, 60), ['suspendSandbox']],
+    ['does not suspend what was used meanwhile', withAnnotations(ready(limits, 60), reported(1)), []],
+    ['suspends that long after the last use', withAnnotations(ready(limits, 61), reported(1)), ['suspendSandbox']],
+    [
+      'takes a report of the far future for one of the moment it was first seen',
+      { ...withAnnotations(ready(limits, 90), reported(9e6)), reportSeenMs: NOW_MS + 30_000 },
+      ['suspendSandbox'],
+    ],
+    [
+      'waits for its limit after such a report too',
+      { ...withAnnotations(ready(limits, 89), reported(9e6)), reportSeenMs: NOW_MS + 30_000 },
+      ['patchStatus'],
+    ],
+    [
+      'takes no notice of a report that is no time',
+      withAnnotations(ready(limits, 60), { 'sandlot.dev/last-activity-at': 'now' }),
+      ['suspendSandbox'],
+    ],
+    ['waits for the pass that acts on an edit of the spec', resumed(ready(limits, 60)), ['patchStatus']],
+    ['deletes at its limit', ready({ deleteAfterSeconds: 60 }, 60), ['deleteSandbox']],
+    ['deletes a suspended Sandbox too', { ...asleep(60), nowMs: NOW_MS + 600_000 }, ['deleteSandbox']],
+    ['does not delete a suspended Sandbox early', { ...asleep(60), nowMs: NOW_MS + 599_999 }, []],
+    ['deletes what it should have suspended long ago', ready(limits, 600), ['deleteSandbox']],
+    [
+      'lets go of disks that outlive the Sandbox before it deletes it',
+      {
+        ...ready(limits, 600, {
+          spec: { volumeClaimTemplates: [WORK], persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain' } },
+        }),
+        claims: new Map([['work-notebook', claimOf(notebook())]]),
+      },
+      ['patchClaim'],
+    ],
+    [
+      'does not delete while a disk could not be let go of',
+      { ...ready(limits, 600), failures: [{ phase: 'pvcs', message: 'forbidden' }] },
+      ['patchStatus', 'recordEvent'],
+    ],
+  ];
+  it.each(rows)('%s', (_, snapshot, steps) => {
+    expect(kinds(snapshot)).toEqual(steps);
+  });
+
+  it('suspends with a guard and a record of who asked', () => {
+    const { metadata } = ready(limits).sandbox;
+    expect(stepOf(decide(ready(limits, 60)), 'suspendSandbox').patch).toEqual({
+      metadata: {
+        uid: metadata.uid,
+        resourceVersion: metadata.resourceVersion,
+        annotations: { 'sandlot.dev/suspended-by': 'Idle' },
+      },
+      spec: { operatingMode: 'Suspended' },
+    });
+  });
+
+  it('wakes for the nearest limit', () => {
+    expect(wakeAtMs(ready(limits))).toBe(NOW_MS + 60_000);
+    expect(wakeAtMs(asleep(60))).toBe(NOW_MS + 600_000);
+    expect(wakeAtMs(ready({}))).toBeUndefined();
+  });
+
+  it('says that it deleted the Sandbox', () => {
+    const { note } = stepOf(decide(ready(limits, 600)), 'deleteSandbox');
+    expect([note?.reason, note?.message]).toEqual(['IdleDeleted', expect.stringContaining('600 s')]);
+  });
+});
+
+describe('the last activity', () => {
+  const timeOf = (snapshot: Snapshot): string | undefined => statusOf(snapshot).lastActivityTime;
+  const pool = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxWarmPool', name: 'p', uid: 'u' };
+
+  it.each([
+    ['is not known before the first Ready', snapshotOf({ sandbox: notebook({ spec: { idle: limits } }) }), undefined],
+    ['is the first Ready to begin with', ready(limits, 30), NOW],
+    ['is not measured without limits', ready(undefined, 30), undefined],
+    [
+      'is not measured while a member waits in its pool',
+      ready(limits, 30, { metadata: { ownerReferences: [{ ...pool, controller: true }] } }),
+      undefined,
+    ],
+    ['is what a tool reports', withAnnotations(ready(limits, 30), reported(20)), at(20)],
+    ['is never in the future', withAnnotations(ready(limits, 30), reported(900)), at(30)],
+    [
+      'is when a report of the future was first seen',
+      { ...withAnnotations(ready(limits, 50), reported(900)), reportSeenMs: NOW_MS + 30_000 },
+      at(30),
+    ],
+    ['is not written for less than a quarter of the limit', withAnnotations(ready(limits, 30), reported(14)), NOW],
+    ['is not written for less than 5 s', withAnnotations(ready({ suspendAfterSeconds: 5 }, 5), reported(4)), NOW],
+    ['stays through a suspension', asleep(60), NOW],
+    ['is forgotten on resume, until Ready', resumed(asleep(90)), undefined],
+  ])('%s', (_, snapshot, expected) => {
+    expect(timeOf(snapshot)).toBe(expected);
+  });
+
+  it('starts anew at the first Ready after a resume', () => {
+    const back = resumed(asleep(90));
+    const metadata = { ...back.sandbox.metadata, annotations: {} };
+    const pending = { ...back.sandbox, metadata, status: statusOf(back) };
+    const again = snapshotOf({ sandbox: pending, ownedPods: [podOf(pending)], nowMs: NOW_MS + 120_000 });
+    expect(timeOf(again)).toBe(at(120));
+  });
+
+  it('is forgotten when a suspension is withdrawn before the status told of it', () => {
+    const asked = withAnnotations(ready(limits, 60), { 'sandlot.dev/suspended-by': 'Idle' });
+    expect(kinds(resumed(asked))).toEqual(['patchStatus']);
+    expect(timeOf(resumed(asked))).toBeUndefined();
+  });
+
+  it('is rounded up, so that no limit is early', () => {
+    const first = ready(limits);
+    const status = { ...first.sandbox.status, lastActivityTime: undefined };
+    expect(timeOf({ ...first, sandbox: { ...first.sandbox, status }, nowMs: NOW_MS + 1 })).toBe(at(1));
+  });
+});

@@ -1,0 +1,320 @@
+import { nameHash } from '@sandlot/api-types';
+import { describe, expect, it } from 'vitest';
+import { buildPod } from './build-pod.ts';
+import { decidePod } from './decide-pod.ts';
+import { podMetadataPatch, wantedPodMetadata } from './pod-metadata.ts';
+import { decideClaims } from '../disks/decide-disks.ts';
+import { reducedPod, reducedSandbox } from '../wiring/transform.ts';
+import { RUNTIME, STRANGER, WORK, claimOf, notebook, podOf, snapshotOf, stepOf } from '../../test/builders.ts';
+
+const HASH = 'agents.x-k8s.io/sandbox-name-hash';
+const tracking = { [HASH]: nameHash('notebook') };
+const owner = podOf(notebook()).metadata.ownerReferences;
+const claimed = {
+  apiVersion: 'extensions.agents.x-k8s.io/v1alpha1',
+  kind: 'SandboxClaim',
+  name: 'c',
+  uid: 'uid-c',
+  controller: true,
+};
+
+describe('the Pod', () => {
+  it('is the template verbatim under the name of the Sandbox, with its volumes last', () => {
+    const containers = [{ name: 'main', image: 'busybox' }];
+    const sandbox = notebook({
+      spec: {
+        podTemplate: {
+          metadata: { labels: { team: 'a', [HASH]: 'forged' }, annotations: { owner: 'ana' } },
+          spec: {
+            containers,
+            volumes: [
+              { name: 'work', emptyDir: {} },
+              { name: 'tmp', emptyDir: {} },
+            ],
+            hostname: 'kept',
+          },
+        },
+        volumeClaimTemplates: [WORK],
+      },
+    });
+    expect(buildPod(sandbox, RUNTIME)).toEqual({
+      apiVersion: 'v1',
+      kind: 'Pod',
+      metadata: {
+        name: 'notebook',
+        namespace: 'team-a',
+        labels: { team: 'a', ...tracking },
+        annotations: {
+          owner: 'ana',
+          'agents.x-k8s.io/propagated-labels': 'team',
+          'agents.x-k8s.io/propagated-annotations': 'owner',
+        },
+        ownerReferences: owner,
+      },
+      spec: {
+        containers,
+        hostname: 'kept',
+        volumes: [
+          { name: 'tmp', emptyDir: {} },
+          { name: 'work', persistentVolumeClaim: { claimName: 'work-notebook' } },
+        ],
+      },
+    });
+  });
+
+  it('gets no volumes field when there are none', () => {
+    expect(buildPod(notebook(), RUNTIME).spec).toEqual({ containers: [{ name: 'main', image: 'busybox' }] });
+  });
+
+  it.each([
+    [
+      'is owned by another controller',
+      podOf(notebook(), { owner: STRANGER }),
+      'pod "notebook" is owned by ReplicaSet/web (UID: uid-web), not by sandbox "notebook"',
+    ],
+    [
+      'has no owner and none of the labels',
+      podOf(notebook(), { owner: null, labels: {} }),
+      'cannot adopt unowned pod "notebook": missing required pool authorization label ("agents.x-k8s.io/adoptable") ' +
+        'or sandbox tracking label ("agents.x-k8s.io/sandbox-name-hash")',
+    ],
+  ])('is refused when one of its name %s', (_, foreignPod, message) => {
+    expect(stepOf(decidePod(snapshotOf({ foreignPod })), 'refuse').message).toBe(message);
+  });
+
+  it('that is taken over is guarded by the version that was judged', () => {
+    const foreignPod = podOf(notebook(), { owner: null, labels: { 'agents.x-k8s.io/adoptable': 'true' } });
+    expect(stepOf(decidePod(snapshotOf({ foreignPod })), 'patchPod').patch).toEqual({
+      metadata: {
+        uid: 'uid-pod-notebook',
+        resourceVersion: '7',
+        ownerReferences: owner,
+        labels: tracking,
+        annotations: {},
+      },
+    });
+  });
+
+  it('waits while one that may be taken over is terminating', () => {
+    const foreignPod = podOf(notebook(), { owner: null, terminating: true });
+    expect(decidePod(snapshotOf({ foreignPod }))).toEqual([]);
+  });
+});
+
+describe('Pod metadata', () => {
+  const labelled = (metadata: object) =>
+    notebook({
+      metadata: {
+        labels: {
+          'agents.x-k8s.io/claim-uid': 'uid-c',
+          'agents.x-k8s.io/sandbox-template-ref-hash': 'abc',
+          'agents.x-k8s.io/launch-type': 'warm',
+          'agents.x-k8s.io/created-by': 'curl',
+        },
+        ...metadata,
+      },
+    });
+
+  it('carries the labels of a claim to the Pod of its Sandbox, and a known creator only', () => {
+    expect(wantedPodMetadata(labelled({ ownerReferences: [claimed] })).labels).toEqual({
+      ...tracking,
+      'agents.x-k8s.io/claim-uid': 'uid-c',
+      'agents.x-k8s.io/sandbox-template-ref-hash': 'abc',
+      'agents.x-k8s.io/created-by': 'unknown',
+    });
+  });
+
+  it('carries no such label of a Sandbox whose author could forge them', () => {
+    expect(wantedPodMetadata(labelled({})).labels).toEqual({ ...tracking, 'agents.x-k8s.io/created-by': 'unknown' });
+  });
+
+  it('carries them for a Sandbox that a detached claim delivered', () => {
+    const labels = { 'sandlot.dev/claim-name': 'rollout', 'agents.x-k8s.io/sandbox-template-ref-hash': 'abc' };
+    expect(wantedPodMetadata(notebook({ metadata: { labels } })).labels).toEqual({ ...tracking, ...labels });
+  });
+
+  it('carries them for a Sandbox whose delivery failed and that a claim keeps, so that its network policy stays', () => {
+    const kept = { 'sandlot.dev/claim-name': 'job', 'sandlot.dev/reserved-failed': 'true' };
+    const ofClaim = labelled({ ownerReferences: [claimed] });
+    const metadata = { ...ofClaim.metadata, ownerReferences: [], labels: { ...ofClaim.metadata.labels, ...kept } };
+    expect(wantedPodMetadata({ ...ofClaim, metadata })).toEqual({
+      ...wantedPodMetadata(ofClaim),
+      labels: { ...wantedPodMetadata(ofClaim).labels, ...kept },
+    });
+  });
+
+  it('skips reserved keys of the template', () => {
+    const metadata = {
+      labels: { 'sandlot.dev/claim-name': 'x', ok: '1' },
+      annotations: { 'opentelemetry.io/trace-context': '{}', 'extensions.agents.x-k8s.io/a': 'x' },
+    };
+    const podTemplate = { metadata, spec: { containers: [] } };
+    expect(wantedPodMetadata(notebook({ spec: { podTemplate } }))).toEqual({
+      labels: { ok: '1', ...tracking },
+      annotations: { 'agents.x-k8s.io/propagated-labels': 'ok' },
+    });
+  });
+
+  const template = { metadata: { labels: { team: 'b' }, annotations: { note: '1' } }, spec: { containers: [] } };
+  const sandbox = notebook({ spec: { podTemplate: template } });
+
+  it('on a live Pod adds what the template gained and removes what left it', () => {
+    const pod = podOf(sandbox, {
+      labels: { ...tracking, team: 'a', gone: 'x', foreign: 'kept', 'agents.x-k8s.io/warm-pool-sandbox': 'p' },
+      annotations: {
+        old: 'x',
+        'agents.x-k8s.io/propagated-labels': 'gone,team',
+        'agents.x-k8s.io/propagated-annotations': 'old',
+      },
+    });
+    expect(podMetadataPatch(sandbox, pod)).toEqual({
+      metadata: {
+        uid: 'uid-pod-notebook',
+        labels: { team: 'b', gone: null, 'agents.x-k8s.io/warm-pool-sandbox': null },
+        annotations: {
+          note: '1',
+          old: null,
+          'agents.x-k8s.io/propagated-labels': 'team',
+          'agents.x-k8s.io/propagated-annotations': 'note',
+        },
+      },
+    });
+  });
+
+  it('removes its own lists when the template has nothing left', () => {
+    const pod = podOf(notebook(), {
+      labels: { ...tracking, team: 'a' },
+      annotations: { 'agents.x-k8s.io/propagated-labels': 'team' },
+    });
+    expect(podMetadataPatch(notebook(), pod)).toEqual({
+      metadata: {
+        uid: 'uid-pod-notebook',
+        labels: { team: null },
+        annotations: { 'agents.x-k8s.io/propagated-labels': null },
+      },
+    });
+  });
+
+  it('is not written when a Pod is as it was built', () => {
+    const built = buildPod(sandbox, RUNTIME);
+    expect(podMetadataPatch(sandbox, built)).toBeUndefined();
+  });
+});
+
+describe('disks', () => {
+  const sandbox = notebook({ spec: { volumeClaimTemplates: [WORK] } });
+  const retained = notebook({
+    spec: { volumeClaimTemplates: [WORK], persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain' } },
+  });
+
+  it('are made from their template and belong to the Sandbox', () => {
+    const template = { metadata: { name: 'work', labels: { a: 'b' }, annotations: { c: 'd' } }, spec: WORK.spec };
+    const given = notebook({ spec: { volumeClaimTemplates: [template] } });
+    expect(stepOf(decideClaims(snapshotOf({ sandbox: given })), 'createClaim').claim).toEqual({
+      apiVersion: 'v1',
+      kind: 'PersistentVolumeClaim',
+      metadata: {
+        name: 'work-notebook',
+        namespace: 'team-a',
+        labels: { a: 'b', ...tracking },
+        annotations: { c: 'd' },
+        ownerReferences: owner,
+      },
+      spec: WORK.spec,
+    });
+  });
+
+  it('that outlive a deleted Sandbox are made without an owner', () => {
+    const { claim } = stepOf(decideClaims(snapshotOf({ sandbox: retained })), 'createClaim');
+    expect(claim.metadata.ownerReferences).toBeUndefined();
+    expect(claim.metadata.labels).toEqual(tracking);
+  });
+
+  const adoptable = { ownerReferences: [], labels: { 'agents.x-k8s.io/adoptable': 'true' } };
+  it.each([
+    ['of ours are left alone', sandbox, claimOf(sandbox), []],
+    [
+      'without an owner and with our label are taken back',
+      sandbox,
+      claimOf(sandbox, { ownerReferences: [] }),
+      ['patchClaim'],
+    ],
+    ['without an owner that are adoptable are taken over', sandbox, claimOf(sandbox, adoptable), ['patchClaim']],
+    [
+      'without an owner and label are refused',
+      sandbox,
+      claimOf(sandbox, { ownerReferences: [], labels: {} }),
+      ['refuse'],
+    ],
+    ['of somebody else are refused', sandbox, claimOf(sandbox, { ownerReferences: [STRANGER] }), ['refuse']],
+    ['lose their owner when they are to be retained', retained, claimOf(sandbox), ['patchClaim']],
+    ['without an owner are as they should be when retained', retained, claimOf(sandbox, { ownerReferences: [] }), []],
+  ])('%s', (...[, given, claim, steps]) => {
+    expect(decideClaims(snapshotOf({ sandbox: given, claims: [claim] })).map((step) => step.kind)).toEqual(steps);
+  });
+
+  it.each([
+    [
+      { ownerReferences: [STRANGER] },
+      'PVC "work-notebook" is owned by ReplicaSet/web (UID: uid-web), not by sandbox "notebook"',
+    ],
+    [
+      { ownerReferences: [], labels: {} },
+      'cannot adopt unowned PVC "work-notebook": missing required pool authorization label ' +
+        '("agents.x-k8s.io/adoptable") or sandbox tracking label ("agents.x-k8s.io/sandbox-name-hash")',
+    ],
+  ])('are refused in the words of the contract (%#)', (metadata, message) => {
+    const snapshot = snapshotOf({ sandbox, claims: [claimOf(sandbox, metadata)] });
+    expect(stepOf(decideClaims(snapshot), 'refuse').message).toBe(message);
+  });
+
+  it('that were refused keep the Pod from being created', () => {
+    const snapshot = snapshotOf({
+      sandbox,
+      claims: [claimOf(sandbox)],
+      failures: [{ phase: 'pvcs', message: 'refused' }],
+    });
+    expect(decidePod(snapshot)).toEqual([]);
+  });
+
+  it('being retained keep the owners that others gave them', () => {
+    const other = { ...STRANGER, controller: false };
+    const claim = claimOf(sandbox, { ownerReferences: [...(claimOf(sandbox).metadata.ownerReferences ?? []), other] });
+    expect(stepOf(decideClaims(snapshotOf({ sandbox: retained, claims: [claim] })), 'patchClaim').patch).toEqual({
+      metadata: { uid: 'uid-work-notebook', resourceVersion: '3', labels: tracking, ownerReferences: [other] },
+    });
+  });
+});
+
+describe('what caches keep', () => {
+  const bulk = {
+    managedFields: [{ manager: 'kubelet' }],
+    annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{}', a: 'b' },
+  };
+
+  it('of a Sandbox is the proof of its author, without the field sets', () => {
+    const entry = {
+      manager: 'kubectl',
+      apiVersion: 'agents.x-k8s.io/v1alpha1',
+      fieldsV1: { 'f:spec': { 'f:podTemplate': { 'f:spec': {} } } },
+    };
+    const reduced = reducedSandbox(notebook({ metadata: { ...bulk, managedFields: [entry, ...bulk.managedFields] } }));
+    expect(reduced.metadata.managedFields).toEqual([{ ...entry, fieldsV1: { 'f:spec': { 'f:podTemplate': {} } } }]);
+    expect(reduced.metadata.annotations).toEqual({ a: 'b' });
+    expect(reducedSandbox(reduced)).toEqual(reduced);
+  });
+
+  it('of a Pod is metadata, status and the node', () => {
+    const pod = podOf(notebook());
+    const full = {
+      ...pod,
+      metadata: { ...pod.metadata, ...bulk },
+      spec: { containers: [{ name: 'main' }], nodeName: 'n' },
+    };
+    expect(reducedPod(full)).toEqual({
+      metadata: { ...pod.metadata, annotations: { a: 'b' } },
+      spec: { containers: [], nodeName: 'n' },
+      status: pod.status,
+    });
+  });
+});

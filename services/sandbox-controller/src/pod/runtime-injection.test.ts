@@ -1,0 +1,205 @@
+import { EXTENSIONS_GROUP, labels } from '@sandlot/api-types';
+import type { Container, EnvVar, ObjectMeta, OwnerReference, PodSpec } from '@sandlot/kube';
+import { describe, expect, it } from 'vitest';
+import { buildPod } from './build-pod.ts';
+import { decidePod } from './decide-pod.ts';
+import { kinds, notebook, podOf, published, RUNTIME, snapshotOf, stepOf } from '../../test/builders.ts';
+
+const PROGRAM = '/.sandlot/bin/sandlot-runtime';
+
+/** The Pod of a Sandbox that asks for the daemon. */
+function injected(container: Partial<Container>, more: Partial<PodSpec> = {}, image?: string): PodSpec {
+  const spec = { containers: [{ name: 'main', image: 'busybox', ...container }], ...more };
+  const runtime = { inject: true, ...(image === undefined ? {} : { image }) };
+  return buildPod(notebook({ metadata: { uid: 'uid-1' }, spec: { podTemplate: { spec }, runtime } }), RUNTIME).spec;
+}
+
+const EXTENSIONS = `${EXTENSIONS_GROUP}/v1beta1`;
+const ownerOf = (apiVersion: string, kind: string): OwnerReference => ({
+  apiVersion,
+  kind,
+  name: 'owner',
+  uid: 'uid-2',
+  controller: true,
+});
+
+const first = ({ containers }: PodSpec): Container => containers[0] ?? { name: 'none' };
+const variables = (spec: PodSpec): Record<string, string | undefined> =>
+  Object.fromEntries((first(spec).env ?? []).map(({ name, value }) => [name, value]));
+const lifecycle = (spec: PodSpec): unknown => first(spec)['lifecycle'];
+
+describe('a Pod with the daemon', () => {
+  it('gains two folders, an installer and nothing else beside its containers', () => {
+    const spec = injected({}, { volumes: [{ name: 'own' }], initContainers: [{ name: 'setup' }] });
+    expect(spec.volumes).toEqual([
+      { name: 'own' },
+      { name: 'sandlot-runtime', emptyDir: { sizeLimit: '64Mi' } },
+      { name: 'sandlot-runtime-state', emptyDir: { medium: 'Memory', sizeLimit: '16Mi' } },
+    ]);
+    expect(spec.initContainers?.map(({ name }) => name)).toEqual(['sandlot-runtime-install', 'setup']);
+    expect(spec.containers.map(({ name }) => name)).toEqual(['main']);
+    expect(first(spec).volumeMounts).toEqual([
+      { name: 'sandlot-runtime-state', mountPath: '/.sandlot' },
+      { name: 'sandlot-runtime', mountPath: '/.sandlot/bin', readOnly: true },
+    ]);
+  });
+
+  it('has an installer that a restricted namespace accepts', () => {
+    expect(injected({}).initContainers?.[0]).toMatchObject({
+      image: RUNTIME.image,
+      args: ['install', '/.sandlot/bin'],
+      securityContext: {
+        runAsNonRoot: true,
+        allowPrivilegeEscalation: false,
+        readOnlyRootFilesystem: true,
+        capabilities: { drop: ['ALL'] },
+        seccompProfile: { type: 'RuntimeDefault' },
+      },
+    });
+  });
+
+  it('takes the image that the Sandbox names over that of the installation', () => {
+    expect(injected({}, {}, 'registry.test/own:2').initContainers?.[0]?.image).toBe('registry.test/own:2');
+  });
+
+  it('tells the daemon whose it is, whatever the template says', () => {
+    const env = [
+      { name: 'SANDLOT_SANDBOX_UID', value: 'another' },
+      { name: 'SANDLOT_DEFAULT_USER', value: 'ana' },
+      { name: 'SANDLOT_EXEC_PORT', value: '0' },
+      { name: 'SANDLOT_EXEC_OPEN', value: 'false' },
+    ];
+    expect(variables(injected({ env, workingDir: '/app' }))).toEqual({
+      SANDLOT_DEFAULT_USER: 'ana',
+      SANDLOT_EXEC_PORT: '0',
+      SANDLOT_WORKDIR: '/app',
+      SANDLOT_SANDBOX_UID: 'uid-1',
+      SANDLOT_RUNTIME_DIR: '/.sandlot',
+      SANDLOT_ENVD_PORT: '49983',
+      SANDLOT_EXEC_OPEN: 'true',
+      SANDLOT_RUNTIME_PUBLIC_KEY: RUNTIME.publicKey,
+    });
+  });
+
+  it.each<[string, string, ObjectMeta]>([
+    ['open where the Sandbox was made by its owner', 'true', {}],
+    ['open where another controller made it', 'true', { ownerReferences: [ownerOf('apps/v1', 'ReplicaSet')] }],
+    ['closed in a pool', 'false', { ownerReferences: [ownerOf(EXTENSIONS, 'SandboxWarmPool')] }],
+    ['closed for a claim', 'false', { ownerReferences: [ownerOf(EXTENSIONS, 'SandboxClaim')] }],
+    ['closed for a batch, whose members nobody owns', 'false', { labels: { [labels.claimUid]: 'uid-2' } }],
+  ])('has an agent-sandbox API that is %s before it is told', (_, open, metadata) => {
+    const spec = { podTemplate: { spec: { containers: [{ name: 'main' }] } }, runtime: { inject: true } };
+    const { spec: made } = buildPod(notebook({ metadata, spec }), RUNTIME);
+    expect(variables(made)['SANDLOT_EXEC_OPEN']).toBe(open);
+  });
+
+  it.each<[string, Partial<Container>, Partial<Container>]>([
+    [
+      'wraps the command of the container, whose arguments stay',
+      { command: ['sleep', '3600'], args: ['--x'] },
+      { command: [PROGRAM, 'run', '--', 'sleep', '3600'], args: ['--x'] },
+    ],
+    [
+      'starts in a hook where the image knows what runs',
+      { args: ['serve'] },
+      { args: ['serve'], lifecycle: { postStart: { exec: { command: [PROGRAM, 'start'] } } } },
+    ],
+    [
+      'goes before a hook of the template',
+      { lifecycle: { postStart: { exec: { command: ['warm'] } }, preStop: { exec: { command: ['bye'] } } } },
+      {
+        lifecycle: {
+          postStart: { exec: { command: [PROGRAM, 'start', '--', 'warm'] } },
+          preStop: { exec: { command: ['bye'] } },
+        },
+      },
+    ],
+    [
+      'leaves a hook alone that it does not need',
+      { command: ['serve'], lifecycle: { postStart: { sleep: { seconds: 1 } } } },
+      { command: [PROGRAM, 'run', '--', 'serve'], lifecycle: { postStart: { sleep: { seconds: 1 } } } },
+    ],
+  ])('%s', (_, given, wanted) => {
+    expect(first(injected(given))).toMatchObject(wanted);
+  });
+
+  it('does not get a hook with a wrapper, nor a command with a hook', () => {
+    expect(lifecycle(injected({ command: ['sleep'] }))).toBeUndefined();
+    expect(first(injected({})).command).toBeUndefined();
+  });
+
+  it.each<[string, Container['resources'], Container['resources']]>([
+    [
+      'little, where the container states nothing',
+      undefined,
+      { requests: { cpu: '10m', memory: '32Mi' }, limits: { memory: '64Mi' } },
+    ],
+    [
+      'what the container has, so that the Pod keeps its class of service',
+      { requests: { cpu: 1, memory: '1Gi' }, limits: { cpu: 1, memory: '1Gi' } },
+      { requests: { cpu: 1, memory: '1Gi' }, limits: { cpu: 1, memory: '1Gi' } },
+    ],
+    ['no devices', { limits: { memory: '1Gi', 'nvidia.com/gpu': 1 } }, { limits: { memory: '1Gi' } }],
+  ])('has an installer that takes %s', (_, resources, expected) => {
+    expect(injected({ resources }).initContainers?.[0]?.resources).toEqual(expected);
+  });
+
+  it.each<[string, Partial<PodSpec>]>([
+    ['a container', { containers: [{ name: 'main', ports: [{ containerPort: 49_983 }] }] }],
+    ['a sidecar', { initContainers: [{ name: 'envd', restartPolicy: 'Always', ports: [{ containerPort: 49_983 }] }] }],
+  ])('is left as it is when %s has the port of the daemon already', (_, more) => {
+    const spec = injected({ name: 'main' }, more);
+    expect(spec).toEqual({ containers: [{ name: 'main', image: 'busybox' }], ...more });
+  });
+
+  it('is not made for a Sandbox that does not ask', () => {
+    const sandbox = notebook({ spec: { runtime: { inject: false } } });
+    expect(buildPod(sandbox, RUNTIME).spec).toEqual(notebook().spec.podTemplate.spec);
+  });
+});
+
+describe('a daemon that cannot be started', () => {
+  const asking = (container: Partial<Container>) =>
+    notebook({
+      spec: { podTemplate: { spec: { containers: [{ name: 'main', ...container }] } }, runtime: { inject: true } },
+    });
+
+  it('for want of an image keeps the Pod from being made, and says what to set', () => {
+    const snapshot = snapshotOf({ sandbox: asking({}), settings: { runtime: { image: '', publicKey: '' } } });
+    expect(stepOf(decidePod(snapshot), 'refuse').message).toContain('runtime.image');
+  });
+
+  it('because the hook of its container runs no command says so by name', () => {
+    const snapshot = snapshotOf({ sandbox: asking({ lifecycle: { postStart: { sleep: { seconds: 1 } } } }) });
+    expect(stepOf(decidePod(snapshot), 'refuse').message).toContain('container "main"');
+  });
+
+  it.each<[string, EnvVar[], boolean]>([
+    ['another one', [{ name: 'SANDLOT_EXEC_PORT', value: '9000' }], true],
+    ['one that nobody here can read', [{ name: 'SANDLOT_EXEC_PORT', valueFrom: {} }], true],
+    ['the last of two', ['0', '9000'].map((value) => ({ name: 'SANDLOT_EXEC_PORT', value })), true],
+    ['its own', [{ name: 'SANDLOT_EXEC_PORT', value: '8888' }], false],
+    ['none', [{ name: 'SANDLOT_EXEC_PORT', value: '0' }], false],
+  ])('on a port for the agent-sandbox API that is %s', (_, env, isRefused) => {
+    const [step] = decidePod(snapshotOf({ sandbox: asking({ env }) }));
+    expect(step?.kind).toBe(isRefused ? 'refuse' : 'createPod');
+    expect(JSON.stringify(step).includes('takes no SANDLOT_EXEC_PORT but 8888 and 0')).toBe(isRefused);
+  });
+});
+
+describe('status.runtime', () => {
+  const sandbox = notebook({ spec: { runtime: { inject: true } } });
+
+  it('is ready together with the Pod, and not before', () => {
+    const snapshot = snapshotOf({ sandbox, ownedPods: [podOf(sandbox, { ready: false })] });
+    expect(published(snapshot).status?.runtime).toBeUndefined();
+    const ready = snapshotOf({ sandbox, ownedPods: [podOf(sandbox)] });
+    expect(published(ready).status?.runtime).toEqual({ ready: true });
+    expect(kinds({ ...ready, sandbox: published(ready) })).toEqual([]);
+  });
+
+  it('is absent without a daemon', () => {
+    const plain = notebook();
+    expect(published(snapshotOf({ sandbox: plain, ownedPods: [podOf(plain)] })).status?.runtime).toBeUndefined();
+  });
+});

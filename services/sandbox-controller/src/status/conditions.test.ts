@@ -1,0 +1,237 @@
+import { describe, expect, it } from 'vitest';
+import type { Snapshot } from '../plan/snapshot.ts';
+import {
+  NOW,
+  NOW_MS,
+  STRANGER,
+  conditionSummary,
+  messageOf,
+  notebook,
+  podOf,
+  published,
+  serviceOf,
+  snapshotOf,
+} from '../../test/builders.ts';
+
+const running = notebook();
+const suspended = notebook({ spec: { operatingMode: 'Suspended' } });
+const NOT_SUSPENDED = 'Suspended=False/NotSuspended';
+const SCHEDULED = 'PodScheduled=True/PodScheduled';
+
+/** A Sandbox whose status already tells of a Ready Pod. */
+const ready = published(snapshotOf({ sandbox: running, ownedPods: [podOf(running)] }));
+
+describe('conditions', () => {
+  const withService = notebook({ spec: { service: true } });
+  const rows: readonly (readonly [
+    sentence: string,
+    snapshot: Snapshot,
+    conditions: readonly string[],
+    message: string,
+  ])[] = [
+    [
+      'of a Sandbox without a Pod',
+      snapshotOf(),
+      ['Ready=False/DependenciesNotReady', NOT_SUSPENDED],
+      'Pod does not exist',
+    ],
+    [
+      'of a Pod the scheduler has not seen',
+      snapshotOf({ ownedPods: [podOf(running, { phase: 'Pending', conditions: [] })] }),
+      ['PodScheduled=Unknown/PodSchedulingUnknown', 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
+      'Pod exists with phase: Pending',
+    ],
+    [
+      'of a Pod that cannot be scheduled, in the words of the scheduler',
+      snapshotOf({
+        ownedPods: [
+          podOf(running, {
+            phase: 'Pending',
+            conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message: '0/1 nodes' }],
+          }),
+        ],
+      }),
+      ['PodScheduled=False/Unschedulable', 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
+      'Pod exists with phase: Pending',
+    ],
+    [
+      'of a Pod without a scheduling reason',
+      snapshotOf({
+        ownedPods: [podOf(running, { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'False' }] })],
+      }),
+      ['PodScheduled=False/PodSchedulingUnknown', 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
+      'Pod exists with phase: Pending',
+    ],
+    [
+      'of a Pod that runs and is not ready',
+      snapshotOf({ ownedPods: [podOf(running, { ready: false })] }),
+      [SCHEDULED, 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
+      'Pod is Running but not Ready',
+    ],
+    [
+      'of a Pod that is ready and has no address',
+      snapshotOf({ ownedPods: [podOf(running, { ips: [] })] }),
+      [SCHEDULED, 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
+      'Pod is Ready but has no podIPs yet',
+    ],
+    [
+      'of a Pod that is ready',
+      snapshotOf({ ownedPods: [podOf(running)] }),
+      [SCHEDULED, 'Ready=True/DependenciesReady', NOT_SUSPENDED],
+      'Pod is Ready',
+    ],
+    [
+      'of a ready Pod whose Service is missing',
+      snapshotOf({ sandbox: withService, ownedPods: [podOf(running)] }),
+      [SCHEDULED, 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
+      'Pod is Ready; Service does not exist',
+    ],
+    [
+      'of a ready Pod with its Service',
+      snapshotOf({ sandbox: withService, ownedPods: [podOf(running)], service: serviceOf(running) }),
+      [SCHEDULED, 'Ready=True/DependenciesReady', NOT_SUSPENDED],
+      'Pod is Ready; Service Exists',
+    ],
+    [
+      'of a Sandbox that leaves service unset and has one in use',
+      snapshotOf({ ownedPods: [podOf(running)], service: serviceOf(running) }),
+      [SCHEDULED, 'Ready=True/DependenciesReady', NOT_SUSPENDED],
+      'Pod is Ready; Service Exists',
+    ],
+    [
+      'of a ready Pod that is being deleted',
+      snapshotOf({ ownedPods: [podOf(running, { terminating: true })] }),
+      [SCHEDULED, 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
+      'Pod is Running but not Ready',
+    ],
+    [
+      'of a Pod that succeeded',
+      snapshotOf({ ownedPods: [podOf(running, { phase: 'Succeeded' })] }),
+      ['Finished=True/PodSucceeded', SCHEDULED, 'Ready=False/PodSucceeded', NOT_SUSPENDED],
+      'Pod completed successfully',
+    ],
+    [
+      'of a Pod that failed',
+      snapshotOf({ ownedPods: [podOf(running, { phase: 'Failed' })] }),
+      ['Finished=True/PodFailed', SCHEDULED, 'Ready=False/PodFailed', NOT_SUSPENDED],
+      'Pod failed',
+    ],
+    [
+      'of a Pod that passes through Failed because it is deleted',
+      snapshotOf({ sandbox: ready, ownedPods: [podOf(running, { phase: 'Failed', terminating: true })] }),
+      [SCHEDULED, 'Ready=False/DependenciesNotReady', NOT_SUSPENDED],
+      'Pod exists with phase: Failed',
+    ],
+    [
+      'of a finished Pod that is deleted later',
+      snapshotOf({
+        sandbox: published(snapshotOf({ ownedPods: [podOf(running, { phase: 'Failed' })] })),
+        ownedPods: [podOf(running, { phase: 'Failed', terminating: true })],
+      }),
+      ['Finished=True/PodFailed', SCHEDULED, 'Ready=False/PodFailed', NOT_SUSPENDED],
+      'Pod failed',
+    ],
+    [
+      'of a suspension under way',
+      snapshotOf({ sandbox: suspended, ownedPods: [podOf(running, { terminating: true })] }),
+      [SCHEDULED, 'Ready=False/SandboxSuspended', 'Suspended=False/PodTerminating'],
+      'Sandbox is suspending',
+    ],
+    [
+      'of a complete suspension',
+      snapshotOf({ sandbox: suspended }),
+      ['Ready=False/SandboxSuspended', 'Suspended=True/PodTerminated'],
+      'Sandbox is suspended',
+    ],
+    [
+      'of a suspended Sandbox whose name somebody else took',
+      snapshotOf({ sandbox: suspended, foreignPod: podOf(running, { owner: STRANGER }) }),
+      ['Ready=False/SandboxSuspended', 'Suspended=False/PodNotOwned'],
+      'Sandbox is suspending',
+    ],
+    [
+      'of a suspension nobody can confirm',
+      snapshotOf({ sandbox: suspended, failures: [{ phase: 'pod', message: 'get pods: boom' }] }),
+      ['PodScheduled=Unknown/PodSchedulingUnknown', 'Ready=False/ReconcilerError', 'Suspended=Unknown/PodStateUnknown'],
+      'Error seen: get pods: boom',
+    ],
+    [
+      'of two Pods, whatever else went wrong',
+      snapshotOf({
+        sandbox: suspended,
+        ownedPods: [podOf(running), podOf(running, { name: 'other' })],
+        failures: [{ phase: 'pvcs', message: 'boom' }],
+      }),
+      ['PodScheduled=Unknown/PodSchedulingUnknown', 'Ready=False/MultiplePods', 'Suspended=Unknown/PodStateUnknown'],
+      'multiple Pods (2) are controlled by this Sandbox; refusing to choose or create a Pod',
+    ],
+    [
+      'of an error while a Pod is ready',
+      snapshotOf({ ownedPods: [podOf(running)], failures: [{ phase: 'service', message: 'boom' }] }),
+      [SCHEDULED, 'Ready=False/ReconcilerError', NOT_SUSPENDED],
+      'Error seen: boom',
+    ],
+  ];
+
+  it.each(rows)('%s', (...[, snapshot, expected, message]) => {
+    expect(conditionSummary(snapshot)).toEqual(expected);
+    expect(messageOf(snapshot, 'Ready')).toBe(message);
+  });
+
+  it.each([
+    ['NotSuspended', snapshotOf(), 'Sandbox is not suspended'],
+    ['PodTerminated', snapshotOf({ sandbox: suspended }), 'Pod has been terminated. Sandbox is suspended'],
+    [
+      'PodTerminating',
+      snapshotOf({ sandbox: suspended, ownedPods: [podOf(running)] }),
+      'Pod is terminating. Sandbox is suspending',
+    ],
+    [
+      'PodNotOwned',
+      snapshotOf({ sandbox: suspended, foreignPod: podOf(running, { owner: STRANGER }) }),
+      'Refused to delete pod because it is not owned by this sandbox',
+    ],
+    [
+      'PodStateUnknown',
+      snapshotOf({ sandbox: suspended, failures: [{ phase: 'pod', message: 'boom' }] }),
+      'Pod state is unknown. Sandbox suspension cannot be confirmed',
+    ],
+  ])('say %s of the suspension in the words of the contract', (_, snapshot, message) => {
+    expect(messageOf(snapshot, 'Suspended')).toBe(message);
+  });
+
+  it.each([
+    ['reported nothing', [], 'Pod has not reported a PodScheduled condition yet'],
+    [
+      'reported a reason',
+      [{ type: 'PodScheduled', status: 'False' as const, reason: 'Unschedulable', message: 'no room' }],
+      'no room',
+    ],
+  ])('say that a Pod %s about its scheduling', (_, given, message) => {
+    const snapshot = snapshotOf({ ownedPods: [podOf(running, { phase: 'Pending', conditions: given })] });
+    expect(messageOf(snapshot, 'PodScheduled')).toBe(message);
+  });
+
+  it('move their transition time only when the status changes', () => {
+    const snapshot = snapshotOf({
+      sandbox: ready,
+      nowMs: NOW_MS + 60_000,
+      ownedPods: [podOf(running, { ready: false })],
+    });
+    const times = new Map(published(snapshot).status?.conditions?.map((c) => [c.type, c.lastTransitionTime]));
+    expect(times).toEqual(
+      new Map([
+        ['PodScheduled', NOW],
+        ['Ready', '2026-01-01T12:01:00Z'],
+        ['Suspended', NOW],
+      ]),
+    );
+  });
+
+  it('carry the generation of the pass', () => {
+    const sandbox = { ...ready, metadata: { ...ready.metadata, generation: 4 } };
+    const { status } = published(snapshotOf({ sandbox, ownedPods: [podOf(running)] }));
+    expect(status?.observedGeneration).toBe(4);
+    expect(status?.conditions?.map((condition) => condition.observedGeneration)).toEqual([4, 4, 4]);
+  });
+});

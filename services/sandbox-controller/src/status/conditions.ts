@@ -1,0 +1,170 @@
+import {
+  effectiveMode,
+  findCondition,
+  sandboxConditions as types,
+  sandboxMessages as messages,
+  sandboxReasons as reasons,
+  setCondition,
+} from '@sandlot/api-types';
+import type { Condition, NextCondition } from '@sandlot/api-types';
+import type { Pod } from '@sandlot/kube';
+import { runsMarkedImage } from '../pod/inplace-image.ts';
+import { awaitsRestart } from '../pod/restart.ts';
+import { needsService, serviceInUse } from '../service/decide-service.ts';
+import { failed, isTerminating, onlyPod } from '../plan/snapshot.ts';
+import type { Snapshot } from '../plan/snapshot.ts';
+
+/** A condition before its generation is stamped. */
+type Finding = Omit<NextCondition, 'type' | 'observedGeneration'>;
+
+/**
+ * The conditions of a Sandbox that has not expired: always Ready and Suspended, PodScheduled while it has a Pod, Finished
+ * while that Pod is in a terminal phase. There is never a fifth: typed clients compare the whole set.
+ */
+export function conditionsOf(snapshot: Snapshot, nowRfc3339: string): Condition[] {
+  const found: Record<string, Finding | undefined> = {
+    [types.suspended]: suspendedOf(snapshot),
+    [types.finished]: finishedOf(snapshot),
+    [types.podScheduled]: podScheduledOf(snapshot),
+    [types.ready]: readyOf(snapshot),
+  };
+  return stamp(snapshot, found, nowRfc3339);
+}
+
+/** The conditions of an expired Sandbox: Suspended and Finished as they were, Ready says why, PodScheduled goes. */
+export function conditionsOfExpired(snapshot: Snapshot, nowRfc3339: string): Condition[] {
+  const before = snapshot.sandbox.status?.conditions;
+  const found: Record<string, Finding | undefined> = {
+    [types.suspended]: findCondition(before, types.suspended),
+    [types.finished]: findCondition(before, types.finished),
+    [types.ready]: { status: 'False', reason: reasons.sandboxExpired, message: messages.expired },
+  };
+  return stamp(snapshot, found, nowRfc3339);
+}
+
+function stamp(
+  { sandbox }: Snapshot,
+  found: Readonly<Record<string, Finding | undefined>>,
+  nowRfc3339: string,
+): Condition[] {
+  const before = sandbox.status?.conditions;
+  return Object.entries(found)
+    .flatMap(([type, finding]): NextCondition[] => {
+      if (finding === undefined) return [];
+      const { status, reason, message } = finding;
+      return [{ type, status, observedGeneration: sandbox.metadata.generation, reason, message }];
+    })
+    .flatMap((next) => setCondition(before, next, nowRfc3339).filter((condition) => condition.type === next.type))
+    .sort((a, b) => (a.type < b.type ? -1 : 1));
+}
+
+/** Nothing is known about Pods: none was seen, and looking or acting failed. */
+function isPodUnknown(snapshot: Snapshot): boolean {
+  return onlyPod(snapshot) === undefined && (failed(snapshot, 'pod') || snapshot.ownedPods.length > 1);
+}
+
+function suspendedOf(snapshot: Snapshot): Finding {
+  if (effectiveMode(snapshot.sandbox.spec) === 'Running') {
+    return { status: 'False', reason: reasons.notSuspended, message: messages.notSuspended };
+  }
+  if (isPodUnknown(snapshot)) {
+    return { status: 'Unknown', reason: reasons.podStateUnknown, message: messages.podStateUnknown };
+  }
+  if (onlyPod(snapshot) !== undefined) {
+    return { status: 'False', reason: reasons.podTerminating, message: messages.podTerminating };
+  }
+  if (snapshot.foreignPod !== undefined) {
+    return { status: 'False', reason: reasons.podNotOwned, message: messages.podNotOwned };
+  }
+  return { status: 'True', reason: reasons.podTerminated, message: messages.podTerminated };
+}
+
+/**
+ * Terminal phase of the Pod. A Pod that ends because it is being deleted has not finished its work: kubelets pass
+ * through Failed on the way out, and a claim's TTL must not fire on that. One that we delete to replace it did end.
+ */
+function terminalPhaseOf(snapshot: Snapshot): 'Succeeded' | 'Failed' | undefined {
+  const pod = onlyPod(snapshot);
+  const phase = pod?.status?.phase;
+  if (pod === undefined || (phase !== 'Succeeded' && phase !== 'Failed')) return undefined;
+  const wasFinished = findCondition(snapshot.sandbox.status?.conditions, types.finished) !== undefined;
+  return isTerminating(pod) && !wasFinished && !awaitsRestart(snapshot) ? undefined : phase;
+}
+
+function finishedOf(snapshot: Snapshot): Finding | undefined {
+  const phase = terminalPhaseOf(snapshot);
+  if (phase === undefined || awaitsRestart(snapshot)) return undefined;
+  return { status: 'True', ...terminalText[phase] };
+}
+
+const terminalText = {
+  Succeeded: { reason: reasons.podSucceeded, message: messages.podSucceeded },
+  Failed: { reason: reasons.podFailed, message: messages.podFailed },
+} as const;
+
+function podScheduledOf(snapshot: Snapshot): Finding | undefined {
+  const unknown = { status: 'Unknown', reason: reasons.podSchedulingUnknown } as const;
+  if (isPodUnknown(snapshot)) return { ...unknown, message: messages.schedulingUnknown };
+  const pod = onlyPod(snapshot);
+  if (pod === undefined) return undefined;
+  const reported = findCondition(pod.status?.conditions, 'PodScheduled');
+  if (reported === undefined) return { ...unknown, message: messages.schedulingNotReported };
+  const given = reported.reason ?? '';
+  const fallback = reported.status === 'True' ? reasons.podScheduled : reasons.podSchedulingUnknown;
+  return { status: reported.status, reason: given === '' ? fallback : given, message: reported.message ?? '' };
+}
+
+/** Why the Sandbox is not Ready, in order of precedence (API contract, conditions); readiness itself comes last. */
+const checks: readonly ((snapshot: Snapshot) => Omit<Finding, 'status'> | undefined)[] = [
+  ({ ownedPods }) =>
+    ownedPods.length > 1
+      ? { reason: reasons.multiplePods, message: messages.multiplePods(ownedPods.length) }
+      : undefined,
+  ({ failures }) =>
+    failures.length > 0
+      ? { reason: reasons.reconcilerError, message: messages.error(failures.map((f) => f.message).join('\n')) }
+      : undefined,
+  (snapshot) => {
+    if (effectiveMode(snapshot.sandbox.spec) === 'Running') return undefined;
+    const sawPod = onlyPod(snapshot) !== undefined || snapshot.foreignPod !== undefined;
+    return { reason: reasons.sandboxSuspended, message: sawPod ? messages.suspending : messages.suspended };
+  },
+  (snapshot) => {
+    const phase = terminalPhaseOf(snapshot);
+    return phase === undefined ? undefined : terminalText[phase];
+  },
+];
+
+function readyOf(snapshot: Snapshot): Finding {
+  for (const check of checks) {
+    const finding = check(snapshot);
+    if (finding !== undefined) return { status: 'False', ...finding };
+  }
+  const pod = podReadiness(snapshot);
+  const isServiceMissing = needsService(snapshot) && serviceInUse(snapshot) === undefined;
+  const message = withServiceText(snapshot, pod.message);
+  if (pod.ready && !isServiceMissing) return { status: 'True', reason: reasons.dependenciesReady, message };
+  return { status: 'False', reason: reasons.dependenciesNotReady, message };
+}
+
+function withServiceText(snapshot: Snapshot, message: string): string {
+  if (!needsService(snapshot)) return message;
+  return serviceInUse(snapshot) === undefined ? messages.withoutService(message) : messages.withService(message);
+}
+
+/** A terminating Pod is never ready, whatever its last probe said: its address is about to go. */
+function podReadiness(snapshot: Snapshot): { ready: boolean; message: string } {
+  const pod = onlyPod(snapshot);
+  if (pod === undefined) return { ready: false, message: messages.podMissing };
+  const phase = pod.status?.phase ?? 'Pending';
+  if (phase !== 'Running') return { ready: false, message: messages.podInPhase(phase) };
+  if (!passesProbes(snapshot, pod) || isTerminating(pod)) return { ready: false, message: messages.podRunningNotReady };
+  const hasAddress = (pod.status?.podIPs ?? []).length > 0;
+  return { ready: hasAddress, message: hasAddress ? messages.podReady : messages.podWithoutIPs };
+}
+
+/** While the old image still runs, its probes say nothing. */
+function passesProbes({ sandbox }: Snapshot, pod: Pod): boolean {
+  if (!runsMarkedImage(sandbox, pod)) return false;
+  return findCondition(pod.status?.conditions, 'Ready')?.status === 'True';
+}

@@ -1,0 +1,222 @@
+import type { SandboxStatus } from '@sandlot/api-types';
+import { describe, expect, it } from 'vitest';
+import type { Snapshot } from '../plan/snapshot.ts';
+import {
+  LATER,
+  LATER_MS,
+  asleep,
+  awake,
+  base,
+  condition,
+  falling,
+  finished,
+  having,
+  named,
+  notReady,
+  onNode,
+  ready,
+  scheduled,
+  selector,
+  aMinuteLater,
+  waiting,
+  withPod,
+} from '../../test/exact-status.ts';
+import { expiredStatusOf, expiringStatusOf, statusOf } from './status.ts';
+import { EARLIER, NOW, STRANGER, notebook, podOf, serviceOf, snapshotOf } from '../../test/builders.ts';
+
+const plain = notebook();
+const running = having({});
+const suspend = { operatingMode: 'Suspended' } as const;
+const suspended = aMinuteLater(running, suspend);
+const service = serviceOf(plain);
+
+const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: SandboxStatus])[] = [
+  [
+    'a Sandbox that is being suspended tells no address and no node',
+    aMinuteLater(running, suspend, { ownedPods: [podOf(plain, { terminating: true })] }),
+    {
+      ...withPod,
+      phase: 'Suspending',
+      conditions: [scheduled, notReady('SandboxSuspended', 'Sandbox is suspending', LATER), falling()],
+    },
+  ],
+  [
+    'a suspension that a finalizer holds stays where it is',
+    aMinuteLater(
+      aMinuteLater(running, suspend, { ownedPods: [podOf(plain, { terminating: true })] }),
+      {},
+      { ownedPods: [podOf(plain, { terminating: true })] },
+    ),
+    {
+      ...withPod,
+      phase: 'Suspending',
+      conditions: [scheduled, notReady('SandboxSuspended', 'Sandbox is suspending', LATER), falling()],
+    },
+  ],
+  [
+    'a suspended Sandbox keeps its selector, and tells when and by whom',
+    suspended,
+    {
+      ...base,
+      selector,
+      phase: 'Suspended',
+      suspendedAt: LATER,
+      suspendedBy: 'User',
+      conditions: [notReady('SandboxSuspended', 'Sandbox is suspended', LATER), asleep(LATER)],
+    },
+  ],
+  [
+    'a suspended Sandbox keeps its Service',
+    aMinuteLater(having({}, { service: true }, { service }), suspend, { service }),
+    {
+      ...base,
+      ...named,
+      selector,
+      phase: 'Suspended',
+      suspendedAt: LATER,
+      suspendedBy: 'User',
+      conditions: [notReady('SandboxSuspended', 'Sandbox is suspended', LATER), asleep(LATER)],
+    },
+  ],
+  [
+    'a suspended Sandbox says of a Pod that is not its own that it is there, and no more',
+    snapshotOf({ sandbox: notebook({ spec: suspend }), foreignPod: podOf(plain, { owner: STRANGER }) }),
+    {
+      ...base,
+      selector,
+      phase: 'Suspending',
+      conditions: [
+        notReady('SandboxSuspended', 'Sandbox is suspending'),
+        condition('Suspended', 'False', [
+          'PodNotOwned',
+          'Refused to delete pod because it is not owned by this sandbox',
+        ]),
+      ],
+    },
+  ],
+  [
+    'a Sandbox to be suspended whose Pod cannot be looked for',
+    snapshotOf({ sandbox: notebook({ spec: suspend }), failures: [{ phase: 'pod', message: 'forbidden' }] }),
+    {
+      ...base,
+      phase: 'Suspending',
+      conditions: [
+        condition('PodScheduled', 'Unknown', [
+          'PodSchedulingUnknown',
+          'Pod state is unknown. Pod scheduling cannot be determined',
+        ]),
+        notReady('ReconcilerError', 'Error seen: forbidden'),
+        condition('Suspended', 'Unknown', [
+          'PodStateUnknown',
+          'Pod state is unknown. Sandbox suspension cannot be confirmed',
+        ]),
+      ],
+    },
+  ],
+  [
+    'a resumed Sandbox tells since when',
+    aMinuteLater(suspended, { operatingMode: 'Running' }),
+    {
+      ...base,
+      selector,
+      phase: 'Pending',
+      resumedAt: LATER,
+      conditions: [waiting('Pod does not exist', LATER), awake(LATER)],
+    },
+  ],
+  [
+    'a Sandbox that its startup action suspended has acted once',
+    snapshotOf({
+      sandbox: notebook({
+        metadata: { annotations: { 'sandlot.dev/suspended-by': 'Startup' } },
+        spec: { ...suspend, startup: { action: 'Suspended' } },
+      }),
+    }),
+    {
+      ...base,
+      phase: 'Suspended',
+      suspendedAt: NOW,
+      suspendedBy: 'Startup',
+      startup: { completedTime: NOW },
+      conditions: [notReady('SandboxSuspended', 'Sandbox is suspended'), asleep()],
+    },
+  ],
+  [
+    'a Sandbox to be suspended after its first Ready is an ordinary Ready one until then',
+    having({}, { startup: { action: 'SuspendAfterReady' } }),
+    { ...onNode, phase: 'Running', conditions: [scheduled, ready(), awake()] },
+  ],
+  [
+    'a Sandbox that idleness suspended keeps the time of its last use',
+    snapshotOf({
+      sandbox: notebook({
+        metadata: { annotations: { 'sandlot.dev/suspended-by': 'Idle' } },
+        spec: { ...suspend, idle: { suspendAfterSeconds: 60 } },
+        status: { lastActivityTime: EARLIER, selector },
+      }),
+    }),
+    {
+      ...base,
+      selector,
+      phase: 'Suspended',
+      suspendedAt: NOW,
+      suspendedBy: 'Idle',
+      lastActivityTime: EARLIER,
+      conditions: [notReady('SandboxSuspended', 'Sandbox is suspended'), asleep()],
+    },
+  ],
+];
+
+describe('the whole status of', () => {
+  it.each(states)('%s', (_, snapshot, expected) => {
+    expect(statusOf(snapshot)).toEqual(expected);
+  });
+});
+
+describe('the whole status at the end of', () => {
+  const expiry = notReady('SandboxExpired', 'Sandbox has expired', LATER);
+  const expiring = (snapshot: Snapshot): Snapshot =>
+    aMinuteLater(snapshot, { shutdownTime: NOW, shutdownPolicy: 'Retain' }, { ownedPods: snapshot.ownedPods });
+
+  it('a Sandbox that expires still shows its Pod, in the first pass', () => {
+    expect(expiringStatusOf(expiring(running))).toEqual({
+      ...onNode,
+      phase: 'Expired',
+      conditions: [expiry, awake()],
+    });
+  });
+
+  it('a retained Sandbox is its conditions alone', () => {
+    expect(expiredStatusOf(expiring(running))).toEqual({
+      observedGeneration: 1,
+      phase: 'Expired',
+      conditions: [expiry, awake()],
+    });
+  });
+
+  it('a retained Sandbox that had finished, or was suspended, says so for ever', () => {
+    expect(expiredStatusOf(expiring(having({ phase: 'Failed' })))).toEqual({
+      observedGeneration: 1,
+      phase: 'Expired',
+      conditions: [finished('PodFailed', 'Pod failed'), { ...expiry, lastTransitionTime: NOW }, awake()],
+    });
+    expect(expiredStatusOf(expiring(suspended)).conditions).toEqual([
+      { ...expiry, lastTransitionTime: LATER },
+      asleep(LATER),
+    ]);
+  });
+
+  it('a Sandbox that is brought back is a new one with the memory of its conditions', () => {
+    const over = expiring(running);
+    const sandbox = {
+      ...over.sandbox,
+      status: expiredStatusOf(over),
+      spec: { ...plain.spec, shutdownTime: undefined },
+    };
+    expect(statusOf(snapshotOf({ sandbox, nowMs: LATER_MS }))).toEqual({
+      ...base,
+      phase: 'Pending',
+      conditions: [waiting('Pod does not exist', LATER), awake()],
+    });
+  });
+});

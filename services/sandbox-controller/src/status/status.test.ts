@@ -1,0 +1,277 @@
+import { nameHash } from '@sandlot/api-types';
+import { describe, expect, it } from 'vitest';
+import { expiredStatusOf, expiringStatusOf, statusOf } from './status.ts';
+import { decideStatusWrite } from './decide-status-write.ts';
+import { EARLIER, NOW, NOW_MS, notebook, podOf, published, serviceOf, snapshotOf } from '../../test/builders.ts';
+
+const authored = notebook({ spec: { service: true } });
+const selector = `agents.x-k8s.io/sandbox-name-hash=${nameHash('notebook')}`;
+
+const condition = (type: string, status: 'True' | 'False', [reason, message]: readonly [string, string]) => ({
+  type,
+  status,
+  reason,
+  message,
+  observedGeneration: 1,
+  lastTransitionTime: NOW,
+});
+const scheduled = condition('PodScheduled', 'True', ['PodScheduled', '']);
+const notSuspended = condition('Suspended', 'False', ['NotSuspended', 'Sandbox is not suspended']);
+
+describe('the whole status', () => {
+  it('of a Ready Sandbox', () => {
+    const pod = podOf(authored, { ips: ['10.0.0.7', 'fd00::7'] });
+    expect(statusOf(snapshotOf({ sandbox: authored, ownedPods: [pod], service: serviceOf(authored) }))).toEqual({
+      conditions: [
+        scheduled,
+        condition('Ready', 'True', ['DependenciesReady', 'Pod is Ready; Service Exists']),
+        notSuspended,
+      ],
+      service: 'notebook',
+      serviceFQDN: 'notebook.team-a.svc.cluster.local',
+      selector,
+      podIPs: ['10.0.0.7', 'fd00::7'],
+      nodeName: 'node-1',
+      replicas: 1,
+      observedGeneration: 1,
+      phase: 'Running',
+      startedAt: EARLIER,
+    });
+  });
+
+  it('of a Sandbox that never had a Pod leaves out everything empty', () => {
+    expect(statusOf(snapshotOf())).toEqual({
+      conditions: [condition('Ready', 'False', ['DependenciesNotReady', 'Pod does not exist']), notSuspended],
+      observedGeneration: 1,
+      phase: 'Pending',
+      startedAt: EARLIER,
+    });
+  });
+
+  it('of a suspended Sandbox keeps selector and Service and tells when and by whom', () => {
+    const before = published(
+      snapshotOf({ sandbox: authored, ownedPods: [podOf(authored)], service: serviceOf(authored) }),
+    );
+    const sandbox = {
+      ...before,
+      metadata: { ...before.metadata, annotations: { 'sandlot.dev/suspended-by': 'Idle' } },
+      spec: { ...before.spec, replicas: 0 },
+    };
+    expect(statusOf(snapshotOf({ sandbox, service: serviceOf(authored) }))).toEqual({
+      conditions: [
+        condition('Ready', 'False', ['SandboxSuspended', 'Sandbox is suspended']),
+        condition('Suspended', 'True', ['PodTerminated', 'Pod has been terminated. Sandbox is suspended']),
+      ],
+      service: 'notebook',
+      serviceFQDN: 'notebook.team-a.svc.cluster.local',
+      selector,
+      observedGeneration: 1,
+      phase: 'Suspended',
+      startedAt: EARLIER,
+      suspendedAt: NOW,
+      suspendedBy: 'Idle',
+    });
+  });
+
+  it('of a Sandbox being suspended tells no address that is about to go', () => {
+    const sandbox = notebook({ spec: { operatingMode: 'Suspended' } });
+    const { podIPs, nodeName, replicas, phase } = statusOf(snapshotOf({ sandbox, ownedPods: [podOf(sandbox)] }));
+    expect({ podIPs, nodeName, replicas, phase }).toEqual({ replicas: 1, phase: 'Suspending' });
+  });
+
+  it('of a resumed Sandbox tells since when', () => {
+    const suspended = notebook({ spec: { operatingMode: 'Suspended' } });
+    const sandbox = { ...published(snapshotOf({ sandbox: suspended })), spec: authored.spec };
+    const next = statusOf(snapshotOf({ sandbox, nowMs: NOW_MS + 5_000 }));
+    expect([next.suspendedAt, next.suspendedBy, next.resumedAt]).toEqual([
+      undefined,
+      undefined,
+      '2026-01-01T12:00:05Z',
+    ]);
+  });
+
+  it('keeps the fields that other phases of the lifecycle write', () => {
+    const status = { lastActivityTime: EARLIER, restarts: { count: 2 }, startup: { completedTime: EARLIER } };
+    expect(statusOf(snapshotOf({ sandbox: notebook({ status }) }))).toMatchObject(status);
+  });
+
+  it('of an expiring Sandbox still shows what is about to go', () => {
+    const sandbox = published(
+      snapshotOf({ sandbox: authored, ownedPods: [podOf(authored)], service: serviceOf(authored) }),
+    );
+    expect(expiringStatusOf(snapshotOf({ sandbox }))).toEqual({
+      ...sandbox.status,
+      conditions: [condition('Ready', 'False', ['SandboxExpired', 'Sandbox has expired']), notSuspended],
+      phase: 'Expired',
+    });
+  });
+
+  it('of a retained expired Sandbox is its conditions alone, and Finished stays', () => {
+    const sandbox = published(snapshotOf({ ownedPods: [podOf(authored, { phase: 'Succeeded' })] }));
+    expect(expiredStatusOf(snapshotOf({ sandbox }))).toEqual({
+      conditions: [
+        condition('Finished', 'True', ['PodSucceeded', 'Pod completed successfully']),
+        condition('Ready', 'False', ['SandboxExpired', 'Sandbox has expired']),
+        notSuspended,
+      ],
+      observedGeneration: 1,
+      phase: 'Expired',
+    });
+  });
+});
+
+describe('the start of the lifetime', () => {
+  const pool = {
+    apiVersion: 'extensions.agents.x-k8s.io/v1beta1',
+    kind: 'SandboxWarmPool',
+    name: 'p',
+    uid: 'u',
+    controller: true,
+  };
+  const warm = { labels: { 'agents.x-k8s.io/launch-type': 'warm' } };
+  it.each([
+    ['is the creation', notebook(), EARLIER],
+    ['has not come for a pool member', notebook({ metadata: { ownerReferences: [pool] } }), undefined],
+    ['is the first pass that sees the adoption', notebook({ metadata: warm }), NOW],
+    ['does not move once it is known', notebook({ metadata: warm, status: { startedAt: EARLIER } }), EARLIER],
+    ['does not start anew after an expiry', notebook({ metadata: warm, status: { phase: 'Expired' } }), EARLIER],
+  ])('%s', (_, sandbox, startedAt) => {
+    expect(statusOf(snapshotOf({ sandbox })).startedAt).toBe(startedAt);
+  });
+});
+
+describe('writing the status', () => {
+  const pending = podOf(authored, { phase: 'Pending', created: NOW });
+  const quiet = { kind: 'hold', untilMs: NOW_MS + 2_000 };
+  const write = (snapshot: ReturnType<typeof snapshotOf>) => decideStatusWrite(snapshot, statusOf(snapshot));
+
+  it('holds back the first status of a Pod that was just created', () => {
+    expect(write(snapshotOf({ ownedPods: [pending] }))).toEqual(quiet);
+  });
+
+  it('holds back how far a quiet start has come', () => {
+    const sandbox = published(snapshotOf());
+    expect(write(snapshotOf({ sandbox, ownedPods: [pending] }))).toEqual(quiet);
+  });
+
+  it('holds back the status of a Pod that the pass itself was slow to create', () => {
+    const created = '2026-01-01T12:00:03Z';
+    const young = podOf(authored, { phase: 'Pending', created });
+    expect(write(snapshotOf({ ownedPods: [young] }))).toEqual({ kind: 'hold', untilMs: NOW_MS + 5_000 });
+  });
+
+  describe('after an adoption', () => {
+    const pool = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxWarmPool', name: 'p', uid: 'u' };
+    const member = notebook({ metadata: { ownerReferences: [{ ...pool, controller: true }] } });
+    const pod = podOf(member);
+    const { status } = published(snapshotOf({ sandbox: member, ownedPods: [pod] }));
+    const adopted = (spec = {}) =>
+      notebook({ metadata: { generation: 2, labels: { 'agents.x-k8s.io/launch-type': 'warm' } }, spec, status });
+    const aftermathUntilMs = NOW_MS + 3_000;
+
+    it('holds back that it was seen', () => {
+      const snapshot = snapshotOf({ sandbox: adopted(), ownedPods: [pod], aftermathUntilMs });
+      expect(write(snapshot)).toEqual({ kind: 'hold', untilMs: aftermathUntilMs });
+    });
+
+    it.each([
+      ['when many are not adopted at the moment', snapshotOf({ sandbox: adopted(), ownedPods: [pod] })],
+      [
+        'once it was held back long enough',
+        snapshotOf({ sandbox: adopted(), ownedPods: [pod], aftermathUntilMs: NOW_MS }),
+      ],
+      [
+        'when its time to live begins with it',
+        snapshotOf({ sandbox: adopted({ ttlSeconds: 60 }), ownedPods: [pod], aftermathUntilMs }),
+      ],
+      [
+        'when its idle time begins with it',
+        snapshotOf({ sandbox: adopted({ idle: { suspendAfterSeconds: 60 } }), ownedPods: [pod], aftermathUntilMs }),
+      ],
+      ['when its Pod is lost', snapshotOf({ sandbox: adopted(), ownedPods: [], aftermathUntilMs })],
+    ])('writes it %s', (_, snapshot) => {
+      expect(write(snapshot).kind).toBe('write');
+    });
+  });
+
+  it('holds back for longer what starts in a burst', () => {
+    const snapshot = snapshotOf({ nowMs: NOW_MS + 9_000, quietMs: 10_000, ownedPods: [pending] });
+    expect(write(snapshot)).toEqual({ kind: 'hold', untilMs: NOW_MS + 10_000 });
+  });
+
+  it.each([
+    [
+      'a Pod that fits nowhere, in a burst too',
+      snapshotOf({
+        nowMs: NOW_MS + 2_000,
+        quietMs: 10_000,
+        ownedPods: [
+          podOf(authored, {
+            phase: 'Pending',
+            created: NOW,
+            conditions: [{ type: 'PodScheduled', status: 'False', reason: 'Unschedulable' }],
+          }),
+        ],
+      }),
+    ],
+    ['a start that takes longer', snapshotOf({ nowMs: NOW_MS + 2_000, ownedPods: [pending] })],
+    ['a Pod that is Ready', snapshotOf({ ownedPods: [podOf(authored, { created: NOW })] })],
+    ['an error', snapshotOf({ ownedPods: [pending], failures: [{ phase: 'service', message: 'boom' }] })],
+    [
+      'a deadline that comes before the quiet time ends',
+      snapshotOf({ sandbox: notebook({ spec: { shutdownTime: '2026-01-01T12:00:01Z' } }), ownedPods: [pending] }),
+    ],
+    [
+      'the loss of a Pod that was Ready',
+      snapshotOf({ sandbox: published(snapshotOf({ ownedPods: [podOf(authored)] })), ownedPods: [pending] }),
+    ],
+    [
+      'the generation of an edit',
+      snapshotOf({
+        sandbox: { ...published(snapshotOf()), metadata: { ...notebook().metadata, generation: 2 } },
+        ownedPods: [pending],
+      }),
+    ],
+    [
+      'a Pod whose clock is far ahead',
+      snapshotOf({ ownedPods: [podOf(authored, { phase: 'Pending', created: '2027-01-01T00:00:00Z' })] }),
+    ],
+  ])('tells at once of %s', (_, snapshot) => {
+    expect(write(snapshot).kind).toBe('write');
+  });
+
+  it('does not spend a write on the node alone until the Sandbox is Ready', () => {
+    const before = published(snapshotOf({ ownedPods: [podOf(authored, { phase: 'Pending', node: '' })] }));
+    const bound = snapshotOf({ sandbox: before, ownedPods: [podOf(authored, { phase: 'Pending' })] });
+    expect(write(bound).kind).toBe('none');
+    const ready = published(snapshotOf({ ownedPods: [podOf(authored)] }));
+    const moved = snapshotOf({ sandbox: ready, ownedPods: [podOf(authored, { node: 'node-2' })] });
+    expect(write(moved)).toEqual({
+      kind: 'write',
+      patch: { metadata: { uid: 'uid-team-a-notebook' }, status: { nodeName: 'node-2' } },
+    });
+  });
+
+  it('sends what changed, null for what went, and never a resourceVersion', () => {
+    const ready = published(snapshotOf({ ownedPods: [podOf(authored)], service: serviceOf(authored) }));
+    const sandbox = { ...ready, spec: { ...ready.spec, operatingMode: 'Suspended' as const } };
+    const snapshot = snapshotOf({ sandbox });
+    expect(write(snapshot)).toEqual({
+      kind: 'write',
+      patch: {
+        metadata: { uid: 'uid-team-a-notebook' },
+        status: {
+          conditions: statusOf(snapshot).conditions,
+          service: null,
+          serviceFQDN: null,
+          podIPs: null,
+          nodeName: null,
+          replicas: null,
+          phase: 'Suspended',
+          suspendedAt: NOW,
+          suspendedBy: 'User',
+        },
+      },
+    });
+  });
+});

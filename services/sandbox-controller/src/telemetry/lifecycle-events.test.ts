@@ -1,0 +1,94 @@
+import type { Sandbox } from '@sandlot/api-types';
+import { nameOf } from '@sandlot/outbox';
+import type { AnyFact } from '@sandlot/outbox';
+import { describe, expect, it } from 'vitest';
+import { sandboxFacts, sandboxTelling } from './lifecycle-events.ts';
+import { expiringStatusOf } from '../status/status.ts';
+import { EARLIER, NOW, NOW_MS, notebook, podOf, published, snapshotOf } from '../../test/builders.ts';
+
+const LATER = '2026-01-02T03:04:06Z';
+const created = notebook();
+const ready = published(snapshotOf({ ownedPods: [podOf(created)] }));
+const suspended = published(snapshotOf({ sandbox: { ...ready, spec: { ...ready.spec, replicas: 0 } } }));
+const resumed = published(snapshotOf({ sandbox: { ...suspended, spec: ready.spec }, nowMs: NOW_MS + 1_000 }));
+const failed = published(snapshotOf({ sandbox: ready, ownedPods: [podOf(created, { phase: 'Failed' })] }));
+const expired = { ...ready, status: expiringStatusOf(snapshotOf({ sandbox: ready })) };
+
+const telling = sandboxTelling({ now: () => NOW_MS });
+const typesOf = (sandbox: Sandbox): string[] => sandboxFacts(sandbox).map(({ type }) => type);
+const factOf = (sandbox: Sandbox, type: string): AnyFact | undefined =>
+  sandboxFacts(sandbox).find((fact) => fact.type === type);
+
+describe('the state of a Sandbox', () => {
+  it.each([
+    ['that was only just created', created, ['sandbox.created']],
+    ['that has a first status', published(snapshotOf()), ['sandbox.created']],
+    ['that is Ready', ready, ['sandbox.created', 'sandbox.ready']],
+    ['that is suspended', suspended, ['sandbox.created', 'sandbox.suspended']],
+    ['that was resumed and has no Pod yet', resumed, ['sandbox.created', 'sandbox.resumed']],
+    ['whose Pod failed', failed, ['sandbox.created', 'sandbox.finished']],
+    ['that has expired', expired, ['sandbox.created', 'sandbox.expired']],
+  ] as const)('%s says what has happened to it', (_, sandbox, types) => {
+    expect(typesOf(sandbox)).toEqual(types);
+  });
+
+  it('says whose Sandbox it is, how it was launched, and when', () => {
+    const claim = {
+      apiVersion: 'extensions.agents.x-k8s.io/v1beta1',
+      kind: 'SandboxClaim',
+      name: 'c',
+      uid: 'u',
+      controller: true,
+    };
+    const metadata = {
+      ownerReferences: [claim],
+      labels: { 'agents.x-k8s.io/launch-type': 'warm' },
+      annotations: { 'agents.x-k8s.io/sandbox-template-ref': 'analyst' },
+    };
+    const fact = factOf(notebook({ metadata }), 'sandbox.created');
+    expect(fact?.timeMs).toBe(Date.parse(EARLIER));
+    expect(fact?.data()).toMatchObject({
+      namespace: 'team-a',
+      name: 'notebook',
+      uid: 'uid-team-a-notebook',
+      claim: { name: 'c', uid: 'u' },
+      launchType: 'warm',
+    });
+  });
+
+  it('has one name per transition, whatever else changes, and another for the next', () => {
+    const touched = { ...ready, metadata: { ...ready.metadata, resourceVersion: '99', generation: 7 } };
+    expect(sandboxFacts(touched).map(nameOf)).toEqual(sandboxFacts(ready).map(nameOf));
+    const conditions = ready.status?.conditions?.map((one) => ({ ...one, lastTransitionTime: LATER }));
+    const again = { ...ready, status: { ...ready.status, conditions } };
+    expect(NOW).not.toBe(LATER);
+    expect(factOf(again, 'sandbox.ready')?.marker).toBe(LATER);
+  });
+
+  it('keeps its name of an expiry when the status is cleared after it', () => {
+    const cleared = { conditions: expired.status.conditions, phase: 'Expired' as const };
+    const before = factOf(expired, 'sandbox.expired');
+    expect(factOf({ ...expired, status: cleared }, 'sandbox.expired')?.marker).toBe(before?.marker);
+  });
+});
+
+describe('the end of a Sandbox', () => {
+  const idle = notebook({ spec: { idle: { deleteAfterSeconds: 60 } }, status: { lastActivityTime: EARLIER } });
+
+  it.each([
+    ['a user deleted', { last: ready, recorded: [] }, 'user'],
+    ['its expiry deleted', { last: expired, recorded: [] }, 'expiry'],
+    ['its idleness deleted', { last: idle, recorded: [] }, 'idle'],
+    ['expired before and went unseen', { last: undefined, recorded: [`sandbox.expired/${EARLIER}`] }, 'expiry'],
+    ['went unseen', { last: undefined, recorded: [`sandbox.ready/${EARLIER}`] }, 'unknown'],
+  ])('that %s has that cause', (_, { last, recorded }, cause) => {
+    const about = telling.aboutOf?.(ready);
+    const end = telling.endOf?.({ uid: 'uid-team-a-notebook', last, about, recorded });
+    expect(end?.data()).toMatchObject({ name: 'notebook', uid: 'uid-team-a-notebook', cause });
+    expect(end?.marker).toBe('deleted');
+  });
+
+  it('of which nothing is known is not told', () => {
+    expect(telling.endOf?.({ uid: 'u', last: undefined, about: undefined, recorded: [] })).toBeUndefined();
+  });
+});

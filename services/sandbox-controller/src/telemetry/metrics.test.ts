@@ -1,0 +1,86 @@
+import { createMetrics } from '@sandlot/telemetry';
+import { describe, expect, it } from 'vitest';
+import { createSandboxMetrics } from './metrics.ts';
+import { EARLIER, NOW_MS, notebook, podOf, published, snapshotOf } from '../../test/builders.ts';
+
+const created = notebook({ metadata: { labels: { 'agents.x-k8s.io/launch-type': 'cold' } } });
+const pending = published(snapshotOf({ sandbox: created }));
+const ready = published(snapshotOf({ sandbox: pending, ownedPods: [podOf(created)] }));
+
+function start(isCounting: () => boolean = () => true) {
+  const { registry } = createMetrics({ processMetrics: false });
+  const metrics = createSandboxMetrics(registry, { isCounting });
+  const value = async (start: string): Promise<number> => {
+    const line = (await registry.metrics()).split('\n').find((text) => text.startsWith(start));
+    return Number(line?.split(' ').at(-1));
+  };
+  return { metrics, value, text: () => registry.metrics() };
+}
+const COUNT = 'agent_sandbox_creation_latency_ms_count';
+
+describe('metrics', () => {
+  it('count Sandboxes by state without ever listing them', async () => {
+    const { metrics, value } = start();
+    const of = (state: string): string =>
+      `agent_sandboxes{namespace="team-a",launch_type="cold",sandbox_template="unknown",ready_condition="${state}"`;
+    metrics.changed(undefined, created);
+    metrics.changed(created, ready);
+    expect([await value(of('Unknown')), await value(of('True'))]).toEqual([Number.NaN, 1]);
+    metrics.changed(ready, undefined);
+    metrics.deleted(ready, NOW_MS);
+    expect(await value(of('True'))).toBeNaN();
+    expect(await value('sandlot_sandbox_deleted_total{cause="user"}')).toBe(1);
+  });
+
+  it('count them in every replica, and tell in the one that works', async () => {
+    let isLeader = false;
+    const { metrics, value, text } = start(() => isLeader);
+    metrics.changed(undefined, created);
+    metrics.changed(undefined, notebook({ metadata: { uid: 'another' } }));
+    expect(await text()).not.toMatch(/^agent_sandboxes\{/m);
+    isLeader = true;
+    expect(await value('agent_sandboxes{namespace="team-a",launch_type="cold"')).toBe(1);
+    isLeader = false;
+    expect(await text()).not.toMatch(/^agent_sandboxes\{/m);
+  });
+
+  it('measure from creation to the first Ready', async () => {
+    const { metrics, value } = start();
+    metrics.published(pending, ready);
+    expect(await value(COUNT)).toBe(1);
+    expect(await value('agent_sandbox_creation_latency_ms_sum')).toBe(NOW_MS - Date.parse(EARLIER));
+  });
+
+  it('measure it once: neither a flap nor a resume nor a restart of the controller counts again', async () => {
+    const { metrics, value } = start();
+    const lost = published(snapshotOf({ sandbox: ready, nowMs: NOW_MS + 5_000 }));
+    metrics.published(ready, lost);
+    metrics.published(
+      lost,
+      published(snapshotOf({ sandbox: lost, nowMs: NOW_MS + 9_000, ownedPods: [podOf(created)] })),
+    );
+    const suspended = published(
+      snapshotOf({ sandbox: { ...ready, spec: { ...ready.spec, replicas: 0 } }, nowMs: NOW_MS + 1_000 }),
+    );
+    const resuming = published(snapshotOf({ sandbox: { ...suspended, spec: ready.spec }, nowMs: NOW_MS + 7_000 }));
+    metrics.published(suspended, resuming);
+    metrics.published(resuming, published(snapshotOf({ sandbox: resuming, ownedPods: [podOf(created)] })));
+    expect(await value(COUNT)).toBeNaN();
+  });
+
+  it.each([
+    ['expiry', { shutdownTime: EARLIER }],
+    ['ttl', { ttlSeconds: 1 }],
+  ])('tell that an %s ended a Sandbox', async (cause, spec) => {
+    const { metrics, value } = start();
+    metrics.deleted(notebook({ spec, status: { phase: 'Expired' } }), NOW_MS);
+    expect(await value(`sandlot_sandbox_deleted_total{cause="${cause}"}`)).toBe(1);
+  });
+
+  it('tell that idleness ended a Sandbox', async () => {
+    const { metrics, value } = start();
+    const status = { phase: 'Running' as const, lastActivityTime: EARLIER };
+    metrics.deleted(notebook({ spec: { idle: { deleteAfterSeconds: 60 } }, status }), NOW_MS);
+    expect(await value('sandlot_sandbox_deleted_total{cause="idle"}')).toBe(1);
+  });
+});

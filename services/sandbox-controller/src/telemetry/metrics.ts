@@ -1,0 +1,210 @@
+import {
+  annotations,
+  findCondition,
+  labels,
+  launchTypes,
+  normalisedCreator,
+  sandboxConditions,
+} from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
+import { controllerOf } from '@sandlot/kube';
+import { carriedSpan, createLabelSetLimit, createLatencyHistogram, isSlow } from '@sandlot/telemetry';
+import type { MetricsRegistry } from '@sandlot/telemetry';
+import { Counter, Gauge } from 'prom-client';
+import { idleDeleteMs } from '../lifetime/idle.ts';
+import { START_OWNERS, START_PHASES } from './start-phases.ts';
+import type { PhaseTiming } from './start-phases.ts';
+import type { Timing } from './timings.ts';
+import { WAKE_REFUSALS } from '../wake/wake-refusals.ts';
+import type { WakeRefusal } from '../wake/wake-refusals.ts';
+
+/** What the sandbox-controller measures about Sandboxes (API contract, observability). */
+export interface SandboxMetrics {
+  /** The cache changed: keeps the population counted without ever listing it. */
+  changed(old: Sandbox | undefined, next: Sandbox | undefined): void;
+  /** A Sandbox is gone. Unlike the population, only the process that works counts it. */
+  deleted(sandbox: Sandbox, nowMs: number): void;
+  /** A status was published. */
+  published(before: Sandbox, after: Sandbox): void;
+  /** A phase of a first start is over. */
+  went(phase: PhaseTiming): void;
+  /** Something that was measured has ended. */
+  took(timing: Timing): void;
+  /** A request to wake a Sandbox was answered. */
+  woken(answer: WakeRefusal | 'resumed'): void;
+}
+
+/** Milliseconds; a superset of upstream's buckets, so that stored queries on `le` stay valid. */
+const CREATION_BUCKETS_MS = [
+  1, 2, 3, 5, 7.5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 100, 125, 150, 200, 250, 300, 400, 500, 750, 1_000, 1_250, 1_500,
+  2_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000, 240_000, 300_000, 600_000,
+];
+
+/** Combinations of namespace and template with a histogram of their own; later ones share `other`. */
+const MAX_ORIGINS = 100;
+/** States of the population with a series of their own. */
+const MAX_STATES = 1_000;
+
+const DELETION_CAUSES = ['expiry', 'idle', 'ttl', 'user'] as const;
+
+export interface SandboxMetricsOptions {
+  /** Whether this process speaks for all: two replicas that each told of the population would double it. */
+  readonly isCounting: () => boolean;
+  /** Templates that have series of their own in any case. */
+  readonly templateLabels?: readonly string[] | undefined;
+}
+
+export function createSandboxMetrics(registry: MetricsRegistry, options: SandboxMetricsOptions): SandboxMetrics {
+  const reserved = { label: 'sandbox_template', values: options.templateLabels ?? [] } as const;
+  const origins = createLabelSetLimit(MAX_ORIGINS, ['namespace', 'sandbox_template'], reserved);
+  const creation = createLatencyHistogram({
+    registry,
+    name: 'agent_sandbox_creation_latency_ms',
+    help: 'From the creation of a Sandbox to its first Ready.',
+    labelNames: ['namespace', 'launch_type', 'sandbox_template'],
+    buckets: CREATION_BUCKETS_MS,
+  });
+  const deleted = new Counter({
+    name: 'sandlot_sandbox_deleted_total',
+    help: 'Sandboxes that are gone, by what ended them.',
+    labelNames: ['cause'],
+    registers: [registry],
+  });
+  const restarts = new Counter({
+    name: 'sandlot_sandbox_pod_restarts_total',
+    help: 'Pods replaced because they had ended.',
+    registers: [registry],
+  });
+  for (const cause of DELETION_CAUSES) deleted.inc({ cause }, 0);
+  return {
+    changed: createPopulation(registry, options),
+    deleted: (sandbox, nowMs) => deleted.inc({ cause: causeOf(sandbox, nowMs) }),
+    ...createTransitionMetrics(registry),
+    went: createPhases(registry),
+    published(before, after) {
+      if (restartCount(after) > restartCount(before)) restarts.inc();
+      if (!isFirstReady(before, after)) return;
+      const readyAt = findCondition(after.status?.conditions, sandboxConditions.ready)?.lastTransitionTime ?? '';
+      const ms = Date.parse(readyAt) - Date.parse(after.metadata.creationTimestamp ?? '');
+      const span = carriedSpan(after.metadata.annotations?.[annotations.traceContext]);
+      const traced = { span, isSlow: isSlow('coldMs', ms) };
+      creation.observeTraced(origins(originLabels(after)), Math.max(0, ms), traced);
+    },
+  };
+}
+
+/** Every replica keeps the counts, or a new leader would not know them; the leader tells. States that nothing is in go. */
+function createPopulation(registry: MetricsRegistry, { isCounting }: SandboxMetricsOptions): SandboxMetrics['changed'] {
+  const counts = new Map<string, { readonly labels: PopulationLabels; count: number }>();
+  const bounded = createLabelSetLimit(MAX_STATES, ['namespace', 'sandbox_template', 'owned_by']);
+  const add = (sandbox: Sandbox, change: 1 | -1): void => {
+    const labelsOf = bounded(populationLabels(sandbox));
+    const key = Object.values(labelsOf).join('\n');
+    const entry = counts.get(key) ?? { labels: labelsOf, count: 0 };
+    entry.count += change;
+    if (entry.count === 0) counts.delete(key);
+    else counts.set(key, entry);
+  };
+  new Gauge({
+    name: 'agent_sandboxes',
+    help: 'Sandboxes by state and origin.',
+    labelNames: Object.keys(populationLabels({ metadata: {} })),
+    registers: [registry],
+    collect() {
+      this.reset();
+      if (!isCounting()) return;
+      for (const entry of counts.values()) this.set(entry.labels, entry.count);
+    },
+  });
+  return (old, next) => {
+    if (old !== undefined) add(old, -1);
+    if (next !== undefined) add(next, 1);
+  };
+}
+
+function createPhases(registry: MetricsRegistry): SandboxMetrics['went'] {
+  const phases = createLatencyHistogram({
+    registry,
+    name: 'sandlot_sandbox_phase_seconds',
+    help: 'Where the time of first starts goes: create, schedule, start, ready, publish.',
+    labelNames: ['phase', 'owner'],
+  });
+  for (const phase of START_PHASES) for (const owner of START_OWNERS) phases.zero({ phase, owner });
+  return ({ phase, owner, seconds }) => phases.observe({ phase, owner }, seconds);
+}
+
+const CAUSES = ['User', 'Idle', 'Startup', 'API'];
+
+/** Suspensions, resumes, disks and requests to wake. */
+function createTransitionMetrics(registry: MetricsRegistry): Pick<SandboxMetrics, 'took' | 'woken'> {
+  const histogram = (name: string, help: string) =>
+    createLatencyHistogram({ registry, name, help, labelNames: ['cause'] });
+  const suspend = histogram('sandlot_sandbox_suspend_seconds', 'From the wish to suspend a Sandbox to its end.');
+  const resume = histogram('sandlot_sandbox_resume_seconds', 'From the wish to resume a Sandbox to Ready.');
+  const pvc = createLatencyHistogram({
+    registry,
+    name: 'sandlot_pvc_provision_seconds',
+    help: 'From the creation of a PersistentVolumeClaim to its volume.',
+    labelNames: [],
+  });
+  const wakes = new Counter({
+    name: 'sandlot_sandbox_wake_requests_total',
+    help: 'Requests to wake a Sandbox, by their answer.',
+    labelNames: ['answer'],
+    registers: [registry],
+  });
+  for (const cause of CAUSES) for (const latency of [suspend, resume]) latency.zero({ cause });
+  for (const answer of ['resumed', ...WAKE_REFUSALS]) wakes.inc({ answer }, 0);
+  return {
+    took({ what, cause, seconds }) {
+      if (what === 'pvc') pvc.observe({}, seconds);
+      else ({ suspend, resume })[what].observe({ cause }, seconds);
+    },
+    woken: (answer) => wakes.inc({ answer }),
+  };
+}
+
+type PopulationLabels = ReturnType<typeof populationLabels>;
+
+function populationLabels(sandbox: Pick<Sandbox, 'metadata' | 'status'>) {
+  return {
+    ...originLabels(sandbox),
+    ready_condition: findCondition(sandbox.status?.conditions, sandboxConditions.ready)?.status ?? 'Unknown',
+    expired: String(sandbox.status?.phase === 'Expired'),
+    owned_by: controllerOf(sandbox)?.kind ?? 'None',
+    created_by: normalisedCreator(sandbox.metadata.labels?.[labels.createdBy]),
+  };
+}
+
+function originLabels({ metadata }: Pick<Sandbox, 'metadata'>) {
+  return {
+    namespace: metadata.namespace ?? '',
+    launch_type: launchTypeOf(metadata.labels?.[labels.launchType]),
+    sandbox_template: metadata.annotations?.[annotations.templateRef] ?? 'unknown',
+  };
+}
+
+/** A label that users can write too. */
+function launchTypeOf(mark: string | undefined): string {
+  return mark === launchTypes.warm || mark === launchTypes.cold ? mark : 'unknown';
+}
+
+/**
+ * Ready for the first time, as far as the status remembers: until then Ready has been False since the first status, which
+ * Suspended dates. A later loss of Ready, or a resume, gives them different times.
+ */
+function isFirstReady(before: Sandbox, after: Sandbox): boolean {
+  const was = findCondition(before.status?.conditions, sandboxConditions.ready);
+  if (findCondition(after.status?.conditions, sandboxConditions.ready)?.status !== 'True') return false;
+  if (was === undefined) return true;
+  const origin = findCondition(before.status?.conditions, sandboxConditions.suspended)?.lastTransitionTime;
+  return was.status !== 'True' && was.lastTransitionTime === origin;
+}
+
+const restartCount = ({ status }: Sandbox): number => status?.restarts?.count ?? 0;
+
+function causeOf(sandbox: Sandbox, nowMs: number): (typeof DELETION_CAUSES)[number] {
+  if (sandbox.status?.phase !== 'Expired')
+    return (idleDeleteMs({ sandbox, nowMs }) ?? Infinity) <= nowMs ? 'idle' : 'user';
+  return sandbox.spec.shutdownTime === undefined ? 'ttl' : 'expiry';
+}

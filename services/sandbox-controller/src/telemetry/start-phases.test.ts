@@ -1,0 +1,93 @@
+import type { Sandbox } from '@sandlot/api-types';
+import type { Pod } from '@sandlot/kube';
+import { FakeClock } from '@sandlot/std/testing';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { StartPhases } from './start-phases.ts';
+import type { PhaseTiming } from './start-phases.ts';
+import { NOW_MS, notebook, podOf, published, snapshotOf } from '../../test/builders.ts';
+
+let clock: FakeClock;
+let phases: StartPhases;
+let told: PhaseTiming[];
+beforeEach(() => {
+  clock = new FakeClock(NOW_MS);
+  phases = new StartPhases(clock);
+  told = [];
+});
+
+const fresh: Sandbox = { ...notebook(), status: undefined };
+const ready = published(snapshotOf({ ownedPods: [podOf(notebook())] }));
+
+/** The Sandbox's Pod as far as it has come. */
+function podAt(stage: 'made' | 'scheduled' | 'running' | 'ready'): Pod {
+  const pod = podOf(notebook());
+  const spec = { ...pod.spec, nodeName: undefined };
+  if (stage === 'made') return { ...pod, spec, status: { phase: 'Pending' } };
+  if (stage === 'scheduled') return { ...pod, spec: { ...spec, nodeName: 'n' }, status: { phase: 'Pending' } };
+  const status = stage === 'ready' ? 'True' : 'False';
+  return {
+    ...pod,
+    spec: { ...spec, nodeName: 'n' },
+    status: { phase: 'Running', conditions: [{ type: 'Ready', status }] },
+  };
+}
+
+const begin = (): void => void told.push(...phases.sandboxChanged(undefined, fresh, false));
+const pod = (stage: Parameters<typeof podAt>[0]): void => void told.push(...phases.podChanged(podAt(stage)));
+const end = (): void => void told.push(...phases.sandboxChanged(fresh, ready, false));
+
+describe('the phases of a first start', () => {
+  it('are told as the caches show them', async () => {
+    begin();
+    const stages = ['made', 'scheduled', 'running', 'ready'] as const;
+    for (const [index, stage] of stages.entries()) {
+      await clock.advance((index + 1) * 100);
+      pod(stage);
+    }
+    await clock.advance(500);
+    end();
+    expect(told.map(({ phase, seconds }) => [phase, seconds])).toEqual([
+      ['create', 0.1],
+      ['schedule', 0.2],
+      ['start', 0.3],
+      ['ready', 0.4],
+      ['publish', 0.5],
+    ]);
+    expect(new Set(told.map(({ owner }) => owner))).toEqual(new Set(['none']));
+  });
+
+  it('add up to the whole also when the watch shows several at once', async () => {
+    begin();
+    await clock.advance(100);
+    pod('made');
+    await clock.advance(900);
+    pod('ready');
+    await clock.advance(10);
+    end();
+    expect(told).toHaveLength(5);
+    expect(told.reduce((sum, { seconds }) => sum + seconds, 0)).toBeCloseTo(1.01, 9);
+  });
+
+  it('are told once, whatever happens to the Pod later', async () => {
+    begin();
+    pod('ready');
+    end();
+    told = [];
+    await clock.advance(5_000);
+    pod('made');
+    pod('ready');
+    end();
+    expect(told).toEqual([]);
+  });
+
+  it.each([
+    ['what this process did not see begin', () => phases.sandboxChanged(undefined, fresh, true)],
+    ['a Sandbox that had a status when it was first seen', () => phases.sandboxChanged(undefined, ready, false)],
+    ['nothing at all', () => phases.podChanged(undefined)],
+  ])('are not told of %s', (_, first) => {
+    first();
+    pod('ready');
+    end();
+    expect(told).toEqual([]);
+  });
+});

@@ -1,0 +1,77 @@
+import type { Sandbox } from '@sandlot/api-types';
+import type { PersistentVolumeClaim } from '@sandlot/kube';
+import { createMetrics } from '@sandlot/telemetry';
+import { FakeClock } from '@sandlot/std/testing';
+import { beforeEach, describe, expect, it } from 'vitest';
+import { createSandboxMetrics } from './metrics.ts';
+import { NOW_MS, claimOf, notebook, podOf, published, snapshotOf } from '../../test/builders.ts';
+import { Timings } from './timings.ts';
+
+let clock: FakeClock;
+let timings: Timings;
+beforeEach(() => {
+  clock = new FakeClock(NOW_MS);
+  timings = new Timings(clock);
+});
+
+const ready = published(snapshotOf({ ownedPods: [podOf(notebook())] }));
+const by = { annotations: { 'sandlot.dev/suspended-by': 'Idle' } };
+const asked: Sandbox = {
+  ...ready,
+  metadata: { ...ready.metadata, ...by },
+  spec: { ...ready.spec, operatingMode: 'Suspended' },
+};
+const suspended = published(snapshotOf({ sandbox: asked }));
+const sleeping = { ...suspended, metadata: asked.metadata };
+const resuming: Sandbox = { ...sleeping, metadata: ready.metadata, spec: ready.spec };
+
+describe('the time it takes', () => {
+  it('to suspend is from the wish to the confirmation, by who suspended it', async () => {
+    expect(timings.sandboxChanged(ready, asked)).toBeUndefined();
+    await clock.advance(1_500);
+    expect(timings.sandboxChanged(asked, sleeping)).toEqual({ what: 'suspend', cause: 'Idle', seconds: 1.5 });
+    expect(timings.sandboxChanged(sleeping, sleeping)).toBeUndefined();
+  });
+
+  it('to resume is from the wish to Ready, by who had suspended it', async () => {
+    timings.sandboxChanged(sleeping, resuming);
+    const pending = published(snapshotOf({ sandbox: resuming }));
+    await clock.advance(250);
+    expect(timings.sandboxChanged(resuming, pending)).toBeUndefined();
+    await clock.advance(250);
+    expect(timings.sandboxChanged(pending, ready)).toEqual({ what: 'resume', cause: 'Idle', seconds: 0.5 });
+  });
+
+  it('for what began before this process did is not known', () => {
+    expect(timings.sandboxChanged(undefined, asked)).toBeUndefined();
+    expect(timings.sandboxChanged(asked, sleeping)).toBeUndefined();
+  });
+
+  it('for a suspension that is withdrawn is never told', () => {
+    timings.sandboxChanged(ready, asked);
+    timings.sandboxChanged(asked, undefined);
+    expect(timings.sandboxChanged(asked, sleeping)).toBeUndefined();
+  });
+
+  it('to provision a disk is from its creation to its volume, and told once', async () => {
+    const of = (phase: 'Pending' | 'Bound'): PersistentVolumeClaim => ({ ...claimOf(notebook()), status: { phase } });
+    timings.claimChanged(undefined, of('Pending'));
+    await clock.advance(2_000);
+    expect(timings.claimChanged(of('Pending'), of('Pending'))).toBeUndefined();
+    expect(timings.claimChanged(of('Pending'), of('Bound'))).toMatchObject({ what: 'pvc', seconds: 2 });
+    expect(timings.claimChanged(of('Bound'), of('Bound'))).toBeUndefined();
+    expect(timings.claimChanged(undefined, of('Bound'))).toBeUndefined();
+  });
+});
+
+describe('metrics of transitions', () => {
+  it.each([
+    ['sandlot_sandbox_suspend_seconds_sum{cause="Idle"} 1.5', 'suspend'],
+    ['sandlot_sandbox_resume_seconds_sum{cause="Idle"} 1.5', 'resume'],
+    ['sandlot_pvc_provision_seconds_sum 1.5', 'pvc'],
+  ] as const)('have the names and labels of the contract: %s', async (line, what) => {
+    const { registry } = createMetrics({ processMetrics: false });
+    createSandboxMetrics(registry, { isCounting: () => true }).took({ what, cause: 'Idle', seconds: 1.5 });
+    expect((await registry.metrics()).split('\n')).toContain(line);
+  });
+});

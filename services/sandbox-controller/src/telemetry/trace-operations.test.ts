@@ -1,0 +1,160 @@
+import { EXTENSIONS_GROUP, labels } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
+import { startTracing } from '@sandlot/telemetry';
+import { describe, expect, it } from 'vitest';
+import { EARLIER, NOW, NOW_MS, notebook } from '../../test/builders.ts';
+import { adoptionOf, createdMs, endedBy, isCreating, isJustAdopted } from './trace-operations.ts';
+
+type Status = NonNullable<Sandbox['status']>;
+type Turn = readonly [type: string, status: 'True' | 'False', time: string];
+
+function told(phase: Status['phase'], turns: readonly Turn[], more: Partial<Status> = {}): Sandbox {
+  const conditions = turns.map(([type, status, lastTransitionTime]) => ({
+    type,
+    status,
+    reason: 'R',
+    message: `${type} is ${status}`,
+    lastTransitionTime,
+  }));
+  return { ...notebook(), status: { phase, conditions, ...more } };
+}
+
+const starting = told('Pending', [
+  ['Ready', 'False', EARLIER],
+  ['Suspended', 'False', EARLIER],
+]);
+const running = told('Running', [
+  ['Ready', 'True', NOW],
+  ['Suspended', 'False', EARLIER],
+]);
+const suspending = told('Suspending', [
+  ['Ready', 'False', NOW],
+  ['Suspended', 'False', EARLIER],
+]);
+const suspended = told('Suspended', [
+  ['Ready', 'False', NOW],
+  ['Suspended', 'True', NOW],
+]);
+const LATER = '2026-01-01T12:00:30Z';
+const resuming = told(
+  'Pending',
+  [
+    ['Ready', 'False', NOW],
+    ['Suspended', 'False', LATER],
+  ],
+  { resumedAt: LATER },
+);
+const resumingAtOnce = told(
+  'Pending',
+  [
+    ['Ready', 'False', NOW],
+    ['Suspended', 'False', NOW],
+  ],
+  { resumedAt: NOW },
+);
+const resumed = told(
+  'Running',
+  [
+    ['Ready', 'True', LATER],
+    ['Suspended', 'False', LATER],
+  ],
+  { resumedAt: LATER },
+);
+const replaced = told(
+  'Pending',
+  [
+    ['Ready', 'False', '2026-01-01T13:00:00Z'],
+    ['Suspended', 'False', LATER],
+  ],
+  { resumedAt: LATER },
+);
+const finished = told('Finished', [
+  ['Ready', 'False', EARLIER],
+  ['Suspended', 'False', EARLIER],
+  ['Finished', 'True', NOW],
+]);
+const expired = told('Expired', [
+  ['Ready', 'False', EARLIER],
+  ['Suspended', 'False', EARLIER],
+]);
+
+type Case = [before: Sandbox, after: Sandbox, expected: ReturnType<typeof endedBy>];
+
+describe('what a status ends', () => {
+  it.each<[string, ...Case]>([
+    ['a creation, by the first status of all', notebook(), running, { what: 'create' }],
+    ['a creation, by the first Ready', starting, running, { what: 'create' }],
+    ['nothing, by progress', notebook(), starting, undefined],
+    ['a suspension', suspending, suspended, { what: 'suspend' }],
+    ['nothing, by a Sandbox that was made suspended', notebook(), suspended, undefined],
+    ['a resume', resuming, resumed, { what: 'resume' }],
+    ['a resume within the second of the suspension', resumingAtOnce, resumed, { what: 'resume' }],
+    ['nothing, by a Pod that was replaced later', replaced, resumed, undefined],
+    ['a creation that failed, by a Pod that ended', starting, finished, { what: 'create', error: 'Ready is False' }],
+    ['a creation that failed, by its expiry', starting, expired, { what: 'create', error: 'Ready is False' }],
+    ['nothing, by the expiry of what ran', running, expired, undefined],
+  ])('is %s', (_, ...[before, after, expected]: Case) => {
+    expect(endedBy(before, after)).toEqual(expected);
+  });
+});
+
+describe('a Sandbox is being created', () => {
+  it.each<[string, Sandbox, boolean]>([
+    ['before anything is known', notebook(), true],
+    ['until it is Ready', starting, true],
+    ['not when it is', running, false],
+    ['not when it resumes', resuming, false],
+    ['not when it resumes within the second of its suspension', resumingAtOnce, false],
+    ['not when it ended', finished, false],
+    [
+      'not when it is asked to be suspended',
+      { ...starting, spec: { ...starting.spec, operatingMode: 'Suspended' } },
+      false,
+    ],
+  ])('%s', (_, sandbox, expected) => {
+    expect(isCreating(sandbox)).toBe(expected);
+  });
+});
+
+describe('a Sandbox was just adopted', () => {
+  const labelled = notebook({ metadata: { labels: { 'agents.x-k8s.io/launch-type': 'warm' } } });
+  it.each<[string, Sandbox, boolean]>([
+    ['until its lifetime is known to begin', labelled, true],
+    ['not later', { ...labelled, status: { startedAt: NOW } }, false],
+    ['not when no pool made it', notebook(), false],
+  ])('%s', (_, sandbox, expected) => {
+    expect(isJustAdopted(sandbox)).toBe(expected);
+  });
+});
+
+describe('the time of a creation', () => {
+  const made = notebook({ metadata: { creationTimestamp: NOW } });
+  it.each([
+    ['as the API server has it, when nothing is known better', undefined, NOW_MS],
+    ['that of the claim within that second', NOW_MS + 400, NOW_MS + 400],
+    ['not before that second', NOW_MS - 30_000, NOW_MS],
+    ['not after it', NOW_MS + 5_000, NOW_MS + 999],
+  ])('is %s', (_, carried, expected) => {
+    expect(createdMs(made, carried)).toBe(expected);
+  });
+});
+
+describe('the operation that an adopted Sandbox was adopted by', () => {
+  const UID = '6f8a3f0e-8d2b-4c7e-9a53-0d1c2b3a4f5e';
+  const owned = (kind: string, launchType: string): Sandbox => {
+    const owner = { apiVersion: `${EXTENSIONS_GROUP}/v1beta1`, kind, name: 'job', uid: UID, controller: true };
+    const metadata = { labels: { [labels.launchType]: launchType }, ownerReferences: [owner] };
+    return notebook({ metadata });
+  };
+
+  it.each([
+    ['is its claim’s, as every process derives it', owned('SandboxClaim', 'warm'), UID.replaceAll('-', '')],
+    ['is none for one that the claim started', owned('SandboxClaim', 'cold'), undefined],
+    ['is none for one that still is its pool’s', owned('SandboxWarmPool', 'warm'), undefined],
+    ['is none for one without an owner', notebook(), undefined],
+  ])('%s', async (_, sandbox, traceId) => {
+    const tracing = startTracing({ service: 'test', endpoint: 'http://127.0.0.1:9' });
+    expect(adoptionOf(sandbox)?.span.traceId).toBe(traceId);
+    await tracing.shutdown();
+  });
+});

@@ -1,0 +1,274 @@
+import type { ContainerStatus, PersistentVolumeClaim, Pod } from '@sandlot/kube';
+import { describe, expect, it } from 'vitest';
+import { decide, wakeAtMs } from '../decide.ts';
+import type { Snapshot } from '../plan/snapshot.ts';
+import { statusOf } from '../status/status.ts';
+import type { Trouble } from '../plan/steps.ts';
+import { EARLIER, NOW_MS, WORK, claimOf, notebook, podOf, published, snapshotOf } from '../../test/builders.ts';
+import type { PodParts, SnapshotParts } from '../../test/builders.ts';
+import { reducedPod } from '../wiring/transform.ts';
+
+const sandbox = notebook({ spec: { volumeClaimTemplates: [WORK] } });
+const claim = (phase: 'Pending' | 'Bound' | 'Lost'): PersistentVolumeClaim => ({
+  ...claimOf(sandbox),
+  spec: { storageClassName: 'fast', volumeName: 'pv-7' },
+  status: { phase },
+});
+
+/** `seconds` before the moment of the test. */
+const ago = (seconds: number): string => new Date(NOW_MS - seconds * 1_000).toISOString();
+
+/** The Sandbox with this Pod as the cache keeps it; its status says what is to be said already. */
+function settled(pod: Pod, parts: SnapshotParts = {}): Snapshot {
+  const snapshot = snapshotOf({ sandbox, claims: [claim('Bound')], ownedPods: [reducedPod(pod)], ...parts });
+  return { ...snapshot, sandbox: published(snapshot) };
+}
+
+const told = (snapshot: Snapshot): Trouble[] =>
+  decide(snapshot).flatMap((step) => (step.kind === 'tell' ? [step.trouble] : []));
+const sentences = (snapshot: Snapshot): string[] =>
+  told(snapshot).map(({ note: { type, reason, message } }) => `${type} ${reason}: ${message}`);
+
+function withContainers(
+  pod: Pod,
+  statuses: Pick<NonNullable<Pod['status']>, 'containerStatuses' | 'initContainerStatuses'>,
+): Pod {
+  return { ...pod, status: { ...pod.status, ...statuses } };
+}
+
+function waiting(reason: string, message?: string): ContainerStatus {
+  return { name: 'main', image: 'busybox', restartCount: 0, state: { waiting: { reason, message } } };
+}
+
+function restarted(reason: string, finishedAt: string, state: ContainerStatus['state'] = {}): ContainerStatus {
+  const lastState = { terminated: { reason, exitCode: 137, finishedAt } };
+  return { name: 'main', image: 'busybox', restartCount: 3, state, lastState };
+}
+
+const pending = podOf(sandbox, { phase: 'Pending' });
+const running = podOf(sandbox);
+const main = (status: ContainerStatus, pod = pending): Snapshot =>
+  settled(withContainers(pod, { containerStatuses: [status] }));
+
+describe('a container', () => {
+  const crash = { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 5m0s restarting failed container' } };
+  const rows: readonly (readonly [sentence: string, snapshot: Snapshot, told: readonly string[]])[] = [
+    ['that is being created is no trouble', main(waiting('ContainerCreating')), []],
+    ['that waits for init containers is no trouble', main(waiting('PodInitializing')), []],
+    ['that runs is no trouble', main({ name: 'main', state: { running: {} } }, running), []],
+    [
+      'whose image cannot be pulled is named with its image, the words of the kubelet and what to do',
+      main(waiting('ErrImagePull', 'manifest unknown')),
+      [
+        'Warning ImagePullFailed: Container "main" (image "busybox") does not start: ErrImagePull: manifest unknown. ' +
+          'Check the name and tag of the image, its registry, and imagePullSecrets of the Pod template',
+      ],
+    ],
+    [
+      'whose configuration is missing is named with what is missing',
+      main(waiting('CreateContainerConfigError', 'secret "keys" not found')),
+      [
+        'Warning ContainerConfigInvalid: Container "main" (image "busybox") does not start: CreateContainerConfigError: ' +
+          'secret "keys" not found. Check the ConfigMaps, Secrets and security settings that the Pod template refers to',
+      ],
+    ],
+    [
+      'that cannot be run is named',
+      main(waiting('RunContainerError', 'exec: "nope": executable file not found')),
+      [
+        'Warning ContainerNotStarting: Container "main" (image "busybox") does not start: RunContainerError: exec: ' +
+          '"nope": executable file not found. Check its command, and what it logged: kubectl logs --previous',
+      ],
+    ],
+    [
+      'that ran out of memory in a Pod that stays is told with how it ended',
+      main(restarted('OOMKilled', ago(5), { running: {} }), running),
+      [
+        'Warning ContainerRestarted: Container "main" (image "busybox") ended (OOMKilled, exit code 137) and is started ' +
+          'again in its Pod. Raise its memory limit, or have it use less',
+      ],
+    ],
+    [
+      'that fails again and again is told by how it ended, not by the back-off, which always reads differently',
+      main(restarted('Error', ago(5), crash), running),
+      [
+        'Warning ContainerRestarted: Container "main" (image "busybox") ended (Error, exit code 137) and is started ' +
+          'again in its Pod. What it logged: kubectl logs --previous',
+      ],
+    ],
+    ['that ended long ago is no news to a new controller', main(restarted('OOMKilled', ago(700)), running), []],
+    [
+      'that initialises the Pod is called so',
+      settled(withContainers(pending, { initContainerStatuses: [{ ...waiting('ErrImagePull'), name: 'setup' }] })),
+      [
+        'Warning ImagePullFailed: Init container "setup" (image "busybox") does not start: ErrImagePull. ' +
+          'Check the name and tag of the image, its registry, and imagePullSecrets of the Pod template',
+      ],
+    ],
+  ];
+  it.each(rows)('%s', (_, snapshot, expected) => {
+    expect(sentences(snapshot)).toEqual(expected);
+  });
+
+  it('is told once, whether the kubelet fails or backs off, and again after ten minutes', () => {
+    const snapshot = main(waiting('ErrImagePull', 'manifest unknown'));
+    const key = told(snapshot)[0]?.key ?? '';
+    const later = {
+      ...main(waiting('ImagePullBackOff', 'Back-off pulling image')),
+      told: new Map([[key, NOW_MS + 1]]),
+    };
+    expect(sentences(later)).toEqual([]);
+    expect(wakeAtMs(later)).toBe(NOW_MS + 1);
+    expect(sentences({ ...later, nowMs: NOW_MS + 1 })).toHaveLength(1);
+  });
+
+  it('that ended is told once for each end, without a wake-up to repeat it', () => {
+    const snapshot = main(restarted('OOMKilled', ago(5)), running);
+    const told1 = new Map([[told(snapshot)[0]?.key ?? '', NOW_MS + 1]]);
+    expect(wakeAtMs({ ...snapshot, told: told1 })).toBeUndefined();
+    const again = main({ ...restarted('OOMKilled', ago(1)), restartCount: 4 }, running);
+    expect(sentences({ ...again, told: told1 })).toHaveLength(1);
+  });
+
+  it('that changes its reason to wait costs no write of the status', () => {
+    const before = main(waiting('ContainerCreating'));
+    const after = main(waiting('ErrImagePull', 'manifest unknown'));
+    expect(statusOf(after)).toEqual(statusOf(before));
+    expect(decide(after).map(({ kind }) => kind)).toEqual(['tell']);
+  });
+});
+
+describe('a Pod', () => {
+  const unscheduled = (message: string, seconds: number): PodParts => ({
+    phase: 'Pending',
+    conditions: [
+      { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message, lastTransitionTime: ago(seconds) },
+    ],
+  });
+  const scheduled = (seconds: number): PodParts => ({
+    phase: 'Pending',
+    conditions: [{ type: 'PodScheduled', status: 'True', lastTransitionTime: ago(seconds) }],
+  });
+  const gone = podOf(sandbox, { terminating: true });
+  const evicted = podOf(sandbox, {
+    terminating: true,
+    conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'EvictionByEvictionAPI', message: 'drained' }],
+  });
+  const late = (metadata: Partial<Pod['metadata']> = {}): Pod => ({
+    ...gone,
+    metadata: { ...gone.metadata, deletionTimestamp: ago(31), ...metadata },
+  });
+  const NO_CPU = '0/3 nodes are available: 3 Insufficient cpu.';
+  const rows: readonly (readonly [sentence: string, snapshot: Snapshot, told: readonly RegExp[]])[] = [
+    ['that the scheduler has just seen is no trouble', settled(podOf(sandbox, unscheduled(NO_CPU, 4))), []],
+    [
+      'that no node takes is told in the words of the scheduler',
+      settled(podOf(sandbox, unscheduled(NO_CPU, 5))),
+      [
+        /^Warning PodUnschedulable: No node takes the Pod: 0\/3 nodes are available: 3 Insufficient cpu\.\. Ask for less/,
+      ],
+    ],
+    ['that has been on its node for a moment is no trouble', settled(podOf(sandbox, scheduled(29))), []],
+    [
+      'that has been on its node for long is asked about',
+      settled(podOf(sandbox, scheduled(30))),
+      [/^Warning PodNotStarting: Pod does not start on node "node-1"/],
+    ],
+    [
+      'that somebody deleted is told, and what follows',
+      settled(gone),
+      [/^Normal PodDeleted: Pod was deleted by somebody else\. A new one follows on the same volumes$/],
+    ],
+    [
+      'that was evicted is told with by whom',
+      settled(evicted),
+      [
+        /^Warning PodEvicted: Pod was evicted \(EvictionByEvictionAPI: drained\)\. A new one follows on the same volumes$/,
+      ],
+    ],
+    [
+      'that we delete to suspend the Sandbox is no news',
+      settled(gone, { sandbox: notebook({ spec: { operatingMode: 'Suspended' } }) }),
+      [],
+    ],
+    [
+      'that we delete to replace it is no news',
+      settled(podOf(sandbox, { phase: 'Failed', terminating: true }), {
+        sandbox: notebook({
+          spec: { podFailurePolicy: { restart: 'OnFailure' } },
+          status: { restarts: { nextRestartTime: EARLIER } },
+        }),
+      }),
+      [],
+    ],
+    [
+      'that its node does not stop is never force-deleted, and told',
+      settled(late(), { sandbox: notebook({ spec: { operatingMode: 'Suspended' } }) }),
+      [/^Warning PodStuckTerminating: Pod "notebook" should have ended and has not been stopped by node "node-1"/],
+    ],
+    [
+      'that a finalizer holds is told with the finalizer',
+      settled(late({ finalizers: ['example.com/hold'] }), {
+        sandbox: notebook({ spec: { operatingMode: 'Suspended' } }),
+      }),
+      [/is held by finalizers \(example\.com\/hold\)/],
+    ],
+  ];
+  it.each(rows)('%s', (_, snapshot, expected) => {
+    expect(sentences(snapshot)).toEqual(expected.map((pattern) => expect.stringMatching(pattern) as string));
+  });
+
+  it('is looked at again when its trouble becomes one', () => {
+    expect(wakeAtMs(settled(podOf(sandbox, unscheduled(NO_CPU, 1))))).toBe(NOW_MS + 4_000);
+    expect(wakeAtMs(settled(podOf(sandbox, scheduled(1))))).toBe(NOW_MS + 29_000);
+    expect(wakeAtMs(settled(podOf(sandbox)))).toBeUndefined();
+  });
+});
+
+describe('a disk', () => {
+  const MISSING = 'storageclass.storage.k8s.io "fast" not found';
+  const waitingFor = (message: string, phase: 'Pending' | 'Bound' = 'Pending', seconds = 5): Snapshot => {
+    const conditions = [
+      {
+        type: 'PodScheduled',
+        status: 'False' as const,
+        reason: 'Unschedulable',
+        message,
+        lastTransitionTime: ago(seconds),
+      },
+    ];
+    return settled(podOf(sandbox, { phase: 'Pending', conditions }), { claims: [claim(phase)] });
+  };
+
+  it('that keeps a Pod waiting is named with its class, and asked for the reason', () => {
+    const [trouble] = told(waitingFor(MISSING));
+    expect(trouble).toMatchObject({
+      note: {
+        reason: 'VolumeNotBound',
+        message: 'PersistentVolumeClaim "work-notebook" of class "fast" has no volume',
+      },
+      reasonsOf: { metadata: { name: 'work-notebook' } },
+      otherwise: MISSING,
+    });
+  });
+
+  it.each([
+    ['a moment ago is no trouble', waitingFor(MISSING, 'Pending', 4), []],
+    [
+      'is not blamed when it is bound',
+      waitingFor('node(s) had volume node affinity conflict', 'Bound'),
+      ['PodUnschedulable'],
+    ],
+    ['is not blamed for something else', waitingFor('3 Insufficient cpu.'), ['PodUnschedulable']],
+    ['that lost its volume is told', settled(running, { claims: [claim('Lost')] }), ['VolumeLost']],
+    ['that waits while the Pod runs is no trouble', settled(running, { claims: [claim('Pending')] }), []],
+  ])('%s', (_, snapshot, expected) => {
+    expect(told(snapshot).map(({ note }) => note.reason)).toEqual(expected);
+  });
+
+  it('that lost its volume is named with its class and its volume', () => {
+    expect(sentences(settled(running, { claims: [claim('Lost')] }))[0]).toContain(
+      'PersistentVolumeClaim "work-notebook" of class "fast" is lost: its volume "pv-7" is gone',
+    );
+  });
+});

@@ -1,0 +1,81 @@
+import { effectiveMode, findCondition } from '@sandlot/api-types';
+import type { Condition, Pod } from '@sandlot/kube';
+import { containerTroubles } from './container-troubles.ts';
+import { UNSCHEDULED_MS, unboundClaims } from './disk-troubles.ts';
+import { isTerminating, onlyPod } from '../plan/snapshot.ts';
+import type { Snapshot } from '../plan/snapshot.ts';
+import { warning } from '../plan/steps.ts';
+import type { EventNote, Trouble } from '../plan/steps.ts';
+
+/** A node that says nothing about a Pod for this long is asked what it knows: most images are there by then. */
+const SILENT_START_MS = 30_000;
+/** Kubelets are that late before a node is doubted. */
+const LATE_END_MS = 30_000;
+
+/** Why the Pod does not start, does not stay, or does not end. */
+export function podTroubles(snapshot: Snapshot): Trouble[] {
+  const pod = onlyPod(snapshot);
+  if (pod === undefined) return [];
+  if (isTerminating(pod)) return [...deletionTroubles(snapshot, pod), ...lateEndTroubles(pod)];
+  const containers = containerTroubles(pod, snapshot.nowMs);
+  const silence = containers.length > 0 ? [] : silenceTroubles(pod);
+  return [...containers, ...schedulingTroubles(snapshot, pod), ...silence];
+}
+
+/** Without a disk to blame. */
+function schedulingTroubles(snapshot: Snapshot, pod: Pod): Trouble[] {
+  const said = findCondition(pod.status?.conditions, 'PodScheduled');
+  if (said?.status !== 'False' || unboundClaims(snapshot).length > 0) return [];
+  const text = `No node takes the Pod: ${said.message ?? said.reason ?? 'the scheduler says no more'}`;
+  const advice = 'Ask for less, relax nodeSelector, affinity or tolerations, or add nodes';
+  const note = warning('PodUnschedulable', `${text}. ${advice}`);
+  const dueMs = Date.parse(said.lastTransitionTime ?? '') + UNSCHEDULED_MS;
+  return [{ key: `${pod.metadata.uid ?? ''}/unschedulable`, note, ...(Number.isNaN(dueMs) ? {} : { dueMs }) }];
+}
+
+/** On its node, and not even a reason: volumes, networks and runtimes tell it in Events of the Pod alone. */
+function silenceTroubles(pod: Pod): Trouble[] {
+  const { metadata, spec, status } = pod;
+  const scheduled = findCondition(status?.conditions, 'PodScheduled');
+  if (status?.phase !== 'Pending' || scheduled?.status !== 'True') return [];
+  const sinceMs = Date.parse(scheduled.lastTransitionTime ?? '');
+  if (Number.isNaN(sinceMs)) return [];
+  const note = warning('PodNotStarting', `Pod does not start on node "${spec.nodeName ?? ''}"`);
+  return [{ key: `${metadata.uid ?? ''}/silent`, note, dueMs: sinceMs + SILENT_START_MS, reasonsOf: pod }];
+}
+
+/** The key of {@link deletionTroubles}: what we delete ourselves is told before it is asked for. */
+export const deletionKey = ({ metadata: { uid = '' } }: Pod): string => `${uid}/deleted`;
+
+function deletionTroubles({ sandbox }: Snapshot, pod: Pod): Trouble[] {
+  const isOurs = sandbox.status?.restarts?.nextRestartTime !== undefined;
+  if (effectiveMode(sandbox.spec) === 'Suspended' || isOurs) return [];
+  const disruption = findCondition(pod.status?.conditions, 'DisruptionTarget');
+  return [{ key: deletionKey(pod), isPast: true, note: deletionNote(disruption) }];
+}
+
+function deletionNote(disruption: Condition | undefined): EventNote {
+  const next = 'A new one follows on the same volumes';
+  if (disruption?.status !== 'True') {
+    return { type: 'Normal', reason: 'PodDeleted', message: `Pod was deleted by somebody else. ${next}` };
+  }
+  const why = [disruption.reason, disruption.message].filter((text) => text !== undefined && text !== '').join(': ');
+  return warning('PodEvicted', `Pod was evicted (${why}). ${next}`);
+}
+
+/** The deletion time of a Pod has its grace in it: later than that, somebody has to say why. */
+function lateEndTroubles(pod: Pod): Trouble[] {
+  const { uid = '', name = '', deletionTimestamp = '', finalizers = [] } = pod.metadata;
+  const held = `is held by finalizers (${finalizers.join(', ')}). Whoever put them there has to take them away`;
+  const silent =
+    `has not been stopped by node "${pod.spec.nodeName ?? ''}", which may be down. It is never force-deleted here, as it ` +
+    'may still write to its volumes. Once the node is certainly gone, delete it, or force-delete the Pod';
+  const text = `Pod "${name}" should have ended and ${finalizers.length > 0 ? held : silent}`;
+  return [
+    {
+      key: `${uid}/late`,
+      note: warning('PodStuckTerminating', text),
+      dueMs: Date.parse(deletionTimestamp) + LATE_END_MS,
+    },
+  ];
+}

@@ -1,0 +1,34 @@
+import { KubeError } from '@sandlot/kube';
+import type { KubeErrorCode, Verb } from '@sandlot/kube';
+import { describe, expect, it } from 'vitest';
+import { publishableText } from './error-text.ts';
+
+const failure = (code: KubeErrorCode, verb: Verb): KubeError =>
+  new KubeError({ code, verb, resource: 'pods', key: 'team-a/notebook', message: 'because' });
+
+describe('an error', () => {
+  it.each([
+    ['Invalid', 'create'],
+    ['Forbidden', 'create'],
+    ['ServerError', 'create'],
+    ['NotFound', 'create'],
+    ['BadRequest', 'mergePatch'],
+  ] as const)('%s of a %s is for the owner to read', (code, verb) => {
+    expect(publishableText(failure(code, verb))).toBe(`${verb} pods team-a/notebook: because`);
+  });
+
+  it.each([
+    ['Conflict', 'mergePatch'],
+    ['NotFound', 'mergePatch'],
+    ['TooManyRequests', 'create'],
+    ['Timeout', 'create'],
+    ['Network', 'create'],
+    ['Aborted', 'create'],
+  ] as const)('%s of a %s only asks for another pass', (code, verb) => {
+    expect(publishableText(failure(code, verb))).toBeUndefined();
+  });
+
+  it('that is not from the API server is nobody else’s to read', () => {
+    expect(publishableText(new Error('bug'))).toBeUndefined();
+  });
+});

@@ -1,0 +1,399 @@
+import { fileURLToPath } from 'node:url';
+import { sandboxes } from '@sandlot/api-types';
+import type { Sandbox, SandboxSpec, SandboxStatus } from '@sandlot/api-types';
+import {
+  apiVersionOf,
+  createKubeClient,
+  defineResource,
+  isNotFound,
+  loadCredentials,
+  namespaces,
+  pods,
+} from '@sandlot/kube';
+import type { JsonObject, KubeClient, KubeObject, ObjectKey, OwnerReference, Pod, Resource } from '@sandlot/kube';
+import { readCompleteLines, startControlPlane } from '@sandlot/local-cluster';
+import type { ControlPlane, ControlPlaneOptions } from '@sandlot/local-cluster';
+import { startServiceProcess } from '@sandlot/service/testing';
+import type { ServiceProcess } from '@sandlot/service/testing';
+import { systemClock } from '@sandlot/std';
+
+const MAIN = new URL('../src/main.ts', import.meta.url);
+const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
+const USER = 'sandbox-controller';
+const PATIENCE_MS = 30_000;
+const LOOK_EVERY_MS = 50;
+
+/** Times of a status have whole seconds: what is done at once may show the next one. */
+const PUNCTUAL_MS = 2_000;
+
+/** Variables of the controller's process. */
+type Settings = Readonly<Record<string, string>>;
+
+/** Where every Sandbox of a test lives. */
+export const NAMESPACE = 'team-a';
+
+/** All the controller may do: a verb it needs and does not have here fails the tests. */
+const ROLE = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRole',
+  metadata: { name: USER },
+  rules: [
+    { apiGroups: ['agents.x-k8s.io'], resources: ['sandboxes'], verbs: ['get', 'list', 'watch', 'patch', 'delete'] },
+    { apiGroups: ['agents.x-k8s.io'], resources: ['sandboxes/status'], verbs: ['patch'] },
+    { apiGroups: ['agents.x-k8s.io'], resources: ['sandboxes/finalizers'], verbs: ['update'] },
+    {
+      apiGroups: [''],
+      resources: ['pods', 'services', 'persistentvolumeclaims'],
+      verbs: ['get', 'list', 'watch', 'create', 'patch', 'delete'],
+    },
+    { apiGroups: ['', 'events.k8s.io'], resources: ['events'], verbs: ['create', 'patch'] },
+    { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['list'] },
+    { apiGroups: ['events.k8s.io'], resources: ['events'], verbs: ['list'] },
+    { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update', 'patch'] },
+  ],
+};
+const BINDING = {
+  apiVersion: 'rbac.authorization.k8s.io/v1',
+  kind: 'ClusterRoleBinding',
+  metadata: { name: USER },
+  roleRef: { apiGroup: 'rbac.authorization.k8s.io', kind: 'ClusterRole', name: USER },
+  subjects: [{ apiGroup: 'rbac.authorization.k8s.io', kind: 'User', name: USER }],
+};
+const ACCOUNT = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace: NAMESPACE, name: 'default' } };
+const LANDLORD = { apiVersion: 'v1', kind: 'ConfigMap', metadata: { namespace: NAMESPACE, name: 'landlord' } };
+
+/** The container of every Pod. */
+export const container = { name: 'main', image: 'busybox', command: ['sleep', 'infinity'] };
+
+/** A template of one disk. Nothing provisions it. */
+export const work = {
+  metadata: { name: 'work' },
+  spec: { accessModes: ['ReadWriteOnce'], storageClassName: '', resources: { requests: { storage: '1Gi' } } },
+};
+
+/** One `METHOD` of the audit log that the API server answered with success, and when it arrived there. */
+export interface AuditedRequest {
+  readonly verb: string;
+  readonly resource: string;
+  readonly subresource: string;
+  readonly name: string;
+  /** Epoch milliseconds, with their fraction. */
+  readonly receivedMs: number;
+}
+
+/**
+ * The controller as its image runs it, with the rights of its role, against a real API server with garbage collection.
+ * Without simulated nodes the test is the kubelet of every Pod.
+ */
+export class RealWorld implements AsyncDisposable {
+  readonly plane: ControlPlane;
+  readonly client: KubeClient;
+  readonly #settings: Settings;
+  readonly #over = new AbortController();
+  #lagMs = 0;
+  #controller: ServiceProcess | undefined;
+
+  private constructor(plane: ControlPlane, client: KubeClient, settings: Settings) {
+    this.plane = plane;
+    this.client = client;
+    this.#settings = settings;
+  }
+
+  /** Starts everything; the namespace is there and the controller is at work. */
+  static async start(options: ControlPlaneOptions = {}, settings: Settings = {}): Promise<RealWorld> {
+    const plane = await startControlPlane({ crds: [CRDS], controllerManager: true, ...options });
+    const client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: plane.kubeconfigPath }) });
+    const world = new RealWorld(plane, client, { KUBECONFIG: await plane.kubeconfigFor(USER), ...settings });
+    await client.create(namespaces, { metadata: { name: NAMESPACE } });
+    await world.apply(ROLE, BINDING, ACCOUNT, LANDLORD);
+    await world.startController();
+    void world.#watchLag();
+    return world;
+  }
+
+  /**
+   * When something that was due at `dueMs` has to be done: within the second that follows, and then as much later as this
+   * machine kept a timer and a request of our own waiting.
+   */
+  latestMs(dueMs: number): number {
+    return dueMs + PUNCTUAL_MS + 3 * this.#lagMs;
+  }
+
+  async #watchLag(): Promise<void> {
+    const { signal } = this.#over;
+    while (!signal.aborted) {
+      const beganMs = systemClock.monotonic();
+      await systemClock.sleep(LOOK_EVERY_MS, signal);
+      const answered = await this.client.get(namespaces, { name: NAMESPACE }, { signal }).catch(() => undefined);
+      if (answered === undefined) continue;
+      this.#lagMs = Math.max(this.#lagMs, systemClock.monotonic() - beganMs - LOOK_EVERY_MS);
+    }
+  }
+
+  get controller(): ServiceProcess {
+    if (this.#controller === undefined) throw new Error('no controller runs');
+    return this.#controller;
+  }
+
+  async startController(podName = 'first'): Promise<void> {
+    const env = { ...this.#settings, POD_NAME: podName, LOG_LEVEL: 'info' };
+    this.#controller = await startServiceProcess(MAIN, env);
+  }
+
+  /** SIGKILL: what was queued is left undone. */
+  async killController(): Promise<void> {
+    await this.controller.kill();
+    this.#controller = undefined;
+  }
+
+  async apply(...manifests: readonly object[]): Promise<void> {
+    const list = { apiVersion: 'v1', kind: 'List', items: manifests };
+    await this.kubectl(['apply', '-f', '-'], JSON.stringify(list));
+  }
+
+  async kubectl(args: readonly string[], input?: string): Promise<string> {
+    const { code, stdout, stderr } = await this.plane.kubectl(['-n', NAMESPACE, ...args], input);
+    if (code !== 0) throw new Error(stderr);
+    return stdout;
+  }
+
+  create(name: string, spec: Partial<SandboxSpec> = {}, resource: Resource<Sandbox> = sandboxes): Promise<Sandbox> {
+    return this.client.create(resource, {
+      apiVersion: apiVersionOf(resource),
+      kind: resource.kind,
+      metadata: at(name),
+      spec: { podTemplate: { spec: { containers: [container] } }, ...spec },
+    });
+  }
+
+  sandbox(name: string): Promise<Sandbox> {
+    return this.client.get(sandboxes, at(name));
+  }
+
+  edit(name: string, spec: JsonObject): Promise<Sandbox> {
+    return this.client.mergePatch(sandboxes, at(name), { spec });
+  }
+
+  annotate(name: string, annotations: Record<string, string>): Promise<Sandbox> {
+    return this.client.mergePatch(sandboxes, at(name), { metadata: { annotations } });
+  }
+
+  pod(name: string): Promise<Pod> {
+    return this.client.get(pods, at(name));
+  }
+
+  /** The object; undefined when there is none. */
+  async find<T extends KubeObject>(resource: Resource<T>, name: string): Promise<T | undefined> {
+    try {
+      return await this.client.get(resource, at(name));
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
+  }
+
+  async isGone(resource: Resource<KubeObject>, name: string): Promise<boolean> {
+    return (await this.find(resource, name)) === undefined;
+  }
+
+  async untilGone(resource: Resource<KubeObject>, name: string): Promise<void> {
+    await eventually(
+      () => this.find(resource, name),
+      (found) => found === undefined,
+    );
+  }
+
+  /** The Sandbox once it has a condition `Type=Status/Reason`. */
+  until(name: string, condition: string): Promise<Sandbox> {
+    return this.untilSandbox(name, (found) => summaryOf(found).includes(condition));
+  }
+
+  untilSandbox(name: string, holds: (found: Sandbox) => boolean): Promise<Sandbox> {
+    return eventually(() => this.sandbox(name), holds);
+  }
+
+  /** The Sandbox once its message of Ready is this one. */
+  untilSaid(name: string, message: string): Promise<Sandbox> {
+    return this.untilSandbox(name, (found) => messageOf(found, 'Ready') === message);
+  }
+
+  /** The Pod of that name, once there is one that is another than `before`. */
+  untilPod(name: string, before?: Pod): Promise<Pod> {
+    const found = eventually(
+      () => this.find(pods, name),
+      (pod) => pod !== undefined && pod.metadata.uid !== before?.metadata.uid,
+    );
+    return found.then(() => this.pod(name));
+  }
+
+  /** The kubelet reports about the Pod. */
+  report(name: string, status: NonNullable<Pod['status']>): Promise<Pod> {
+    return this.client.mergePatch(pods, at(name), { status: json(status) }, { subresource: 'status' });
+  }
+
+  /** The kubelet: once there is a Pod, it runs, has an address and passes its probes. */
+  async runPod(name: string, before?: Pod): Promise<Pod> {
+    await this.untilPod(name, before);
+    return this.report(name, running());
+  }
+
+  /** A Sandbox that is Ready, with what it was created from. */
+  async ready(name: string, spec: Partial<SandboxSpec> = {}): Promise<Sandbox> {
+    await this.create(name, spec);
+    await this.runPod(name);
+    return this.until(name, READY);
+  }
+
+  /** The container has ended, now. */
+  endPod(name: string, phase: 'Succeeded' | 'Failed', exitCode = phase === 'Failed' ? 1 : 0): Promise<Pod> {
+    const reason = phase === 'Failed' ? 'Error' : 'Completed';
+    const times = { startedAt: timeOf(systemClock.now()), finishedAt: timeOf(systemClock.now()) };
+    const state = { terminated: { exitCode, reason, ...times } };
+    const containerStatus = { name: 'main', image: 'busybox', imageID: '', ready: false, restartCount: 0, state };
+    return this.report(name, { ...running(false), phase, containerStatuses: [containerStatus] });
+  }
+
+  /** A controller reference to an object of somebody else. It exists, or garbage collection would take what it owns. */
+  async stranger(): Promise<OwnerReference> {
+    const { name } = LANDLORD.metadata;
+    const found = await this.client.get(configMaps, at(name));
+    return { apiVersion: 'v1', kind: 'ConfigMap', name, uid: found.metadata.uid ?? '', controller: true };
+  }
+
+  /** A finalizer that only {@link letGo} removes. */
+  async hold(resource: Resource<KubeObject>, name: string): Promise<void> {
+    await this.client.mergePatch(resource, at(name), { metadata: { finalizers: ['example.com/hold'] } });
+  }
+
+  async letGo(resource: Resource<KubeObject>, name: string): Promise<void> {
+    await this.client.mergePatch(resource, at(name), { metadata: { finalizers: null } });
+  }
+
+  /** What the controller has asked for so far, in the order of arrival. Needs `audit`. */
+  async requests(wanted: Partial<AuditedRequest>): Promise<AuditedRequest[]> {
+    const lines = await readCompleteLines(this.plane.auditLogPath ?? '');
+    return lines
+      .map((line) => JSON.parse(line) as AuditEvent)
+      .filter(({ user, responseStatus }) => user?.username === USER && (responseStatus?.code ?? 500) < 300)
+      .map((event) => requestOf(event))
+      .filter((request) =>
+        Object.entries({ ...request, ...wanted }).every(([key, value]) => field(request, key) === value),
+      )
+      .sort((a, b) => a.receivedMs - b.receivedMs);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#over.abort();
+    await this.#controller?.stop();
+    await this.client.close();
+    await this.plane.stop();
+  }
+}
+
+interface AuditEvent {
+  readonly verb: string;
+  readonly requestReceivedTimestamp: string;
+  readonly user?: { readonly username?: string };
+  readonly responseStatus?: { readonly code?: number };
+  readonly objectRef?: { readonly resource?: string; readonly subresource?: string; readonly name?: string };
+}
+
+function requestOf({ verb, requestReceivedTimestamp, objectRef = {} }: AuditEvent): AuditedRequest {
+  const { resource = '', subresource = '', name = '' } = objectRef;
+  return { verb, resource, subresource, name, receivedMs: Date.parse(requestReceivedTimestamp) };
+}
+
+function field(request: AuditedRequest, key: string): unknown {
+  return Object.entries(request).find(([name]) => name === key)?.[1];
+}
+
+const configMaps = defineResource<KubeObject>({
+  group: '',
+  version: 'v1',
+  plural: 'configmaps',
+  kind: 'ConfigMap',
+  namespaced: true,
+});
+
+export const READY = 'Ready=True/DependenciesReady';
+export const SUSPENDED = 'Suspended=True/PodTerminated';
+
+export const at = (name: string): Required<ObjectKey> => ({ namespace: NAMESPACE, name });
+
+/** The owners that every child of the Sandbox has. */
+export function ownedBy({ metadata: { name = '', uid = '' } }: Sandbox): OwnerReference[] {
+  const flags = { controller: true, blockOwnerDeletion: true };
+  return [{ apiVersion: 'agents.x-k8s.io/v1beta1', kind: 'Sandbox', name, uid, ...flags }];
+}
+
+/** Status of a Pod that runs on a healthy node. */
+export function running(ready = true): NonNullable<Pod['status']> {
+  const [podIP] = ['10.0.0.7'];
+  const conditions = [
+    { type: 'PodScheduled', status: 'True' as const },
+    { type: 'Ready', status: ready ? ('True' as const) : ('False' as const) },
+  ];
+  return { phase: 'Running', podIP, podIPs: [{ ip: podIP }], conditions };
+}
+
+/** `Type=Status/Reason` of every condition. */
+export function summaryOf({ status }: Sandbox): string[] {
+  return (status?.conditions ?? []).map((condition) => `${condition.type}=${condition.status}/${condition.reason}`);
+}
+
+export function messageOf({ status }: Sandbox, type: string): string | undefined {
+  return status?.conditions?.find((condition) => condition.type === type)?.message;
+}
+
+/** Epoch milliseconds at which the condition got its status; NaN without the condition. */
+export function sinceMs({ status }: Sandbox, type: string): number {
+  return Date.parse(status?.conditions?.find((condition) => condition.type === type)?.lastTransitionTime ?? '');
+}
+
+/** What stands for a time in {@link wholeStatus}. */
+export const TIME = '<time>';
+
+/** The whole status with its times as {@link TIME}. A text that is not exactly a Kubernetes time stays as it is. */
+export function wholeStatus({ status }: Sandbox): unknown {
+  return JSON.parse(JSON.stringify(status), (_, value: unknown) =>
+    typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value) ? TIME : value,
+  );
+}
+
+export type Expected = Omit<SandboxStatus, 'conditions' | 'observedGeneration'> & {
+  /** `Type=Status/Reason: message`, in the order of the array. */
+  readonly conditions: readonly string[];
+  readonly generation?: number;
+};
+
+/** What {@link wholeStatus} must equal. */
+export function expected({ conditions, generation = 1, ...rest }: Expected): unknown {
+  return {
+    conditions: conditions.map((text) => conditionOf(text, generation)),
+    observedGeneration: generation,
+    ...rest,
+  };
+}
+
+function conditionOf(text: string, observedGeneration: number): unknown {
+  const [, type, status, reason, message] = /^(\w+)=(\w+)\/(\w+): (.*)$/s.exec(text) ?? [];
+  return { type, status, reason, message, observedGeneration, lastTransitionTime: TIME };
+}
+
+const withoutBulk = (key: string, value: unknown): unknown => (key === 'managedFields' ? undefined : value);
+
+/** Looks again and again for what `read` finds; fails after 30 s with what it saw last. */
+export async function eventually<T>(read: () => Promise<T>, holds: (found: T) => boolean): Promise<T> {
+  const deadlineMs = systemClock.monotonic() + PATIENCE_MS;
+  for (;;) {
+    const found = await read();
+    if (holds(found)) return found;
+    if (systemClock.monotonic() > deadlineMs) throw new Error(`last seen: ${JSON.stringify(found, withoutBulk, 1)}`);
+    await systemClock.sleep(LOOK_EVERY_MS);
+  }
+}
+
+/** As Kubernetes writes a time. */
+export const timeOf = (ms: number): string => new Date(ms).toISOString().replace(/\.\d+Z$/, 'Z');
+
+const json = (value: object): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject;
