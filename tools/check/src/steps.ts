@@ -34,6 +34,10 @@ export const steps: readonly Step[] = [
   check('lint', 'ESLint, typed rules', ['npm', 'run', '--silent', 'lint']),
   check('dead-code', 'unused files, exports and packages', ['knip']),
   check('layers', 'imports point one way', ['npm', 'run', '--silent', 'layers']),
+  check('citations', 'citations and links of the documentation lead somewhere', [
+    'node',
+    'tools/check/src/citations.ts',
+  ]),
   check('generated', 'CRDs, types and tables match their source', [
     'npm',
     'run',
