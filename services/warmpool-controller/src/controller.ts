@@ -14,17 +14,17 @@ import {
 import type { Change, Expectations } from '@sandlot/kube';
 import { keepDeadlines, openOutboxes } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
-import { BY_HASH, BY_TEMPLATE, createCache, formerPoolOf, strayOf, templateKeyOf } from './cache.ts';
-import type { Cache } from './cache.ts';
-import { concernsPool, GATHER_MS, gatherMs } from './concern.ts';
-import { deadlinesOf } from './deadlines.ts';
+import { BY_HASH, BY_TEMPLATE, createCache, formerPoolOf, strayOf, templateKeyOf } from './wiring/cache.ts';
+import type { Cache } from './wiring/cache.ts';
+import { concernsPool, GATHER_MS, gatherMs } from './wiring/sandbox-changes.ts';
+import { deadlinesOf } from './wiring/deadlines.ts';
 import { UNSEEN_LIMIT_MS } from './decide.ts';
-import { poolTelling, templateTelling } from './events.ts';
-import { PoolMemory } from './memory.ts';
-import { measuredPools } from './measure.ts';
+import { poolTelling, templateTelling } from './telemetry/lifecycle-events.ts';
+import { PoolMemory } from './history/history.ts';
+import { measuredPools } from './telemetry/measure.ts';
 import { reconcilePool } from './reconcile.ts';
-import { Timetable } from './schedule.ts';
-import { StatusWrites } from './status-writes.ts';
+import { Timetable } from './sizing/schedule.ts';
+import { StatusWrites } from './status/status-writes.ts';
 
 export interface WarmPoolControllerOptions {
   readonly podDefaults: PodDefaults;

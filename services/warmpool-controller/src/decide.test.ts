@@ -2,11 +2,11 @@ import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { pool } from '@sandlot/api-types/builders';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { creates, deletes, member, members, snapshot } from './builders.ts';
+import { creates, deletes, member, members, snapshot } from '../test/builders.ts';
 import { decide } from './decide.ts';
-import type { Plan } from './plan.ts';
-import type { PoolSnapshot } from './snapshot.ts';
-import { poolStatus } from './status.ts';
+import type { Plan } from './plan/plan.ts';
+import type { PoolSnapshot } from './plan/snapshot.ts';
+import { poolStatus } from './status/status.ts';
 
 describe('growing', () => {
   const rows: readonly (readonly [string, Parameters<typeof snapshot>[0], number])[] = [

@@ -1,21 +1,21 @@
 import { mergePatchOf, sandboxConditions, findCondition } from '@sandlot/api-types';
 import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { isFinished, isReady } from '@sandlot/blueprint';
-import { censusOf } from './census.ts';
-import { isTurn, newsOf } from './news.ts';
-import type { Plan, Step } from './plan.ts';
-import { TELLING_MS } from './progress.ts';
-import { youngForMs } from './recycle.ts';
-import { refilling } from './refill.ts';
-import type { Refilling } from './refill.ts';
-import { sizingOf } from './sizing.ts';
-import type { Sizing } from './sizing.ts';
-import type { Member, PoolSnapshot } from './snapshot.ts';
-import { poolStatus } from './status.ts';
-import { lookAtStuckMs, notReadySinceMs } from './stuck.ts';
-import { RATE_LOOK_MS, targetOf } from './target.ts';
-import type { Target } from './target.ts';
-import { refusalOf, subjectOf } from './template.ts';
+import { censusOf } from './members/count-members.ts';
+import { isTurn, newsOf } from './status/decide-events.ts';
+import type { Plan, Step } from './plan/plan.ts';
+import { TELLING_MS } from './status/progressing.ts';
+import { youngForMs } from './rollout/max-age.ts';
+import { refilling } from './refill/decide-refill.ts';
+import type { Refilling } from './refill/decide-refill.ts';
+import { sizingOf } from './members/decide-members.ts';
+import type { Sizing } from './members/decide-members.ts';
+import type { Member, PoolSnapshot } from './plan/snapshot.ts';
+import { poolStatus } from './status/status.ts';
+import { lookAtStuckMs, notReadySinceMs } from './members/stuck.ts';
+import { RATE_LOOK_MS, targetOf } from './sizing/target.ts';
+import type { Target } from './sizing/target.ts';
+import { refusalOf, subjectOf } from './history/template-problem.ts';
 
 /** A create or delete that the watch never shows is forgotten after this long (API contract, scaling). */
 export const UNSEEN_LIMIT_MS = 30_000;

@@ -1,6 +1,6 @@
 // The warmpool-controller process: keeps pools of unclaimed Sandboxes warm, and templates with their network policies.
 import { main, runController } from '@sandlot/service';
-import { warmPoolSettings } from './config.ts';
+import { warmPoolSettings } from './wiring/config.ts';
 import { addWarmPoolController } from './controller.ts';
 import { addTemplateController } from './templates/controller.ts';
 

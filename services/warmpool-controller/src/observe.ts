@@ -6,14 +6,14 @@ import { keyOf } from '@sandlot/kube';
 import type { Expectations } from '@sandlot/kube';
 import type { Clock, Random } from '@sandlot/std';
 import { nameHash } from '@sandlot/std';
-import { BY_CONTROLLER, BY_FORMER_POOL, BY_STRAY, poolHashKey, templateKeyOf } from './cache.ts';
-import type { Cache } from './cache.ts';
-import type { PoolMemory } from './memory.ts';
-import { troubleAt } from './memory.ts';
-import type { Timetable } from './schedule.ts';
-import type { Member, PoolSnapshot } from './snapshot.ts';
-import type { StatusWrites } from './status-writes.ts';
-import { subjectOf } from './template.ts';
+import { BY_CONTROLLER, BY_FORMER_POOL, BY_STRAY, poolHashKey, templateKeyOf } from './wiring/cache.ts';
+import type { Cache } from './wiring/cache.ts';
+import type { PoolMemory } from './history/history.ts';
+import { troubleAt } from './history/history.ts';
+import type { Timetable } from './sizing/schedule.ts';
+import type { Member, PoolSnapshot } from './plan/snapshot.ts';
+import type { StatusWrites } from './status/status-writes.ts';
+import { subjectOf } from './history/template-problem.ts';
 
 export interface ObserveDeps {
   readonly cache: Cache;

@@ -2,7 +2,7 @@ import { sandboxTemplates, sandboxWarmPools, sandboxes } from '@sandlot/api-type
 import { sandbox, template } from '@sandlot/api-types/builders';
 import { eventId } from '@sandlot/bus';
 import { describe, expect, it } from 'vitest';
-import { POOL, PoolWorld } from './testing.ts';
+import { POOL, PoolWorld } from '../test/pool-harness.ts';
 
 const CREATE = { verb: 'create', resource: 'sandboxes' } as const;
 

@@ -2,16 +2,16 @@ import { mergePatchOf, sandboxWarmPools } from '@sandlot/api-types';
 import type { SandboxWarmPool } from '@sandlot/api-types';
 import { done, isConflict, isNotFound, KubeError, parseKey, requeueAfter } from '@sandlot/kube';
 import type { EventRecorder, JsonObject, ReconcileContext, ReconcileResult } from '@sandlot/kube';
-import { templateKeyOf } from './cache.ts';
+import { templateKeyOf } from './wiring/cache.ts';
 import { decide } from './decide.ts';
-import { createMembers, deleteMembers, takeOver } from './members.ts';
-import type { MemberDeps } from './members.ts';
-import { SHORT_LIVED } from './memory.ts';
+import { createMembers, deleteMembers, takeOver } from './members/write-members.ts';
+import type { MemberDeps } from './members/write-members.ts';
+import { SHORT_LIVED } from './history/history.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
-import type { Plan, Step } from './plan.ts';
-import { interrupts } from './refill.ts';
-import { inRefill } from './trace.ts';
+import type { Plan, Step } from './plan/plan.ts';
+import { interrupts } from './refill/decide-refill.ts';
+import { inRefill } from './telemetry/trace.ts';
 
 export interface ReconcileDeps extends ObserveDeps, MemberDeps {
   readonly recorder: EventRecorder;

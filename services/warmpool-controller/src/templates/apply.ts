@@ -1,9 +1,9 @@
 import { isAborted, isAlreadyExists, isConflict, isInvalid, isNotFound, networkPolicies } from '@sandlot/kube';
 import { decidePolicy } from './decide.ts';
 import type { PolicyStep } from './decide.ts';
-import { createPolicy, deletePolicy, replacePolicy } from './policy-writes.ts';
-import type { PolicyWriter } from './policy-writes.ts';
-import type { Refusals } from './refusals.ts';
+import { createPolicy, deletePolicy, replacePolicy } from './network/write-policy.ts';
+import type { PolicyWriter } from './network/write-policy.ts';
+import type { Refusals } from './network/refusals.ts';
 import type { TemplateSnapshot } from './snapshot.ts';
 import type { PolicyOutcome } from './status.ts';
 

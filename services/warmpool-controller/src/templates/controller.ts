@@ -11,17 +11,17 @@ import {
 } from '@sandlot/kube';
 import type { Informer, NetworkPolicy, Source } from '@sandlot/kube';
 import type { ControllerParts } from '@sandlot/service';
-import { templateKeyOf } from '../cache.ts';
-import type { Cache } from '../cache.ts';
-import { AuthoredSandboxes } from './authored.ts';
-import { createPolicyMetrics } from './metrics.ts';
+import { templateKeyOf } from '../wiring/cache.ts';
+import type { Cache } from '../wiring/cache.ts';
+import { AuthoredSandboxes } from './authored/authored-sandboxes.ts';
+import { createPolicyMetrics } from './network/metrics.ts';
 import { OwnWrites } from './own-writes.ts';
 import { Pace } from './pace.ts';
-import { AUTHORED_POLICY_NAME } from './policy.ts';
-import { reconcileAuthored } from './reconcile-authored.ts';
+import { AUTHORED_POLICY_NAME } from './network/policy.ts';
+import { reconcileAuthored } from './authored/reconcile-authored.ts';
 import { reconcileTemplate } from './reconcile.ts';
-import { Refusals } from './refusals.ts';
-import type { NetworkSettings } from './settings.ts';
+import { Refusals } from './network/refusals.ts';
+import type { NetworkSettings } from './network/settings.ts';
 
 export interface TemplateControllerOptions {
   /** What the controller of pools watches already. */

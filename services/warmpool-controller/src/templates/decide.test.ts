@@ -3,12 +3,12 @@ import { template } from '@sandlot/api-types/builders';
 import type { NetworkPolicy } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { decidePolicy } from './decide.ts';
-import { rulesOf, templatePolicy } from './policy.ts';
-import { NO_TRAFFIC } from './rules.ts';
+import { rulesOf, templatePolicy } from './network/policy.ts';
+import { NO_TRAFFIC } from './network/rules.ts';
 import type { TemplateSnapshot } from './snapshot.ts';
 import { statusChange, templateStatus } from './status.ts';
 import type { PolicyOutcome } from './status.ts';
-import { NETWORK } from './testing.ts';
+import { NETWORK } from '../../test/template-harness.ts';
 
 const NAME = 'template-network-policy';
 const plain = template();

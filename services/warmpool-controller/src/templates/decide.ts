@@ -2,10 +2,10 @@ import { EXTENSIONS_GROUP } from '@sandlot/api-types';
 import type { SandboxTemplate } from '@sandlot/api-types';
 import { controllerOf } from '@sandlot/kube';
 import type { NetworkPolicy } from '@sandlot/kube';
-import { sameSpec } from './difference.ts';
-import { rulesOf, templatePolicy } from './policy.ts';
-import type { OwnPolicy } from './policy.ts';
-import { NO_TRAFFIC } from './rules.ts';
+import { sameSpec } from './network/difference.ts';
+import { rulesOf, templatePolicy } from './network/policy.ts';
+import type { OwnPolicy } from './network/policy.ts';
+import { NO_TRAFFIC } from './network/rules.ts';
 import type { TemplateSnapshot } from './snapshot.ts';
 
 /** What is to be done about the NetworkPolicy of a template, or why nothing is. */

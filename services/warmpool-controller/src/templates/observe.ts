@@ -3,9 +3,9 @@ import type { SandboxTemplate, SandboxTemplateStatus, SandboxWarmPool } from '@s
 import { blueprintHashOf } from '@sandlot/blueprint';
 import type { PodDefaults } from '@sandlot/blueprint';
 import type { NetworkPolicy, Store } from '@sandlot/kube';
-import { BY_TEMPLATE } from '../cache.ts';
-import type { Refusals } from './refusals.ts';
-import type { NetworkSettings } from './settings.ts';
+import { BY_TEMPLATE } from '../wiring/cache.ts';
+import type { Refusals } from './network/refusals.ts';
+import type { NetworkSettings } from './network/settings.ts';
 import type { TemplateSnapshot } from './snapshot.ts';
 
 export interface ObserveDeps {

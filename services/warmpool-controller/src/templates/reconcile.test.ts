@@ -2,7 +2,7 @@ import { sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import { pool } from '@sandlot/api-types/builders';
 import { events, networkPolicies } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
-import { TemplateWorld } from './testing.ts';
+import { TemplateWorld } from '../../test/template-harness.ts';
 
 const CREATE = { verb: 'create', resource: 'networkpolicies' } as const;
 /** All rules of the template's policy, in both directions. */

@@ -11,7 +11,7 @@ import { done, isConflict, isNotFound, requeueAfter } from '@sandlot/kube';
 import type { EventRecorder, JsonObject, KubeClient, ReconcileContext, ReconcileResult } from '@sandlot/kube';
 import { applyPolicy } from './apply.ts';
 import type { Settled } from './apply.ts';
-import type { PolicyMetrics } from './metrics.ts';
+import type { PolicyMetrics } from './network/metrics.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
 import type { OwnWrites } from './own-writes.ts';

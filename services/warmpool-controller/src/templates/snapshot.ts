@@ -1,7 +1,7 @@
 import type { SandboxTemplate, SandboxTemplateStatus } from '@sandlot/api-types';
 import type { NetworkPolicy } from '@sandlot/kube';
-import type { Refusal } from './refusals.ts';
-import type { NetworkSettings } from './settings.ts';
+import type { Refusal } from './network/refusals.ts';
+import type { NetworkSettings } from './network/settings.ts';
 
 type PoolCount = NonNullable<SandboxTemplateStatus['warmPools']>[number];
 

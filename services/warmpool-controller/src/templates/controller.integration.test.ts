@@ -1,0 +1,212 @@
+import { findCondition, sandboxes, sandboxTemplates } from '@sandlot/api-types';
+import type { SandboxTemplateSpec, SandboxTemplateStatus } from '@sandlot/api-types';
+import { template } from '@sandlot/api-types/builders';
+import { blueprintOf, POD_DEFAULTS } from '@sandlot/blueprint';
+import { createKubeClient, isNotFound, loadCredentials, namespaces, networkPolicies } from '@sandlot/kube';
+import type { KubeClient, NetworkPolicy } from '@sandlot/kube';
+import { startControlPlane } from '@sandlot/local-cluster';
+import type { ControlPlane } from '@sandlot/local-cluster';
+import { startServiceProcess } from '@sandlot/service/testing';
+import type { ServiceProcess } from '@sandlot/service/testing';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { BINDING, CRDS, ROLE, USER } from '../../test/control-plane.ts';
+import { sameSpec } from './network/difference.ts';
+import { AUTHORED_POLICY_NAME, rulesOf, templatePolicy } from './network/policy.ts';
+import { NETWORK } from '../../test/template-harness.ts';
+
+const TEAM = 'team-a';
+const BLOCKED = ['34.118.224.0/20', '2600:1900::/28'];
+const podTemplate = { spec: { containers: [{ name: 'main', image: 'busybox' }] } };
+
+let plane: ControlPlane;
+let client: KubeClient;
+let controller: ServiceProcess;
+
+beforeAll(async () => {
+  plane = await startControlPlane({ crds: [CRDS], controllerManager: true });
+  client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: plane.kubeconfigPath }) });
+  for (const object of [ROLE, BINDING]) await plane.kubectl(['apply', '-f', '-'], JSON.stringify(object));
+  for (const name of [TEAM, NETWORK.releaseNamespace]) await client.create(namespaces, { metadata: { name } });
+  controller = await startServiceProcess(new URL('../main.ts', import.meta.url), {
+    KUBECONFIG: await plane.kubeconfigFor(USER),
+    POD_NAMESPACE: NETWORK.releaseNamespace,
+    NETWORK_EXTRA_BLOCKED_CIDRS: BLOCKED.join(','),
+    NETWORK_PROTECT_AUTHORED_SANDBOXES: 'true',
+  });
+});
+afterAll(async () => {
+  await controller.kill();
+  await client.close();
+  await plane.stop();
+});
+
+const keyOf = (name: string) => ({ namespace: TEAM, name });
+
+function apply(name: string, spec: Partial<SandboxTemplateSpec>): Promise<unknown> {
+  const manifest = {
+    apiVersion: 'extensions.agents.x-k8s.io/v1beta1',
+    kind: 'SandboxTemplate',
+    metadata: keyOf(name),
+    spec: { podTemplate, ...spec },
+  };
+  return plane.kubectl(['apply', '-f', '-'], JSON.stringify(manifest));
+}
+
+async function policyOf(name: string): Promise<NetworkPolicy | undefined> {
+  try {
+    return await client.get(networkPolicies, keyOf(name));
+  } catch (error) {
+    if (!isNotFound(error)) throw error;
+    return undefined;
+  }
+}
+
+/** Looks ten times a second, for a minute at most. */
+async function until<T>(look: () => Promise<T>, holds: (seen: T) => boolean): Promise<T> {
+  for (let tries = 0; tries < 600; tries += 1) {
+    const seen = await look();
+    if (holds(seen)) return seen;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error('it did not come true within a minute');
+}
+
+function statusOf(name: string, generation: number): Promise<SandboxTemplateStatus> {
+  const look = async (): Promise<SandboxTemplateStatus> =>
+    (await client.get(sandboxTemplates, keyOf(name))).status ?? {};
+  return until(look, ({ observedGeneration }) => observedGeneration === generation);
+}
+
+const reasonOf = ({ conditions }: SandboxTemplateStatus, type: string): string | undefined =>
+  findCondition(conditions, type)?.reason;
+
+it('a template gets the default policy, every block of which a strict API server accepts', async () => {
+  await apply('plain', {});
+  const status = await statusOf('plain', 1);
+  expect([reasonOf(status, 'Accepted'), reasonOf(status, 'NetworkPolicyReady')]).toEqual(['Accepted', 'Applied']);
+  const template = await client.get(sandboxTemplates, keyOf('plain'));
+  expect(template.metadata.labels).toEqual({ 'agents.x-k8s.io/sandbox-template-ref-hash': status.templateRefHash });
+  const wanted = templatePolicy(template, rulesOf(template, { ...NETWORK, extraBlockedCIDRs: BLOCKED }));
+  const policy = await policyOf('plain-network-policy');
+  expect(policy?.spec).toEqual(wanted.spec);
+  expect(policy?.metadata.ownerReferences).toEqual(wanted.metadata.ownerReferences);
+
+  const mapped = {
+    apiVersion: 'networking.k8s.io/v1',
+    kind: 'NetworkPolicy',
+    metadata: keyOf('mapped'),
+    spec: { podSelector: {}, egress: [{ to: [{ ipBlock: { cidr: '::/0', except: ['::ffff:0:0/96'] } }] }] },
+  };
+  const { code } = await plane.kubectl(['create', '--dry-run=server', '-f', '-'], JSON.stringify(mapped));
+  expect(code).not.toBe(0);
+});
+
+it('a policy that is deleted or changed by hand comes back', async () => {
+  await apply('plain', {});
+  const { spec } = (await policyOf('plain-network-policy')) ?? {};
+  await client.delete(networkPolicies, keyOf('plain-network-policy'));
+  await until(
+    () => policyOf('plain-network-policy'),
+    (policy) => policy !== undefined,
+  );
+  const open = { spec: { podSelector: { matchLabels: { more: '' } }, egress: null, ingress: [{}] } };
+  await client.mergePatch(networkPolicies, keyOf('plain-network-policy'), open);
+  const repaired = await until(
+    () => policyOf('plain-network-policy'),
+    (policy) => sameSpec(policy?.spec ?? {}, { podSelector: {}, ...spec }),
+  );
+  expect(repaired?.spec).toEqual(spec);
+});
+
+it('rules are applied as given, and what the API server fills in is not mistaken for a change', async () => {
+  const rules = {
+    ingress: [{ from: [{ podSelector: {} }], ports: [{ port: 8080 }] }],
+    egress: [
+      {
+        to: [{ ipBlock: { cidr: '10.1.0.0/16', except: ['10.1.2.0/24'] } }],
+        ports: [{ port: 53, protocol: 'UDP' }, { port: 443 }],
+      },
+    ],
+  };
+  await apply('custom', { networkPolicy: rules });
+  await statusOf('custom', 1);
+  await apply('custom', { networkPolicy: rules, service: true });
+  await statusOf('custom', 2);
+  const policy = await policyOf('custom-network-policy');
+  expect(policy?.metadata.generation).toBe(1);
+  expect(policy?.spec?.ingress).toEqual([{ from: [{ podSelector: {} }], ports: [{ port: 8080, protocol: 'TCP' }] }]);
+  await apply('custom', { networkPolicy: {}, service: true });
+  await statusOf('custom', 3);
+  expect((await policyOf('custom-network-policy'))?.spec).toEqual({
+    podSelector: policy?.spec?.podSelector,
+    policyTypes: ['Ingress', 'Egress'],
+  });
+});
+
+it('rules that are refused are reported, and let nothing pass until they are corrected', async () => {
+  const wrong = { egress: [{ to: [{ ipBlock: { cidr: '10.0.0.0/33' } }] }] };
+  await apply('wrong', { networkPolicy: wrong });
+  const status = await statusOf('wrong', 1);
+  expect(reasonOf(status, 'Accepted')).toBe('InvalidNetworkPolicy');
+  expect(findCondition(status.conditions, 'Accepted')?.message).toContain('10.0.0.0/33');
+  expect((await policyOf('wrong-network-policy'))?.spec?.egress).toBeUndefined();
+  await apply('wrong', { networkPolicy: { egress: [{}] } });
+  expect(reasonOf(await statusOf('wrong', 2), 'Accepted')).toBe('Accepted');
+  expect((await policyOf('wrong-network-policy'))?.spec?.egress).toEqual([{}]);
+});
+
+it('Unmanaged takes the policy away', async () => {
+  await apply('custom', { networkPolicyManagement: 'Unmanaged' });
+  const { metadata } = await client.get(sandboxTemplates, keyOf('custom'));
+  const status = await statusOf('custom', metadata.generation ?? 0);
+  expect(reasonOf(status, 'NetworkPolicyReady')).toBe('Unmanaged');
+  expect(await policyOf('custom-network-policy')).toBeUndefined();
+});
+
+it.each(['background', 'foreground'])('a template deleted in the %s takes its policy along', async (cascade) => {
+  await apply('leaving', {});
+  await until(
+    () => policyOf('leaving-network-policy'),
+    (policy) => policy !== undefined,
+  );
+  await plane.kubectl(['delete', 'sandboxtemplate', 'leaving', '-n', TEAM, `--cascade=${cascade}`]);
+  await until(
+    () => policyOf('leaving-network-policy'),
+    (policy) => policy === undefined,
+  );
+});
+
+it('directly authored Sandboxes have a policy as long as there is one of them', async () => {
+  await client.create(sandboxes, { metadata: keyOf('notebook'), spec: { podTemplate } });
+  const policy = await until(
+    () => policyOf(AUTHORED_POLICY_NAME),
+    (found) => found !== undefined,
+  );
+  expect(policy?.metadata.ownerReferences?.map(({ name }) => name)).toEqual(['notebook']);
+  expect(policy?.spec?.podSelector?.matchExpressions).toHaveLength(2);
+  await client.delete(sandboxes, keyOf('notebook'));
+  await until(
+    () => policyOf(AUTHORED_POLICY_NAME),
+    (found) => found === undefined,
+  );
+});
+
+const LIMITS = { requests: { memory: '64Mi' }, limits: { memory: '256Mi' } };
+
+it.each([
+  ['nothing', {}],
+  ['a capability', { securityContext: { capabilities: { add: ['NET_ADMIN'] } } }],
+  ['all capabilities', { securityContext: { capabilities: { add: ['ALL'] } } }],
+  ['CAP_SYS_ADMIN', { securityContext: { capabilities: { add: ['CAP_SYS_ADMIN'] } } }],
+  ['less memory than the default request', { resources: { limits: { memory: '32Mi' } } }],
+  ['more memory than the default limit', { resources: { requests: { memory: '1Gi' } } }],
+])('a hardened pod that states %s is one that the API server takes', async (_, stated) => {
+  const containers = [{ name: 'main', image: 'busybox', ...stated }];
+  const hardened = { ...POD_DEFAULTS, securityDefaults: 'Hardened', resources: LIMITS } as const;
+  const { spec } = blueprintOf(template({ spec: { podTemplate: { spec: { containers } } } }), hardened).podTemplate;
+  const pod = { apiVersion: 'v1', kind: 'Pod', metadata: keyOf('hardened'), spec };
+  const dryRun = () => plane.kubectl(['create', '--dry-run=server', '-f', '-'], JSON.stringify(pod));
+  // The controllers of the control plane make the namespace's service account in their own time.
+  const { stderr } = await until(dryRun, (result) => !result.stderr.includes('serviceaccount "default" not found'));
+  expect(stderr).toBe('');
+});

@@ -1,0 +1,86 @@
+import type { NetworkPolicyEgressRule, NetworkPolicyIngressRule } from '@sandlot/api-types';
+import { isIPv6Block } from './blocks.ts';
+import type { NetworkSettings } from './settings.ts';
+
+/** What may come in and go out; no rule in a list means that nothing may. */
+export type Rules = {
+  readonly ingress: NetworkPolicyIngressRule[];
+  readonly egress: NetworkPolicyEgressRule[];
+};
+
+const NAMESPACE_NAME = 'kubernetes.io/metadata.name';
+const COMPONENT = 'app.kubernetes.io/component';
+
+/** Where the in-sandbox daemon listens. */
+const RUNTIME_PORT = 49_983;
+
+/** Private, shared, local, reserved and multicast IPv4: nothing of it is the internet (API contract, network policy). */
+export const BLOCKED_IPV4 = [
+  '10.0.0.0/8',
+  '172.16.0.0/12',
+  '192.168.0.0/16',
+  '169.254.0.0/16',
+  '0.0.0.0/8',
+  '100.64.0.0/10',
+  '127.0.0.0/8',
+  '192.0.0.0/24',
+  '192.0.2.0/24',
+  '192.88.99.0/24',
+  '198.18.0.0/15',
+  '198.51.100.0/24',
+  '203.0.113.0/24',
+  '224.0.0.0/4',
+  '240.0.0.0/4',
+] as const;
+
+/**
+ * The same of IPv6, and every way to write an IPv4 address in IPv6. `::/8` covers `::ffff:0:0/96`, which strict API
+ * servers refuse as a literal.
+ */
+export const BLOCKED_IPV6 = [
+  'fc00::/7',
+  'fe80::/10',
+  '::/8',
+  '64:ff9b::/96',
+  '64:ff9b:1::/48',
+  '100::/64',
+  '2001::/32',
+  '2001:db8::/32',
+  '2002::/16',
+  'fec0::/10',
+  'ff00::/8',
+] as const;
+
+/** The rules of sandboxes whose template states none (API contract, network policy). */
+export function defaultRules({ releaseNamespace, extraBlockedCIDRs, extraEgress }: NetworkSettings): Rules {
+  const inNamespace = (namespace: string, podLabels: Record<string, string>) => ({
+    namespaceSelector: { matchLabels: { [NAMESPACE_NAME]: namespace } },
+    podSelector: { matchLabels: podLabels },
+  });
+  const block = (cidr: string, blocked: readonly string[], ofFamily: (cidr: string) => boolean) => ({
+    ipBlock: { cidr, except: [...new Set([...blocked, ...extraBlockedCIDRs.filter(ofFamily)])] },
+  });
+  return {
+    ingress: [
+      {
+        from: [
+          inNamespace('agent-sandbox-system', { app: 'sandbox-router' }),
+          inNamespace(releaseNamespace, { [COMPONENT]: 'gateway' }),
+        ],
+      },
+      {
+        from: [inNamespace(releaseNamespace, { [COMPONENT]: 'claim-controller' })],
+        ports: [{ port: RUNTIME_PORT, protocol: 'TCP' }],
+      },
+    ],
+    egress: [
+      {
+        to: [block('0.0.0.0/0', BLOCKED_IPV4, (cidr) => !isIPv6Block(cidr)), block('::/0', BLOCKED_IPV6, isIPv6Block)],
+      },
+      ...extraEgress,
+    ],
+  };
+}
+
+/** Nothing comes in and nothing goes out. */
+export const NO_TRAFFIC: Rules = { ingress: [], egress: [] };

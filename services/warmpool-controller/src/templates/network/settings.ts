@@ -1,0 +1,63 @@
+import type { NetworkPolicyEgressRule } from '@sandlot/api-types';
+import { flag, json, list } from '@sandlot/config';
+import { z } from 'zod';
+import { cidrProblem } from './blocks.ts';
+
+/** What the installation says about the network of sandboxes (chart values `network.*`). */
+export interface NetworkSettings {
+  /** Where the gateway and the claim-controller run. */
+  readonly releaseNamespace: string;
+  /** Blocks that sandboxes may not reach besides those that are nobody's public address. */
+  readonly extraBlockedCIDRs: readonly string[];
+  /** Rules added to the default egress, never to rules that a template states. */
+  readonly extraEgress: readonly NetworkPolicyEgressRule[];
+  /** Also put directly authored Sandboxes behind the default rules. */
+  readonly protectAuthoredSandboxes: boolean;
+}
+
+/** A list of CIDRs, separated by commas, each of which {@link cidrProblem} has nothing against. */
+function blocks() {
+  return list().superRefine((cidrs, context) => {
+    for (const cidr of cidrs) {
+      const problem = cidrProblem(cidr);
+      if (problem !== undefined)
+        context.addIssue({ code: 'custom', message: `CIDRs separated by commas, but ${cidr} ${problem}` });
+    }
+  });
+}
+
+const word = z.string().min(1);
+const requirement = z.strictObject({
+  key: word,
+  operator: z.enum(['In', 'NotIn', 'Exists', 'DoesNotExist']),
+  values: z.array(z.string()).optional(),
+});
+const selector = z.strictObject({
+  matchLabels: z.record(z.string(), z.string()).optional(),
+  matchExpressions: z.array(requirement).optional(),
+});
+const ipBlock = z.strictObject({ cidr: word, except: z.array(word).optional() });
+const peer = z
+  .strictObject({
+    ipBlock: ipBlock.optional(),
+    namespaceSelector: selector.optional(),
+    podSelector: selector.optional(),
+  })
+  .refine(
+    (given) =>
+      (given.ipBlock === undefined) !== (given.namespaceSelector === undefined && given.podSelector === undefined),
+    'a peer is either an ipBlock or selectors of namespaces and pods',
+  );
+const port = z.strictObject({
+  protocol: z.enum(['TCP', 'UDP', 'SCTP']).optional(),
+  port: z.union([z.int().min(1).max(65_535), word]).optional(),
+  endPort: z.int().min(1).max(65_535).optional(),
+});
+const egressRule = z.strictObject({ to: z.array(peer).optional(), ports: z.array(port).optional() });
+
+/** Environment variables of the network of sandboxes. */
+export const networkVariables = {
+  NETWORK_EXTRA_BLOCKED_CIDRS: blocks().default([]),
+  NETWORK_EXTRA_EGRESS: json('a JSON list of egress rules of a NetworkPolicy', z.array(egressRule)).default([]),
+  NETWORK_PROTECT_AUTHORED_SANDBOXES: flag().default(false),
+};

@@ -1,0 +1,23 @@
+import { containerResources } from '@sandlot/api-types';
+import { POD_DEFAULTS } from '@sandlot/blueprint';
+import { integer, json, list } from '@sandlot/config';
+import { controllerSettings } from '@sandlot/service';
+import { z } from 'zod';
+import { networkVariables } from '../templates/network/settings.ts';
+
+/** Settings of the warmpool-controller, by environment variable. Pod defaults must equal the claim-controller's. */
+export const warmPoolSettings = controllerSettings.extend({
+  /** Pools reconciled side by side. */
+  CONCURRENCY: integer({ min: 1, max: 1_000 }).default(32).meta({ flag: 'sandbox-warm-pool-concurrent-workers' }),
+  /** Templates reconciled side by side; as many as pools, when absent. */
+  TEMPLATE_CONCURRENCY: integer({ min: 1, max: 1_000 })
+    .optional()
+    .meta({ flag: 'sandbox-template-concurrent-workers' }),
+  /** Members of one pool that may be starting at once, where its `refill.maxInFlight` does not say. */
+  MAX_IN_FLIGHT: integer({ min: 1 }).optional().meta({ flag: 'sandbox-warm-pool-max-batch-size' }),
+  SANDBOX_NAMESERVERS: list().default([...POD_DEFAULTS.dnsNameservers]),
+  SECURITY_DEFAULTS: z.enum(['Compat', 'Hardened']).default('Compat'),
+  SANDBOX_RUNTIME_CLASS: z.string().default(''),
+  SANDBOX_RESOURCES: json('requests and limits as JSON', containerResources).default({}),
+  ...networkVariables,
+});

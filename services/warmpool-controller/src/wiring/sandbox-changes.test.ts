@@ -1,0 +1,41 @@
+import { labels } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
+import { sandbox } from '@sandlot/api-types/builders';
+import { describe, expect, it } from 'vitest';
+import { concernsPool, GATHER_MS, gatherMs } from './sandbox-changes.ts';
+
+const ownedBy = (kind: string) => [
+  { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind, name: 'o', uid: `uid-${kind}`, controller: true },
+];
+const member = sandbox({ metadata: { ownerReferences: ownedBy('SandboxWarmPool') } });
+const claimed = sandbox({
+  metadata: { ownerReferences: ownedBy('SandboxClaim'), labels: { [labels.warmPool]: 'hash' } },
+});
+const delivered = sandbox({ metadata: { labels: { [labels.warmPool]: 'hash' } } });
+const stray = sandbox({ metadata: { labels: { [labels.warmPoolMember]: 'hash' } } });
+const ending = (one: Sandbox): Sandbox => ({
+  ...one,
+  metadata: { ...one.metadata, deletionTimestamp: '2026-01-01T00:00:00Z' },
+});
+
+const rows: readonly [string, { old?: Sandbox; next?: Sandbox }, { concerns: boolean; ms: number }][] = [
+  ['a new member', { next: member }, { concerns: true, ms: GATHER_MS }],
+  ['the progress of a member', { old: member, next: member }, { concerns: true, ms: GATHER_MS }],
+  ['a member that is being deleted', { old: member, next: ending(member) }, { concerns: true, ms: 0 }],
+  ['a member that is gone', { old: member }, { concerns: true, ms: 0 }],
+  ['an adoption', { old: member, next: claimed }, { concerns: true, ms: GATHER_MS }],
+  ['an adoption by a batch', { old: member, next: delivered }, { concerns: true, ms: GATHER_MS }],
+  ['the progress of a claimed one', { old: claimed, next: claimed }, { concerns: false, ms: 0 }],
+  ['the progress of a delivered one', { old: delivered, next: delivered }, { concerns: false, ms: 0 }],
+  ['a claimed one that is being deleted', { old: claimed, next: ending(claimed) }, { concerns: true, ms: 0 }],
+  ['a claimed one that is gone', { old: claimed }, { concerns: true, ms: 0 }],
+  ['a member that lost its owner', { old: member, next: stray }, { concerns: true, ms: 0 }],
+  ['an orphan that is taken in', { old: stray, next: member }, { concerns: true, ms: 0 }],
+];
+
+describe('what a pool looks at', () => {
+  it.each(rows)('%s', (_, change, expected) => {
+    const whole = { old: undefined, next: undefined, ...change };
+    expect({ concerns: concernsPool(whole), ms: gatherMs(whole) }).toEqual(expected);
+  });
+});

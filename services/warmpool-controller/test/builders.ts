@@ -1,0 +1,107 @@
+import { labels } from '@sandlot/api-types';
+import { pool, sandbox, template } from '@sandlot/api-types/builders';
+import { decide } from '../src/decide.ts';
+import type { Plan, Step } from '../src/plan/plan.ts';
+import type { Member, PoolSnapshot } from '../src/plan/snapshot.ts';
+
+/** Noon of the day on which pools of tests were made at midnight. */
+export const NOW = Date.UTC(2026, 0, 1, 12);
+const MIDNIGHT = '2026-01-01T00:00:00Z';
+
+/** What a test says about a member; all else is plain. */
+export interface MemberParts {
+  readonly ready?: boolean;
+  readonly finished?: boolean;
+  readonly current?: boolean;
+  readonly created?: string;
+  /** Of the Ready condition; default the creation. */
+  readonly changed?: string;
+  /** Words of the scheduler that found no room. */
+  readonly unschedulable?: string;
+}
+
+type Status = NonNullable<Member['sandbox']['status']>;
+type Condition = NonNullable<Status['conditions']>[number];
+
+function condition(type: string, holds: boolean, rest: Partial<Condition> = {}): Condition {
+  const text = { reason: 'Test', message: '', lastTransitionTime: MIDNIGHT };
+  return { type, status: holds ? 'True' : 'False', ...text, ...rest };
+}
+
+/** A member; Ready, current and twelve hours old unless told otherwise, five seconds old when it is not Ready. */
+export function member(name: string, parts: MemberParts = {}): Member {
+  const { ready = true, finished = false, current = true, unschedulable } = parts;
+  const { created = ready ? MIDNIGHT : ago(5), changed = created } = parts;
+  const conditions = [
+    condition('Ready', ready, { lastTransitionTime: changed }),
+    ...(finished ? [condition('Finished', true, { reason: 'PodFailed' })] : []),
+    ...(unschedulable === undefined
+      ? []
+      : [condition('PodScheduled', false, { reason: 'Unschedulable', message: unschedulable })]),
+  ];
+  const metadata = { creationTimestamp: created, labels: { [labels.warmPoolMember]: 'x' } };
+  return { current, sandbox: sandbox({ name, metadata, status: { conditions } }) };
+}
+
+/** As many members of one kind, `m0`, `m1` and so on. */
+export function members(count: number, parts: MemberParts = {}, prefix = 'm'): Member[] {
+  return Array.from({ length: count }, (_, index) => member(`${prefix}${index}`, parts));
+}
+
+/** A moment shortly before {@link NOW}, as Kubernetes writes it. */
+export function ago(seconds: number): string {
+  return new Date(NOW - seconds * 1_000).toISOString().replace('.000', '');
+}
+
+export interface SnapshotParts extends Partial<PoolSnapshot> {
+  readonly replicas?: number;
+  /** Of the pool's spec, beside its size. */
+  readonly spec?: Partial<PoolSnapshot['pool']['spec']>;
+}
+
+/** A pool of three at {@link NOW}, without members or a past. */
+export function snapshot({ replicas = 3, spec = {}, ...rest }: SnapshotParts = {}): PoolSnapshot {
+  return {
+    pool: pool({ spec: { replicas, ...spec } }),
+    template: template(),
+    templateHash: 'h',
+    members: [],
+    strays: [],
+    terminating: 0,
+    unseenCreates: 0,
+    unseenDeletes: new Set(),
+    inUse: 0,
+    windows: [],
+    memory: {},
+    lastStatus: rest.pool?.status,
+    nowMs: NOW,
+    monotonicMs: 1_000_000,
+    jitter: 0,
+    ...rest,
+  };
+}
+
+/** The steps of a plan that are of this kind. */
+export function steps<K extends Step['kind']>(plan: Plan, kind: K): Extract<Step, { kind: K }>[] {
+  return plan.filter((step): step is Extract<Step, { kind: K }> => step.kind === kind);
+}
+
+export function creates(plan: Plan): number {
+  return steps(plan, 'create').reduce((sum, { count }) => sum + count, 0);
+}
+
+export function deletes(plan: Plan): string[] {
+  return steps(plan, 'delete').flatMap((step) => step.members.map(({ metadata }) => metadata.name ?? ''));
+}
+
+/** The status a pass would write. */
+export function statusOf(parts: SnapshotParts): NonNullable<PoolSnapshot['lastStatus']> {
+  const [step] = steps(decide(snapshot(parts)), 'writeStatus');
+  if (step === undefined) throw new Error('the pass writes no status');
+  return step.status;
+}
+
+/** Reason and message of a condition of the status that a pass would write. */
+export function conditionOf(parts: SnapshotParts, type: string): Condition | undefined {
+  return statusOf(parts).conditions?.find((entry) => entry.type === type);
+}

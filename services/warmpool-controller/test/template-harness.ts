@@ -1,0 +1,104 @@
+import { nameHash, networkPolicyName, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import type { Sandbox, SandboxTemplate, SandboxTemplateSpec } from '@sandlot/api-types';
+import { sandbox, template } from '@sandlot/api-types/builders';
+import { POD_DEFAULTS } from '@sandlot/blueprint';
+import { networkPolicies } from '@sandlot/kube';
+import type { NetworkPolicy } from '@sandlot/kube';
+import { ControllerWorld, startSurroundings } from '@sandlot/service/testing';
+import type { TestController } from '@sandlot/service/testing';
+import { createCache } from '../src/wiring/cache.ts';
+import { addTemplateController } from '../src/templates/controller.ts';
+import { AUTHORED_POLICY_NAME } from '../src/templates/network/policy.ts';
+import type { NetworkSettings } from '../src/templates/network/settings.ts';
+
+/** What an installation without wishes of its own has. */
+export const NETWORK: NetworkSettings = {
+  releaseNamespace: 'sandlot-system',
+  extraBlockedCIDRs: [],
+  extraEgress: [],
+  protectAuthoredSandboxes: false,
+};
+
+const KEY = { namespace: 'default', name: 'template' };
+
+/** The controllers of templates and of the network, and what stands around them. */
+export class TemplateWorld extends ControllerWorld {
+  static async start(): Promise<TemplateWorld> {
+    return new TemplateWorld(await startSurroundings([sandboxes, sandboxTemplates, sandboxWarmPools]));
+  }
+
+  startController(network: Partial<NetworkSettings> = {}): TestController {
+    return this.run('warmpool-controller', (parts) => {
+      const { client, clock, random, log, kubeMetrics: metrics } = parts;
+      const cache = createCache({ client, clock, random, log, metrics, namespace: undefined });
+      const options = { cache, concurrency: 4, namespace: undefined, podDefaults: POD_DEFAULTS };
+      return addTemplateController(parts, { ...options, network: { ...NETWORK, ...network } });
+    });
+  }
+
+  /** The template `template`, as if somebody had just applied it. */
+  createTemplate(spec: Partial<SandboxTemplateSpec> = {}, uid = 'uid-t'): void {
+    this.api.seed(sandboxTemplates, template({ spec, metadata: { uid } }));
+  }
+
+  edit(change: (spec: SandboxTemplateSpec) => void): void {
+    this.api.change(sandboxTemplates, KEY, ({ metadata, spec }) => {
+      change(spec);
+      metadata.generation = (metadata.generation ?? 1) + 1;
+    });
+  }
+
+  template(): SandboxTemplate {
+    const found = this.api.object(sandboxTemplates, KEY);
+    if (found === undefined) throw new Error('the template is gone');
+    return found;
+  }
+
+  /** `Type=status/reason` of the template's conditions. */
+  conditions(): string[] {
+    const conditions = this.template().status?.conditions ?? [];
+    return conditions.map(({ type, status, reason }) => `${type}=${status}/${reason}`);
+  }
+
+  policy(name = networkPolicyName('template')): NetworkPolicy | undefined {
+    return this.api.object(networkPolicies, { ...KEY, name });
+  }
+
+  authoredPolicy(): NetworkPolicy | undefined {
+    return this.policy(AUTHORED_POLICY_NAME);
+  }
+
+  changePolicy(change: (policy: NetworkPolicy) => void, name = networkPolicyName('template')): void {
+    this.api.change(networkPolicies, { ...KEY, name }, change);
+  }
+
+  removePolicy(name = networkPolicyName('template')): void {
+    this.api.remove(networkPolicies, { ...KEY, name });
+  }
+
+  author(name: string): Sandbox {
+    const [made] = this.api.seed(sandboxes, sandbox({ name, metadata: { uid: `uid-${name}` } }));
+    if (made === undefined) throw new Error('it was not kept');
+    return made;
+  }
+
+  /** A Sandbox that a claim made from the template. */
+  createClaimed(name: string): void {
+    const owner = {
+      apiVersion: 'extensions.agents.x-k8s.io/v1beta1',
+      kind: 'SandboxClaim',
+      name,
+      uid: `uid-c-${name}`,
+    };
+    const labels = { 'agents.x-k8s.io/sandbox-template-ref-hash': nameHash('template') };
+    this.api.garbageCollector.pause();
+    this.api.seed(
+      sandboxes,
+      sandbox({ name, metadata: { labels, ownerReferences: [{ ...owner, controller: true }] } }),
+    );
+  }
+
+  removeSandbox(name: string): void {
+    this.api.remove(sandboxes, { ...KEY, name });
+  }
+}
