@@ -1,6 +1,6 @@
 /** Layers point one way: services -> libs -> std. A service meets another only in the Kubernetes API. */
 const SIBLINGS = ['telemetry', 'config', 'kube', 'bus', 'jobs'];
-const notTests = '\\.test\\.ts$|/testkit/|/test/|/bench/|/generate/';
+const notTests = '\\.test\\.ts$|/test/|/testkit/|-testkit/|/bench/|/generate/|/examples/';
 
 module.exports = {
   forbidden: [
@@ -28,11 +28,24 @@ module.exports = {
       from: { path: '^(libs|services)/', pathNot: notTests },
       to: { path: '^tools/' },
     },
+    {
+      name: 'only-test-support-uses-testkits',
+      severity: 'error',
+      // Until test support has left src.
+      from: { path: '^(libs|services)/', pathNot: `${notTests}|/(testing|harness|happenings)\\.ts$` },
+      to: { path: '^libs/[a-z]+-testkit/' },
+    },
+    {
+      name: 'kube-testkit-depends-on-kube-and-std',
+      severity: 'error',
+      from: { path: '^libs/kube-testkit/' },
+      to: { path: '^libs/(?!std/|kube/|kube-testkit/)' },
+    },
     { name: 'std-depends-on-nothing', severity: 'error', from: { path: '^libs/std/' }, to: { path: '^libs/(?!std/)' } },
     ...SIBLINGS.map((lib) => ({
       name: `${lib}-depends-on-std-only`,
       severity: 'error',
-      from: { path: `^libs/${lib}/` },
+      from: { path: `^libs/${lib}/`, pathNot: notTests },
       to: { path: `^libs/(?!std/|${lib}/)` },
     })),
     {
@@ -62,7 +75,7 @@ module.exports = {
     {
       name: 'service-brings-libs-together-but-knows-no-kind',
       severity: 'error',
-      from: { path: '^libs/service/' },
+      from: { path: '^libs/service(-testkit)?/' },
       to: { path: '^libs/(api-types|blueprint)/' },
     },
     {

@@ -50,7 +50,7 @@ export default defineConfig({
     coverage: {
       provider: 'v8',
       include: ['libs/kube/src/**', 'services/*/src/**/decide*.ts'],
-      exclude: ['**/*.test.ts', '**/testkit/**'],
+      exclude: ['**/*.test.ts'],
     },
   },
 });

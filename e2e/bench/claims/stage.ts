@@ -5,8 +5,8 @@ import { createKubeClient, defineResource, loadCredentials, namespaces } from '@
 import type { KubeClient, KubeObject } from '@sandlot/kube';
 import { startControlPlane, startNats, startRedis } from '@sandlot/local-cluster';
 import type { ControlPlane, Server } from '@sandlot/local-cluster';
-import { startServiceProcess } from '@sandlot/service/testing';
-import type { ServiceProcess } from '@sandlot/service/testing';
+import { startServiceProcess } from '@sandlot/service-testkit';
+import type { ServiceProcess } from '@sandlot/service-testkit';
 import { bundleControllers, checkoutRoot } from '@sandlot/up';
 import { parse } from 'yaml';
 import { z } from 'zod';

@@ -1,7 +1,7 @@
 import { createKey } from '@sandlot/tenancy';
 import { freePort } from '@sandlot/local-cluster';
-import { startServiceProcess } from '@sandlot/service/testing';
-import type { ServiceProcess } from '@sandlot/service/testing';
+import { startServiceProcess } from '@sandlot/service-testkit';
+import type { ServiceProcess } from '@sandlot/service-testkit';
 import { checkoutRoot } from '@sandlot/up';
 import { pause } from '../claims/shapes.ts';
 import { NAMESPACE } from '../claims/stage.ts';

@@ -1,5 +1,5 @@
-import { startServiceProcess } from '@sandlot/service/testing';
-import type { ServiceProcess } from '@sandlot/service/testing';
+import { startServiceProcess } from '@sandlot/service-testkit';
+import type { ServiceProcess } from '@sandlot/service-testkit';
 import { sumOf } from '../prometheus.ts';
 
 const MAIN = new URL('../../../services/sandbox-controller/src/main.ts', import.meta.url);

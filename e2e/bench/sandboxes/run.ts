@@ -1,4 +1,4 @@
-import type { ServiceProcess } from '@sandlot/service/testing';
+import type { ServiceProcess } from '@sandlot/service-testkit';
 import { controllerRequests } from './audit.ts';
 import type { Requests } from './audit.ts';
 import { isReady, peakWhile, sample, startController } from './controller.ts';

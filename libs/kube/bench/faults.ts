@@ -6,7 +6,7 @@ import { request as requestHttps } from 'node:https';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import type { Credentials } from '../src/index.ts';
-import { fixtureCertificate, fixtureKey } from '../src/testkit/certificate.ts';
+import { fixtureCertificate, fixtureKey } from '@sandlot/kube-testkit';
 
 const tls = { cert: fixtureCertificate, key: fixtureKey };
 

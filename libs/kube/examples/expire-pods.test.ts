@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { leases, pods } from '@sandlot/kube';
 import type { Pod } from '@sandlot/kube';
-import { startFakeApiServer } from '@sandlot/kube/testkit';
+import { startFakeApiServer } from '@sandlot/kube-testkit';
 import { silentLogger } from '@sandlot/std';
 import { expect, it } from 'vitest';
 import { expirePods } from './expire-pods.ts';

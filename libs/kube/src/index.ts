@@ -30,13 +30,14 @@ export {
 export type { KubeErrorCode, Verb } from './errors.ts';
 export { createKubeMetrics, noMetrics } from './metrics.ts';
 export type { KubeMetrics } from './metrics.ts';
-export { apiVersionOf, controllerOf, defineResource, keyOf, parseKey } from './object.ts';
+export { apiVersionOf, controllerOf, defineResource, formatKey, keyOf, parseKey } from './object.ts';
 export type {
   Condition,
   JsonObject,
   JsonPatchOp,
   JsonValue,
   KubeObject,
+  ManagedFieldsEntry,
   ObjectKey,
   ObjectMeta,
   OwnerReference,

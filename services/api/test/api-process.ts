@@ -1,8 +1,8 @@
 // In tests: the api as its own process, as the image runs it, and what it takes of the machine.
 import { readFile } from 'node:fs/promises';
 import { freePort } from '@sandlot/local-cluster';
-import { startServiceProcess } from '@sandlot/service/testing';
-import type { ServiceProcess } from '@sandlot/service/testing';
+import { startServiceProcess } from '@sandlot/service-testkit';
+import type { ServiceProcess } from '@sandlot/service-testkit';
 import { apiEnvironment } from './stack.ts';
 import type { Stack } from './stack.ts';
 

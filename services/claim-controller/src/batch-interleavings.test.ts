@@ -1,6 +1,6 @@
 import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import type { RequestRecord } from '@sandlot/kube/testkit';
+import type { RequestRecord } from '@sandlot/kube-testkit';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { happening, Run, troubles } from './happenings.ts';

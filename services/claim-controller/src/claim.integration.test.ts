@@ -4,7 +4,7 @@ import { jetstream, jetstreamManager } from '@nats-io/jetstream';
 import { connect } from '@nats-io/transport-node';
 import { startNats } from '@sandlot/local-cluster';
 import type { Server } from '@sandlot/local-cluster';
-import { startServiceProcess } from '@sandlot/service/testing';
+import { startServiceProcess } from '@sandlot/service-testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { Platform } from './testkit/platform.ts';
 

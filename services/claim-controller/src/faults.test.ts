@@ -1,5 +1,5 @@
 import { sandboxClaims, sandboxes } from '@sandlot/api-types';
-import type { FaultAnswer } from '@sandlot/kube/testkit';
+import type { FaultAnswer } from '@sandlot/kube-testkit';
 import { describe, expect, it } from 'vitest';
 import { ClaimWorld, COMMIT, PUBLISH } from './testing.ts';
 

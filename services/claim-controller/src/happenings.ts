@@ -1,5 +1,5 @@
-import type { FaultAnswer, RequestMatch } from '@sandlot/kube/testkit';
-import type { TestController } from '@sandlot/service/testing';
+import type { FaultAnswer, RequestMatch } from '@sandlot/kube-testkit';
+import type { TestController } from '@sandlot/service-testkit';
 import fc from 'fast-check';
 import type { ClaimWorld } from './testing.ts';
 import { COMMIT, PUBLISH } from './testing.ts';

@@ -3,9 +3,9 @@ import type { Sandbox, SandboxClaim, SandboxStatus } from '@sandlot/api-types';
 import { claim, pool, template } from '@sandlot/api-types/builders';
 import { memberSandbox, POD_DEFAULTS } from '@sandlot/blueprint';
 import { events, networkPolicies } from '@sandlot/kube';
-import type { ActiveFault, RequestMatch } from '@sandlot/kube/testkit';
-import { ControllerWorld, startSurroundings } from '@sandlot/service/testing';
-import type { TestController } from '@sandlot/service/testing';
+import type { ActiveFault, RequestMatch } from '@sandlot/kube-testkit';
+import { ControllerWorld, startSurroundings } from '@sandlot/service-testkit';
+import type { TestController } from '@sandlot/service-testkit';
 import { addClaimController } from './controller.ts';
 import type { RuntimeAccess } from './runtime-inits.ts';
 

@@ -10,8 +10,8 @@ import { createKubeClient, loadCredentials, namespaces } from '@sandlot/kube';
 import type { JsonObject, KubeClient } from '@sandlot/kube';
 import { startControlPlane, startNats } from '@sandlot/local-cluster';
 import type { ControlPlane, Server } from '@sandlot/local-cluster';
-import { startServiceProcess } from '@sandlot/service/testing';
-import type { ServiceProcess } from '@sandlot/service/testing';
+import { startServiceProcess } from '@sandlot/service-testkit';
+import type { ServiceProcess } from '@sandlot/service-testkit';
 import { silentLogger, systemClock } from '@sandlot/std';
 
 const MAIN = new URL('../src/main.ts', import.meta.url);

@@ -1,6 +1,6 @@
 import { sandboxes } from '@sandlot/api-types';
 import { persistentVolumeClaims, pods } from '@sandlot/kube';
-import type { FaultAnswer, RequestMatch } from '@sandlot/kube/testkit';
+import type { FaultAnswer, RequestMatch } from '@sandlot/kube-testkit';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Harness, KEY } from '../test/harness.ts';
 import { WORK } from '../test/builders.ts';

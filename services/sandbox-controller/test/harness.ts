@@ -2,8 +2,8 @@ import { sandboxes, sandboxesV1Alpha1 } from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
 import { persistentVolumeClaims, pods, services } from '@sandlot/kube';
 import type { KubeObject, Pod, Resource } from '@sandlot/kube';
-import { ControllerWorld, startSurroundings } from '@sandlot/service/testing';
-import type { TestController } from '@sandlot/service/testing';
+import { ControllerWorld, startSurroundings } from '@sandlot/service-testkit';
+import type { TestController } from '@sandlot/service-testkit';
 import { addSandboxController } from '../src/controller.ts';
 import { RUNTIME } from './builders.ts';
 

@@ -13,8 +13,8 @@ import {
 import type { JsonObject, KubeClient, KubeObject, ObjectKey, OwnerReference, Pod, Resource } from '@sandlot/kube';
 import { readCompleteLines, startControlPlane } from '@sandlot/local-cluster';
 import type { ControlPlane, ControlPlaneOptions } from '@sandlot/local-cluster';
-import { startServiceProcess } from '@sandlot/service/testing';
-import type { ServiceProcess } from '@sandlot/service/testing';
+import { startServiceProcess } from '@sandlot/service-testkit';
+import type { ServiceProcess } from '@sandlot/service-testkit';
 import { systemClock } from '@sandlot/std';
 
 const MAIN = new URL('../src/main.ts', import.meta.url);

@@ -5,8 +5,8 @@ import { createKubeClient, events, loadCredentials, namespaces } from '@sandlot/
 import type { JsonObject, KubeClient } from '@sandlot/kube';
 import { startControlPlane } from '@sandlot/local-cluster';
 import type { ControlPlane } from '@sandlot/local-cluster';
-import { startServiceProcess } from '@sandlot/service/testing';
-import type { ServiceProcess } from '@sandlot/service/testing';
+import { startServiceProcess } from '@sandlot/service-testkit';
+import type { ServiceProcess } from '@sandlot/service-testkit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BINDING, CRDS, ROLE, USER } from '../test/control-plane.ts';
 

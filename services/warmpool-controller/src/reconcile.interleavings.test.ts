@@ -1,6 +1,6 @@
 import { findCondition, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
-import type { TestController } from '@sandlot/service/testing';
+import type { TestController } from '@sandlot/service-testkit';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { PoolWorld } from '../test/pool-harness.ts';

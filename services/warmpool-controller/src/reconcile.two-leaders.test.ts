@@ -1,7 +1,7 @@
 import { findCondition, sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import type { FaultAnswer, RequestMatch } from '@sandlot/kube/testkit';
-import type { TestController } from '@sandlot/service/testing';
+import type { FaultAnswer, RequestMatch } from '@sandlot/kube-testkit';
+import type { TestController } from '@sandlot/service-testkit';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { PoolWorld } from '../test/pool-harness.ts';

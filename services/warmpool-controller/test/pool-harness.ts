@@ -2,8 +2,8 @@ import { sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-type
 import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
 import { pool, template } from '@sandlot/api-types/builders';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
-import { ControllerWorld, startSurroundings } from '@sandlot/service/testing';
-import type { TestController } from '@sandlot/service/testing';
+import { ControllerWorld, startSurroundings } from '@sandlot/service-testkit';
+import type { TestController } from '@sandlot/service-testkit';
 import { addWarmPoolController } from '../src/controller.ts';
 
 export const POOL = { namespace: 'default', name: 'pool' };

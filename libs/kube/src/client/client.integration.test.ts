@@ -5,7 +5,7 @@ import { loadCredentials } from '../load-credentials.ts';
 import { isAlreadyExists, isConflict, isForbidden, isInvalid, isNotFound } from '../errors.ts';
 import { defineResource } from '../object.ts';
 import type { KubeObject } from '../object.ts';
-import { errorOf } from '../transport/testing.ts';
+import { errorOf } from '../../test/http-server.ts';
 import { createKubeClient } from './client.ts';
 import type { KubeClient } from './types.ts';
 

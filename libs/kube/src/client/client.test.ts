@@ -6,8 +6,8 @@ import { defineResource } from '../object.ts';
 import type { KubeObject } from '../object.ts';
 import { nodes, pods } from '../resources.ts';
 import type { Pod } from '../resources.ts';
-import { errorOf, startServer, testClient, until } from '../transport/testing.ts';
-import type { Seen } from '../transport/testing.ts';
+import { errorOf, startServer, testClient, until } from '../../test/http-server.ts';
+import type { Seen } from '../../test/http-server.ts';
 import type { KubeClient } from './types.ts';
 
 const key = { namespace: 'n', name: 'a' };

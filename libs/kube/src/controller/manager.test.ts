@@ -1,10 +1,10 @@
 import { silentLogger } from '@sandlot/std';
 import type { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
-import { things } from '../informer/collection.fixture.ts';
+import { things } from '../../test/collection.ts';
 import { createInformer } from '../informer/informer.ts';
 import type { ControllerOptions } from './controller.ts';
-import { Cluster } from './manager.fixture.ts';
+import { Cluster } from '../../test/cluster.ts';
 import { createManager } from './manager.ts';
 import { done, requeueAfter } from './result.ts';
 

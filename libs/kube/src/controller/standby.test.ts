@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { keyOf } from '../object.ts';
-import { Cluster } from './manager.fixture.ts';
-import type { Process } from './manager.fixture.ts';
+import { Cluster } from '../../test/cluster.ts';
+import type { Process } from '../../test/cluster.ts';
 import { requeueAfter } from './result.ts';
 
 const FAR_MS = 3_600_000;

@@ -3,8 +3,8 @@ import type { Clock } from '@sandlot/std';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { pods } from '../resources.ts';
 import type { Pod } from '../resources.ts';
-import { startFakeApiServer } from '../testkit/index.ts';
-import type { FakeApiServer } from '../testkit/index.ts';
+import { startFakeApiServer } from '@sandlot/kube-testkit';
+import type { FakeApiServer } from '@sandlot/kube-testkit';
 import { createInformer } from './informer.ts';
 import type { Informer } from './informer.ts';
 

@@ -3,8 +3,8 @@ import fc from 'fast-check';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import type { KubeErrorCode } from '../errors.ts';
 import { noMetrics } from '../metrics.ts';
-import { Collection, things } from './collection.fixture.ts';
-import type { Break, Thing } from './collection.fixture.ts';
+import { Collection, things } from '../../test/collection.ts';
+import type { Break, Thing } from '../../test/collection.ts';
 import { createInformer } from './informer.ts';
 import type { Change, Informer, InformerOptions } from './informer.ts';
 

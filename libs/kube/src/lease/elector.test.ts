@@ -1,8 +1,8 @@
 import { FakeClock } from '@sandlot/std/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { Candidate, LeaseServer } from './election.fixture.ts';
-import type { CandidateOptions, Weather } from './election.fixture.ts';
+import { Candidate, LeaseServer } from '../../test/election.ts';
+import type { CandidateOptions, Weather } from '../../test/election.ts';
 import { LeaseElector, LeaseLostError } from './elector.ts';
 
 function setup(): { clock: FakeClock; server: LeaseServer; candidate: (o?: CandidateOptions) => Candidate } {

@@ -5,8 +5,8 @@ import { isUnknownOutcome } from '../errors.ts';
 import { noMetrics } from '../metrics.ts';
 import { pods } from '../resources.ts';
 import type { Pod } from '../resources.ts';
-import { errorOf, follow, startProxy, startServer, testClient, until } from './testing.ts';
-import type { Handler, Respond } from './testing.ts';
+import { errorOf, follow, startProxy, startServer, testClient, until } from '../../test/http-server.ts';
+import type { Handler, Respond } from '../../test/http-server.ts';
 
 const key = { namespace: 'n', name: 'a' };
 const pod: Pod = { metadata: key, spec: { containers: [] } };

@@ -4,8 +4,8 @@ import type { KubeClient } from '../client/types.ts';
 import { isTooManyRequests } from '../errors.ts';
 import { pods } from '../resources.ts';
 import type { Pod } from '../resources.ts';
-import { errorOf, startServer, testClient, until } from './testing.ts';
-import type { Handler } from './testing.ts';
+import { errorOf, startServer, testClient, until } from '../../test/http-server.ts';
+import type { Handler } from '../../test/http-server.ts';
 
 const key = { namespace: 'n', name: 'a' };
 const pod: Pod = { metadata: key, spec: { containers: [] } };

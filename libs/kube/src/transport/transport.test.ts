@@ -6,7 +6,15 @@ import { KubeError, isAborted, isTimeout, isUnknownOutcome } from '../errors.ts'
 import { noMetrics } from '../metrics.ts';
 import { pods } from '../resources.ts';
 import type { Pod } from '../resources.ts';
-import { errorOf, follow, startHttp1Server, startProxy, startServer, testClient, until } from './testing.ts';
+import {
+  errorOf,
+  follow,
+  startHttp1Server,
+  startProxy,
+  startServer,
+  testClient,
+  until,
+} from '../../test/http-server.ts';
 
 const key = { namespace: 'n', name: 'a' };
 const pod: Pod = { metadata: key, spec: { containers: [] } };

@@ -1,7 +1,7 @@
 import { connect } from 'node:net';
 import { once } from 'node:events';
-import { hostileRequests, sendHostile } from '@sandlot/service/testing';
-import type { Target } from '@sandlot/service/testing';
+import { hostileRequests, sendHostile } from '@sandlot/service-testkit';
+import type { Target } from '@sandlot/service-testkit';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Stack } from '../../test/stack.ts';
 import { startApiProcess } from '../../test/api-process.ts';

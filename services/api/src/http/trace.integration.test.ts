@@ -5,7 +5,7 @@ import { createKubeClient, loadCredentials, namespaces } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import { receivedTrace, startControlPlane, startNats, startTraceBackend } from '@sandlot/local-cluster';
 import type { ControlPlane, ReceivedSpan, Server, TraceBackend } from '@sandlot/local-cluster';
-import { startServiceProcess } from '@sandlot/service/testing';
+import { startServiceProcess } from '@sandlot/service-testkit';
 import { systemClock } from '@sandlot/std';
 import { createKey } from '@sandlot/tenancy';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';

@@ -1,7 +1,7 @@
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { claim } from '@sandlot/api-types/builders';
-import { startFakeApiServer } from '@sandlot/kube/testkit';
+import { startFakeApiServer } from '@sandlot/kube-testkit';
 import { silentLogger, systemClock } from '@sandlot/std';
 import type { Clock } from '@sandlot/std';
 import { FakeClock } from '@sandlot/std/testing';

@@ -5,8 +5,8 @@ import { createKubeClient, loadCredentials, namespaces } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import { readCompleteLines, startControlPlane } from '@sandlot/local-cluster';
 import type { ControlPlane } from '@sandlot/local-cluster';
-import { startServiceProcess } from '@sandlot/service/testing';
-import type { ServiceProcess } from '@sandlot/service/testing';
+import { startServiceProcess } from '@sandlot/service-testkit';
+import type { ServiceProcess } from '@sandlot/service-testkit';
 import { z } from 'zod';
 
 const CRDS = fileURLToPath(new URL('../../../../charts/sandlot/files/crds', import.meta.url));

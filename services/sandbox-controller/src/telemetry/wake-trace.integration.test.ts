@@ -5,7 +5,7 @@ import { createKubeClient, loadCredentials, namespaces } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import { freePort, receivedTrace, startControlPlane, startNats, startTraceBackend } from '@sandlot/local-cluster';
 import type { ControlPlane, ReceivedSpan, TraceBackend } from '@sandlot/local-cluster';
-import { startServiceProcess } from '@sandlot/service/testing';
+import { startServiceProcess } from '@sandlot/service-testkit';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 
 const PATIENCE = { timeout: 60_000, interval: 100 };

@@ -1,5 +1,5 @@
 import { networkPolicies } from '@sandlot/kube';
-import type { TestController } from '@sandlot/service/testing';
+import type { TestController } from '@sandlot/service-testkit';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { sameSpec } from './network/difference.ts';

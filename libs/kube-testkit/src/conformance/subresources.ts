@@ -1,0 +1,150 @@
+import assert from 'node:assert/strict';
+import { pods } from '@sandlot/kube';
+import { pod, rejection, widget, widgetPath, widgets } from './context.ts';
+import type { ConformanceCase, ConformanceContext, Widget } from './context.ts';
+
+const key = (namespace: string): { namespace: string; name: string } => ({ namespace, name: 'a' });
+const status = { subresource: 'status' } as const;
+
+async function created(
+  { client, namespace }: ConformanceContext,
+  parts: Parameters<typeof widget>[2] = {},
+): Promise<Widget> {
+  return client.create(widgets, widget(namespace, 'a', parts));
+}
+
+export const subresourceCases: readonly ConformanceCase[] = [
+  {
+    name: 'changes only status through the status endpoint of a custom resource',
+    run: async (context) => {
+      const { client, namespace } = context;
+      await created(context, { metadata: { labels: { keep: '1' } } });
+      const patch = {
+        metadata: { labels: { more: '1' }, annotations: { x: 'y' }, finalizers: ['example.com/f'] },
+        spec: { color: 'blue' },
+        status: { phase: 'Ready' },
+      };
+      const after = await client.mergePatch(widgets, key(namespace), patch, status);
+      assert.deepEqual(after.status, { phase: 'Ready' });
+      assert.deepEqual(after.spec, { color: 'red' });
+      assert.deepEqual(after.metadata.labels, { keep: '1' });
+      assert.equal(after.metadata.annotations, undefined);
+      assert.equal(after.metadata.finalizers, undefined);
+    },
+  },
+  {
+    name: 'ignores status through the main endpoint',
+    run: async (context) => {
+      const { client, namespace } = context;
+      await created(context);
+      await client.mergePatch(widgets, key(namespace), { status: { phase: 'Ready' } }, status);
+      const after = await client.mergePatch(widgets, key(namespace), {
+        spec: { color: 'blue' },
+        status: { phase: 'Failed' },
+      });
+      assert.deepEqual(after.status, { phase: 'Ready' });
+      assert.deepEqual(after.spec, { color: 'blue' });
+    },
+  },
+  {
+    name: 'guards a status patch by resourceVersion',
+    run: async (context) => {
+      const { client, namespace } = context;
+      const { resourceVersion } = (await created(context)).metadata;
+      await client.mergePatch(widgets, key(namespace), { spec: { color: 'blue' } });
+      const patch = { metadata: { resourceVersion }, status: { phase: 'Ready' } };
+      assert.equal((await rejection(client.mergePatch(widgets, key(namespace), patch, status))).code, 'Conflict');
+    },
+  },
+  {
+    name: 'counts spec changes in generation, and nothing else',
+    run: async (context) => {
+      const { client, namespace } = context;
+      await created(context);
+      const generations = [
+        (await client.mergePatch(widgets, key(namespace), { metadata: { labels: { x: 'y' } } })).metadata.generation,
+        (await client.mergePatch(widgets, key(namespace), { status: { phase: 'Ready' } }, status)).metadata.generation,
+        (await client.mergePatch(widgets, key(namespace), { spec: { color: 'red' } })).metadata.generation,
+        (await client.mergePatch(widgets, key(namespace), { spec: { color: 'blue' } })).metadata.generation,
+        (await client.mergePatch(widgets, key(namespace), { spec: { tags: ['x'] } })).metadata.generation,
+      ];
+      assert.deepEqual(generations, [1, 1, 1, 2, 3]);
+    },
+  },
+  {
+    name: 'gives a pod generation 1 and does not count status changes',
+    run: async ({ client, namespace }) => {
+      const { metadata } = await client.create(pods, pod(namespace, 'a'));
+      assert.equal(metadata.generation, 1);
+      const after = await client.mergePatch(pods, key(namespace), { status: { phase: 'Running' } }, status);
+      assert.equal(after.metadata.generation, 1);
+      assert.equal(after.status?.phase, 'Running');
+    },
+  },
+  {
+    name: 'gives services and persistent volume claims no generation',
+    run: async ({ raw, namespace }) => {
+      const service = { metadata: { name: 'a' }, spec: { clusterIP: 'None', selector: { x: 'y' } } };
+      const path = `/api/v1/namespaces/${namespace}/services`;
+      const { status: code, body } = await raw({
+        method: 'POST',
+        path,
+        body: { apiVersion: 'v1', kind: 'Service', ...service },
+      });
+      assert.equal(code, 201);
+      const { metadata, spec } = body as { metadata: object; spec: Record<string, unknown> };
+      assert.ok(!('generation' in metadata));
+      assert.equal(spec['clusterIP'], 'None');
+      assert.deepEqual(spec['clusterIPs'], ['None']);
+      assert.equal(spec['type'], 'ClusterIP');
+    },
+  },
+  {
+    name: 'shows the scale of an object as autoscaling/v1',
+    run: async (context) => {
+      const { client, raw, namespace } = context;
+      const { metadata } = await created(context, { spec: { replicas: 3 } });
+      await client.mergePatch(widgets, key(namespace), { status: { replicas: 2, selector: 'x=y' } }, status);
+      const { body } = await raw({ method: 'GET', path: widgetPath(namespace, '/a/scale') });
+      const scale = body as { kind: string; apiVersion: string; metadata: object; spec: object; status: object };
+      assert.equal(scale.kind, 'Scale');
+      assert.equal(scale.apiVersion, 'autoscaling/v1');
+      assert.deepEqual(scale.spec, { replicas: 3 });
+      assert.deepEqual(scale.status, { replicas: 2, selector: 'x=y' });
+      assert.equal((scale.metadata as { uid: string }).uid, metadata.uid);
+    },
+  },
+  {
+    name: 'writes spec.replicas through the scale endpoint and counts the generation',
+    run: async (context) => {
+      const { client, raw, namespace } = context;
+      await created(context, { spec: { replicas: 1, color: 'red' } });
+      const { status: code } = await raw({
+        method: 'PATCH',
+        path: widgetPath(namespace, '/a/scale'),
+        contentType: 'application/merge-patch+json',
+        body: { spec: { replicas: 5 } },
+      });
+      assert.equal(code, 200);
+      const after = await client.get(widgets, key(namespace));
+      assert.deepEqual(after.spec, { replicas: 5, color: 'red' });
+      assert.equal(after.metadata.generation, 2);
+    },
+  },
+  {
+    name: 'guards a replaced scale by resourceVersion',
+    run: async (context) => {
+      const { client, raw, namespace } = context;
+      await created(context, { spec: { replicas: 1 } });
+      const path = widgetPath(namespace, '/a/scale');
+      const { body: scale } = await raw({ method: 'GET', path });
+      await client.mergePatch(widgets, key(namespace), { spec: { color: 'blue' } });
+      const { status: code } = await raw({
+        method: 'PUT',
+        path,
+        body: { ...(scale as object), spec: { replicas: 4 } },
+      });
+      assert.equal(code, 409);
+    },
+  },
+];

@@ -1,0 +1,112 @@
+import { isDeepStrictEqual } from 'node:util';
+import { ApiError } from '../server/api-error.ts';
+import type { ApiObject, OpenRecord } from '../storage/api-object.ts';
+import { isRecord, setAt, valueAt } from '../storage/api-object.ts';
+import type { FieldOwner, FieldSet, FieldsEntry } from './field-sets.ts';
+import {
+  difference,
+  entriesOf,
+  fieldsOf,
+  formatPath,
+  isOwnedBy,
+  leavesOf,
+  stepsOf,
+  union,
+  withOwned,
+  without,
+} from './field-sets.ts';
+
+export interface Applied {
+  readonly object: ApiObject;
+  readonly managedFields: readonly FieldsEntry[];
+}
+
+export interface ApplyRequest {
+  readonly live: ApiObject | undefined;
+  /** What the manager wants, and all it wants: fields it applied before and left out now are removed. */
+  readonly config: ApiObject;
+  readonly owner: FieldOwner;
+  readonly force: boolean;
+}
+
+/** Server-side apply over leaf fields; lists are taken whole. Throws a Conflict when another manager owns a changed field. */
+export function serverSideApply({ live, config, owner, force }: ApplyRequest): Applied {
+  const wanted = leavesOf(config);
+  const entries = entriesOf(live);
+  const current = live === undefined ? new Map<string, unknown>() : leavesOf(live);
+  const changed = new Set(
+    [...wanted].filter(([path, value]) => !isDeepStrictEqual(value, current.get(path))).map(([path]) => path),
+  );
+  const others = entries.filter((entry) => !isOwnedBy(entry, owner));
+  if (!force) refuseConflicts(others, changed);
+  const object = mergeInto(live ?? config, config);
+  removeAbandoned(object, entries, { owner, wanted: new Set(wanted.keys()) });
+  const kept = without(entries, changed, (entry) => isOwnedBy(entry, owner));
+  return { object, managedFields: withOwned(kept, owner, new Set(wanted.keys())) };
+}
+
+/** Objects merge member by member, anything else is replaced. */
+function mergeInto(live: ApiObject, config: ApiObject): ApiObject {
+  return mergeRecords(live, config) as ApiObject;
+}
+
+function mergeRecords(live: OpenRecord, config: OpenRecord): OpenRecord {
+  const merged = { ...live };
+  for (const [member, value] of Object.entries(config)) {
+    const present = merged[member];
+    merged[member] = isRecord(value) && isRecord(present) ? mergeRecords(present, value) : value;
+  }
+  return structuredClone(merged);
+}
+
+/** Removes what only this manager owned and no longer wants. */
+function removeAbandoned(
+  object: ApiObject,
+  entries: readonly FieldsEntry[],
+  { owner, wanted }: { owner: FieldOwner; wanted: FieldSet },
+): void {
+  const mine = entries.find((entry) => isOwnedBy(entry, owner));
+  if (mine === undefined) return;
+  const sharedWith = new Set(entries.filter((entry) => entry !== mine).flatMap((entry) => [...fieldsOf(entry)]));
+  for (const path of difference(fieldsOf(mine), union(wanted, sharedWith))) removeLeaf(object, stepsOf(path));
+}
+
+/** Removes a leaf and the objects it leaves empty. */
+function removeLeaf(object: ApiObject, path: readonly string[]): void {
+  setAt(object, path, undefined);
+  const parent = path.slice(0, -1);
+  const left = valueAt(object, parent);
+  if (parent.length > 1 && isRecord(left) && Object.keys(left).length === 0) removeLeaf(object, parent);
+}
+
+function refuseConflicts(others: readonly FieldsEntry[], changed: FieldSet): void {
+  const found = others.flatMap((entry) =>
+    [...fieldsOf(entry)]
+      .filter((path) => changed.has(path))
+      .map((path) => ({ who: describeOwner(entry), field: formatPath(path) })),
+  );
+  const [first] = found;
+  if (first === undefined) return;
+  const causes = found.map(({ who, field }) => ({
+    reason: 'FieldManagerConflict',
+    message: `conflict with ${who}`,
+    field,
+  }));
+  const message =
+    found.length === 1
+      ? `Apply failed with 1 conflict: conflict with ${first.who}: ${first.field}`
+      : `Apply failed with ${found.length} conflicts: ${describeConflicts(found)}`;
+  throw new ApiError({ code: 409, reason: 'Conflict', message, details: { causes } });
+}
+
+function describeConflicts(found: readonly { who: string; field: string }[]): string {
+  const byOwner = Map.groupBy(found, ({ who }) => who);
+  return [...byOwner]
+    .map(([who, fields]) => `conflicts with ${who}:\n${fields.map(({ field }) => `- ${field}`).join('\n')}`)
+    .join('\n');
+}
+
+function describeOwner({ manager, operation, apiVersion, subresource, time }: FieldsEntry): string {
+  const endpoint = subresource === undefined ? '' : ` with subresource "${subresource}"`;
+  return operation === 'Apply' ? `"${manager}"${endpoint}` : `"${manager}"${endpoint} using ${apiVersion} at ${time}`;
+}

@@ -1,0 +1,181 @@
+import { isDeepStrictEqual } from 'node:util';
+import { systemClock } from '@sandlot/std';
+import type { Clock, Timer } from '@sandlot/std';
+import { formatKey, persistentVolumeClaims, pods } from '@sandlot/kube';
+import type { KubeObject, ObjectKey, Pod } from '@sandlot/kube';
+import { timestamp } from '../storage/api-object.ts';
+import { podStatus, unschedulable } from './pod-status.ts';
+import type { PodBehaviour, PodStatus } from './pod-status.ts';
+import type { FakeApiServer } from '../server/server.ts';
+import { claimNamesOf } from '../controllers/volume-protection.ts';
+
+export interface SimulatePodsOptions {
+  /** Between a pod's creation and its status, and between its deletion and its end. Default 0: the next turn of the event loop. */
+  readonly delayMs?: number | undefined;
+  readonly clock?: Clock | undefined;
+  /** Of pods no rule names. Default `run`. */
+  readonly behaviour?: PodBehaviour | undefined;
+  /** Default true: claims are bound as soon as they are there. */
+  readonly bindVolumes?: boolean | undefined;
+}
+
+/** Names pods: by key, by a predicate, or all. */
+export type PodMatch = Partial<ObjectKey> | ((pod: Pod) => boolean);
+
+export interface PodSimulation extends Disposable {
+  /** From now on pods that match behave so, those already there included; the latest rule wins. Ended pods stay ended. */
+  behave(match: PodMatch, behaviour: PodBehaviour): void;
+  stop(): void;
+}
+
+const NODE = 'simulated-node';
+
+/**
+ * A scheduler, a kubelet and a volume binder in one: pods get a node, an IP and a status, deleted pods end after their
+ * delay, claims are bound. Its writes do not show up in the server's records.
+ */
+export function simulatePods(server: FakeApiServer, options: SimulatePodsOptions = {}): PodSimulation {
+  return new Simulation(server, options);
+}
+
+class Simulation implements PodSimulation {
+  readonly #server: FakeApiServer;
+  readonly #clock: Clock;
+  readonly #delayMs: number;
+  readonly #rules: { match: PodMatch; behaviour: PodBehaviour }[];
+  readonly #timers = new Map<string, Timer>();
+  readonly #unsubscribe: (() => void)[];
+  #addresses = 0;
+
+  constructor(
+    server: FakeApiServer,
+    { delayMs = 0, clock = systemClock, behaviour = 'run', bindVolumes = true }: SimulatePodsOptions,
+  ) {
+    this.#server = server;
+    this.#clock = clock;
+    this.#delayMs = delayMs;
+    this.#rules = [{ match: {}, behaviour }];
+    this.#unsubscribe = [server.onChange(pods, (key) => this.#schedule(key))];
+    for (const pod of server.objects(pods)) this.#schedule(keyOf(pod));
+    if (!bindVolumes) return;
+    this.#unsubscribe.push(server.onChange(persistentVolumeClaims, (key) => this.#bind(key)));
+    for (const claim of server.objects(persistentVolumeClaims)) this.#bind(keyOf(claim));
+  }
+
+  behave(match: PodMatch, behaviour: PodBehaviour): void {
+    this.#rules.unshift({ match, behaviour });
+    for (const pod of this.#server.objects(pods)) if (isNamed(match, pod)) this.#schedule(keyOf(pod));
+  }
+
+  stop(): void {
+    for (const unsubscribe of this.#unsubscribe) unsubscribe();
+    for (const timer of this.#timers.values()) timer.cancel();
+    this.#timers.clear();
+  }
+
+  [Symbol.dispose](): void {
+    this.stop();
+  }
+
+  /** One step per pod at a time; without a delay at once, so that no real time passes in tests. */
+  #schedule(key: ObjectKey): void {
+    if (this.#delayMs === 0) {
+      this.#step(key);
+      return;
+    }
+    const name = formatKey(key);
+    if (this.#timers.has(name)) return;
+    const step = (): void => {
+      this.#timers.delete(name);
+      this.#step(key);
+    };
+    this.#timers.set(name, this.#clock.setTimeout(step, this.#delayMs));
+  }
+
+  #step(key: ObjectKey): void {
+    const pod = this.#server.object(pods, key);
+    if (pod === undefined) return;
+    if (pod.metadata.deletionTimestamp !== undefined) this.#end(key, pod);
+    else if (pod.status?.phase !== 'Failed' && pod.status?.phase !== 'Succeeded') this.#run(key, pod);
+  }
+
+  /** The containers have stopped: the kubelet deletes without grace, and finalizers decide whether the object stays. */
+  #end(key: ObjectKey, { metadata }: Pod): void {
+    if (metadata.deletionGracePeriodSeconds === 0) return;
+    this.#server.change(pods, key, (pod) => (pod.metadata.deletionGracePeriodSeconds = 0));
+  }
+
+  #run(key: ObjectKey, pod: Pod): void {
+    const behaviour = this.#behaviourOf(pod);
+    const missing = claimNamesOf(pod).filter((name) => !this.#isBound({ namespace: key.namespace, name }));
+    const blocked = behaviour === 'unschedulable' || missing.length > 0;
+    if (blocked && pod.spec.nodeName !== undefined) return;
+    const now = timestamp(this.#clock.now());
+    const [first] = missing;
+    const status: PodStatus =
+      first === undefined
+        ? podStatus(behaviour, { pod, ip: pod.status?.podIP ?? this.#nextAddress(), now })
+        : {
+            phase: 'Pending',
+            conditions: [unschedulable(now, `persistentvolumeclaim "${first}" not found or not bound`)],
+          };
+    if (isSame(pod.status, status)) return;
+    this.#server.change(pods, key, (current) => {
+      if (!blocked) current.spec.nodeName ??= NODE;
+      current.status = status;
+    });
+  }
+
+  #behaviourOf(pod: Pod): PodBehaviour {
+    return this.#rules.find(({ match }) => isNamed(match, pod))?.behaviour ?? 'run';
+  }
+
+  #isBound(key: ObjectKey): boolean {
+    return this.#server.object(persistentVolumeClaims, key)?.status?.phase === 'Bound';
+  }
+
+  #bind(key: ObjectKey): void {
+    const claim = this.#server.object(persistentVolumeClaims, key);
+    if (claim === undefined) return;
+    if (claim.status?.phase === 'Bound') {
+      this.#reviewUsersOf(key);
+      return;
+    }
+    this.#server.change(persistentVolumeClaims, key, (current) => {
+      const storage = String(current.spec.resources?.requests?.['storage'] ?? '1Gi');
+      current.spec.volumeName ??= `pvc-${current.metadata.uid ?? ''}`;
+      current.status = { phase: 'Bound', capacity: { storage } };
+    });
+  }
+
+  /** Pods that waited for a claim go on. */
+  #reviewUsersOf({ namespace, name }: ObjectKey): void {
+    for (const pod of this.#server.objects(pods, namespace))
+      if (claimNamesOf(pod).includes(name)) this.#schedule(keyOf(pod));
+  }
+
+  #nextAddress(): string {
+    this.#addresses += 1;
+    return `10.244.${Math.floor(this.#addresses / 250)}.${(this.#addresses % 250) + 1}`;
+  }
+}
+
+function keyOf({ metadata: { namespace, name = '' } }: KubeObject): ObjectKey {
+  return { namespace, name };
+}
+
+function isNamed(match: PodMatch, pod: Pod): boolean {
+  if (typeof match === 'function') return match(pod);
+  const { namespace, name } = pod.metadata;
+  return (match.name ?? name) === name && (match.namespace ?? namespace) === namespace;
+}
+
+/** Whether a new status says nothing new; times do not count. */
+function isSame(current: PodStatus | undefined, next: PodStatus): boolean {
+  const told = (status: PodStatus | undefined): unknown => [
+    status?.phase,
+    status?.conditions?.map(({ type, status: holds, message }) => [type, holds, message]),
+    status?.containerStatuses?.map(({ ready, state }) => [ready, state?.waiting?.reason, state?.terminated?.reason]),
+  ];
+  return isDeepStrictEqual(told(current), told(next));
+}

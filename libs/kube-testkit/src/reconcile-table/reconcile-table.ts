@@ -1,0 +1,167 @@
+import assert from 'node:assert/strict';
+import { FakeClock } from '@sandlot/std/testing';
+import type {
+  EventInput,
+  EventRecorder,
+  KubeClient,
+  KubeObject,
+  ReconcileResult,
+  Resource,
+  RetryableError,
+  TerminalError,
+} from '@sandlot/kube';
+import type { Faults } from '../faults/faults.ts';
+import type { RequestRecord } from '../server/journal.ts';
+import { startFakeApiServer } from '../server/server.ts';
+import type { FakeApiServer, FakeApiServerOptions } from '../server/server.ts';
+
+/** What the reconciler under test is built from, new for every row. */
+export interface ReconcileSetup {
+  readonly server: FakeApiServer;
+  /** Writes as the user `controller`. */
+  readonly client: KubeClient;
+  readonly clock: FakeClock;
+  /** Collects what rows compare as `wantEvents`. */
+  readonly events: EventRecorder;
+}
+
+export interface Reconciler {
+  reconcile(key: string): Promise<ReconcileResult>;
+  /** Stops informers and timers. */
+  close?(): Promise<void> | void;
+}
+
+/** Objects of one kind; made by {@link given}. */
+export interface GivenObjects {
+  seed(server: FakeApiServer): void;
+}
+
+export function given<T extends KubeObject>(resource: Resource<T>, ...objects: readonly T[]): GivenObjects {
+  return { seed: (server) => void server.seed(resource, ...objects) };
+}
+
+/** A write to be seen, compared as far as it is described. */
+export interface WantedWrite {
+  /** Plural, with the subresource if any: `pods`, `sandboxes/status`. */
+  readonly resource: string;
+  /** `namespace/name`. */
+  readonly key: string;
+  /** Part of the object or patch that was sent; a JSON patch is compared whole. */
+  readonly body?: unknown;
+}
+
+/** An expected result, or the class of error the reconcile must end with. */
+export type WantedResult = ReconcileResult | typeof RetryableError | typeof TerminalError;
+
+/** One reconcile: what there was, what must have been written, in order, and nothing else. */
+export interface ReconcileRow {
+  /** A sentence. */
+  readonly name: string;
+  readonly objects: readonly GivenObjects[];
+  readonly key: string;
+  /** Switched on after the objects are there. */
+  readonly faults?: ((faults: Faults) => void) | undefined;
+  readonly wantCreates?: readonly WantedWrite[] | undefined;
+  readonly wantPatches?: readonly WantedWrite[] | undefined;
+  /** `resource namespace/name`. */
+  readonly wantDeletes?: readonly string[] | undefined;
+  /** `Normal Created`, `Warning Invalid: part of the message`. */
+  readonly wantEvents?: readonly string[] | undefined;
+  /** Default done. */
+  readonly wantResult?: WantedResult | undefined;
+  /** For what the lists above cannot say. */
+  readonly verify?: ((setup: ReconcileSetup) => void | Promise<void>) | undefined;
+}
+
+export interface ReconcileTableOptions extends Pick<FakeApiServerOptions, 'resources'> {
+  /** Builds the reconciler and waits until its caches show the seeded objects. */
+  readonly start: (setup: ReconcileSetup) => Promise<Reconciler>;
+  readonly rows: readonly ReconcileRow[];
+}
+
+export interface RunnableRow {
+  readonly name: string;
+  readonly run: () => Promise<void>;
+}
+
+/**
+ * Rows for `it.each`: each starts a server, seeds it, reconciles once and compares every write, event and the result.
+ * A write no row asks for fails the row.
+ */
+export function reconcileTable({ resources, start, rows }: ReconcileTableOptions): RunnableRow[] {
+  return rows.map((row) => ({ name: row.name, run: () => runRow(row, { resources, start }) }));
+}
+
+type RowOptions = Pick<ReconcileTableOptions, 'resources' | 'start'>;
+
+async function runRow(row: ReconcileRow, { resources, start }: RowOptions): Promise<void> {
+  const clock = new FakeClock();
+  await using server = await startFakeApiServer({ resources, clock });
+  const seen: EventInput[] = [];
+  const events: EventRecorder = { event: (input) => void seen.push(input), flush: () => Promise.resolve() };
+  const setup = { server, client: server.client({ user: 'controller' }), clock, events };
+  for (const objects of row.objects) objects.seed(server);
+  const reconciler = await start(setup);
+  try {
+    server.clearRequests();
+    row.faults?.(server.faults);
+    const result = await outcomeOf(reconciler, row.key);
+    compareWrites(row, server.writes());
+    compareEvents(row.wantEvents ?? [], seen);
+    compareResult(row.wantResult ?? { kind: 'done' }, result);
+    await row.verify?.(setup);
+  } finally {
+    await reconciler.close?.();
+  }
+}
+
+async function outcomeOf(reconciler: Reconciler, key: string): Promise<unknown> {
+  try {
+    return await reconciler.reconcile(key);
+  } catch (error) {
+    return error;
+  }
+}
+
+function compareResult(wanted: WantedResult, result: unknown): void {
+  if (typeof wanted === 'function')
+    assert.ok(result instanceof wanted, `expected ${wanted.name}, got ${describe(result)}`);
+  else if (result instanceof Error) throw result;
+  else assert.partialDeepStrictEqual(result, wanted);
+}
+
+function describe(result: unknown): string {
+  return result instanceof Error ? `${result.name}: ${result.message}` : JSON.stringify(result);
+}
+
+function compareWrites(row: ReconcileRow, writes: readonly RequestRecord[]): void {
+  const byVerb = (...verbs: string[]): RequestRecord[] => writes.filter(({ verb }) => verbs.includes(verb));
+  compareList('creates', row.wantCreates ?? [], byVerb('create'));
+  compareList('patches', row.wantPatches ?? [], byVerb('patch', 'update'));
+  const deletes = byVerb('delete', 'deletecollection').map((write) => `${resourceOf(write)} ${write.key}`);
+  assert.deepEqual(deletes, row.wantDeletes ?? [], 'deletes');
+}
+
+function compareList(what: string, wanted: readonly WantedWrite[], seen: readonly RequestRecord[]): void {
+  const names = (list: readonly WantedWrite[]): string[] => list.map(({ resource, key }) => `${resource} ${key}`);
+  const writes = seen.map((write) => ({ resource: resourceOf(write), key: write.key, body: write.body }));
+  assert.deepEqual(names(writes), names(wanted), what);
+  for (const [index, { body }] of wanted.entries()) {
+    if (body !== undefined) assert.partialDeepStrictEqual(writes[index]?.body, body);
+  }
+}
+
+function resourceOf({ resource, subresource }: RequestRecord): string {
+  return subresource === '' ? resource : `${resource}/${subresource}`;
+}
+
+function compareEvents(wanted: readonly string[], seen: readonly EventInput[]): void {
+  const lines = seen.map(({ type, reason, message }) => `${type} ${reason}: ${message}`);
+  const listing = `events: ${JSON.stringify(lines)}, wanted: ${JSON.stringify(wanted)}`;
+  assert.equal(lines.length, wanted.length, listing);
+  for (const [index, line] of wanted.entries()) {
+    const [head = '', message = ''] = line.split(/: (.*)/s);
+    const got = lines[index] ?? '';
+    assert.ok(got.startsWith(`${head}: `) && got.includes(message), listing);
+  }
+}

@@ -1,0 +1,68 @@
+import type { KubeObject, ObjectMeta, Resource } from '@sandlot/kube';
+
+/** An object as the server keeps it: metadata is read, everything else is opaque JSON. Stored objects are never changed. */
+export interface ApiObject extends KubeObject {
+  metadata: ObjectMeta;
+  [field: string]: unknown;
+}
+
+/** A JSON object of which nothing is known. */
+export type OpenRecord = Record<string, unknown>;
+
+export function isRecord(value: unknown): value is OpenRecord {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+/** The member as an object, or an empty one. */
+export function recordAt(object: OpenRecord, member: string): OpenRecord {
+  const value = object[member];
+  return isRecord(value) ? value : {};
+}
+
+/** Value at a path of members such as `['spec', 'nodeName']`, undefined when any step is missing. */
+export function valueAt(object: unknown, path: readonly string[]): unknown {
+  return path.reduce<unknown>((value, member) => (isRecord(value) ? value[member] : undefined), object);
+}
+
+/** Sets a value deep inside `object`, making the objects on the way; undefined removes it. */
+export function setAt(object: OpenRecord, path: readonly string[], value: unknown): void {
+  const last = path.at(-1);
+  if (last === undefined) return;
+  let target = object;
+  for (const member of path.slice(0, -1)) {
+    const next = recordAt(target, member);
+    target[member] = next;
+    target = next;
+  }
+  if (value === undefined) Reflect.deleteProperty(target, last);
+  else target[last] = value;
+}
+
+/** A shallow copy without some members. */
+export function omit<T extends object, K extends keyof T>(object: T, members: readonly K[]): Omit<T, K> {
+  const copy = { ...object };
+  for (const member of members) Reflect.deleteProperty(copy, member);
+  return copy;
+}
+
+/** Objects are stored without version and kind: the definition knows them, and every served version reads the same one. */
+export function withoutType(object: ApiObject): ApiObject {
+  const copy = { ...object };
+  Reflect.deleteProperty(copy, 'apiVersion');
+  Reflect.deleteProperty(copy, 'kind');
+  return copy;
+}
+
+/** The generic view of an object that came in as JSON, and back. */
+export function asApiObject(object: KubeObject): ApiObject {
+  return object as ApiObject;
+}
+
+export function asObjectOf<T extends KubeObject>(_resource: Resource<T>, object: ApiObject): T {
+  return object as KubeObject as T;
+}
+
+/** Whole seconds, as `metav1.Time` is written. */
+export function timestamp(epochMs: number): string {
+  return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+}

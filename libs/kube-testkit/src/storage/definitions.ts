@@ -1,0 +1,92 @@
+import type { KubeObject, Resource } from '@sandlot/kube';
+import type { GroupResource } from '../server/api-error.ts';
+import type { ApiObject } from './api-object.ts';
+import { omit } from './api-object.ts';
+import { builtinResources } from './builtins.ts';
+import type { BuiltinResource, Definition, FakeResource } from './served-resource.ts';
+
+/** The table of served resources: the built-ins and those registered for one server. */
+export class Definitions {
+  readonly #byTable = new Map<string, Definition>();
+
+  constructor(custom: readonly (FakeResource | Resource<KubeObject>)[]) {
+    for (const builtin of builtinResources) this.#add(builtin, builtin);
+    for (const entry of custom) this.#add('resource' in entry ? entry : { resource: entry }, undefined);
+  }
+
+  find(group: string, version: string, plural: string): Definition | undefined {
+    const definition = this.#byTable.get(tableOf({ group, plural }));
+    return definition?.versions.includes(version) === true ? definition : undefined;
+  }
+
+  /** Whatever the version. */
+  ofResource(resource: Pick<GroupResource, 'group' | 'plural'>): Definition {
+    const definition = this.#byTable.get(tableOf(resource));
+    if (definition === undefined) throw new Error(`the fake API server does not serve ${tableOf(resource)}`);
+    return definition;
+  }
+
+  ofKind(group: string, kind: string): Definition | undefined {
+    return this.all().find((definition) => definition.group === group && definition.kind === kind);
+  }
+
+  ofTable(table: string): Definition | undefined {
+    return this.#byTable.get(table);
+  }
+
+  all(): Definition[] {
+    return [...this.#byTable.values()];
+  }
+
+  /** A version registered after another adds itself, and overrides what it sets. */
+  #add(entry: FakeResource, builtin: BuiltinResource | undefined): void {
+    const { group, version, plural } = entry.resource;
+    const table = tableOf({ group, plural });
+    const known = this.#byTable.get(table) ?? firstVersion(entry.resource, builtin);
+    const versions = [...known.versions, version];
+    this.#byTable.set(table, { ...known, ...overridesOf(entry), versions });
+  }
+}
+
+function firstVersion(
+  { group, plural, kind, namespaced }: Resource<KubeObject>,
+  builtin: BuiltinResource | undefined,
+): Definition {
+  return {
+    table: tableOf({ group, plural }),
+    group,
+    plural,
+    kind,
+    namespaced,
+    versions: [],
+    builtin: builtin !== undefined,
+    status: true,
+    scale: undefined,
+    selectableFields: [],
+    generation: true,
+    graceful: false,
+    admit: () => undefined,
+    defaults: () => undefined,
+    validate: () => [],
+  };
+}
+
+function overridesOf(entry: FakeResource | BuiltinResource): Partial<Definition> {
+  const set = Object.entries(omit(entry, ['resource'])).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(set);
+}
+
+function tableOf({ group, plural }: Pick<GroupResource, 'group' | 'plural'>): string {
+  return `${group}/${plural}`;
+}
+
+/** The storage key of an object of this kind. */
+export function storageKey(definition: Definition, namespace: string | undefined, name: string): string {
+  return definition.namespaced ? `${namespace ?? ''}/${name}` : name;
+}
+
+/** The object as clients of one version see it. */
+export function present(definition: Definition, version: string, object: ApiObject): ApiObject {
+  const apiVersion = definition.group === '' ? version : `${definition.group}/${version}`;
+  return { ...object, apiVersion, kind: definition.kind };
+}

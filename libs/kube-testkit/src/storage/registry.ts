@@ -1,0 +1,236 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { Clock, Random } from '@sandlot/std';
+import type { ObjectMeta } from '@sandlot/kube';
+import {
+  alreadyExists,
+  badRequest,
+  conflict,
+  forbidden,
+  internalError,
+  invalid,
+  notFound,
+} from '../server/api-error.ts';
+import type { ApiObject } from './api-object.ts';
+import { omit, timestamp, valueAt, withoutType } from './api-object.ts';
+import { invalidValue } from '../rules/builtin-rules.ts';
+import { present, storageKey } from './definitions.ts';
+import type { Definitions } from './definitions.ts';
+import type { Definition } from './served-resource.ts';
+import type { FieldOwner, FieldsEntry } from '../patches/field-sets.ts';
+import { trackUpdate } from '../patches/field-sets.ts';
+import { generateName, uuid } from './identity.ts';
+import { validateMetaUpdate, validateNewMeta } from '../rules/metadata-rules.ts';
+import { completesDeletion, prepareCreate, prepareUpdate } from '../rules/strategy.ts';
+import type { Subresource } from '../rules/strategy.ts';
+import type { Storage } from './storage.ts';
+
+/** One object addressed by a request. */
+export interface Target {
+  readonly definition: Definition;
+  readonly version: string;
+  readonly namespace: string | undefined;
+  readonly name: string;
+  readonly subresource?: Subresource | undefined;
+}
+
+/** A stored object and where it belongs. */
+export interface Located {
+  readonly definition: Definition;
+  readonly object: ApiObject;
+}
+
+export function targetOf({ definition, object }: Located): Target {
+  const [version = ''] = definition.versions;
+  return { definition, version, namespace: object.metadata.namespace, name: object.metadata.name ?? '' };
+}
+
+export interface WriteOptions {
+  /** Recorded in managedFields. */
+  readonly manager: string;
+  /** Everything but the commit. */
+  readonly dryRun?: boolean | undefined;
+}
+
+/** What a writer makes of the current object; `managedFields` only from server-side apply. */
+export interface Wanted {
+  readonly object: ApiObject;
+  readonly managedFields?: readonly FieldsEntry[] | undefined;
+}
+
+export interface RegistryOptions {
+  readonly definitions: Definitions;
+  readonly storage: Storage;
+  readonly clock: Clock;
+  readonly random: Random;
+  /** Refuse objects in namespaces nobody has created. */
+  readonly strictNamespaces: boolean;
+}
+
+/** The rules of creating and changing objects, on top of {@link Storage}; every write is one synchronous step. */
+export class Registry {
+  readonly storage: Storage;
+  readonly definitions: Definitions;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #strictNamespaces: boolean;
+
+  constructor({ definitions, storage, clock, random, strictNamespaces }: RegistryOptions) {
+    this.definitions = definitions;
+    this.storage = storage;
+    this.#clock = clock;
+    this.#random = random;
+    this.#strictNamespaces = strictNamespaces;
+  }
+
+  /** The stored object; throws NotFound. */
+  read({ definition, namespace, name }: Target): ApiObject {
+    const found = this.storage.get(definition.table, storageKey(definition, namespace, name));
+    if (found === undefined) throw notFound(definition, name);
+    return found;
+  }
+
+  find({ definition, namespace, name }: Target): ApiObject | undefined {
+    return this.storage.get(definition.table, storageKey(definition, namespace, name));
+  }
+
+  now(): string {
+    return timestamp(this.#clock.now());
+  }
+
+  owner(target: Target, manager: string, operation: 'Apply' | 'Update'): FieldOwner {
+    const { definition, version, subresource } = target;
+    const apiVersion = definition.group === '' ? version : `${definition.group}/${version}`;
+    return { manager, operation, apiVersion, time: this.now(), subresource };
+  }
+
+  create(target: Target, wanted: Wanted, { manager, dryRun }: WriteOptions): ApiObject {
+    const { definition, namespace } = target;
+    checkNamespaceOf(wanted.object, namespace);
+    this.#checkNamespace(definition, target);
+    if ((wanted.object.metadata.resourceVersion ?? '') !== '') {
+      throw internalError('resourceVersion should not be set on objects to be created');
+    }
+    const object = prepareCreate(definition, withoutType(wanted.object), this.#newMeta(target, wanted.object.metadata));
+    const name = object.metadata.name ?? '';
+    const key = storageKey(definition, namespace, name);
+    const causes = [...validateNewMeta(object.metadata), ...definition.validate(object, undefined)];
+    if (causes.length > 0) throw invalid(definition, name, causes);
+    if (this.storage.get(definition.table, key) !== undefined) throw alreadyExists(definition, name);
+    setManagedFields(
+      object,
+      wanted.managedFields ?? trackUpdate(undefined, object, this.owner(target, manager, 'Update')),
+    );
+    return dryRun === true ? object : this.storage.put(definition.table, key, object);
+  }
+
+  /**
+   * Read, change, check, commit. The object `change` returns is guarded by its resourceVersion when it carries one.
+   * A write that changes nothing commits nothing; one that removes the last finalizer of a deleted object removes it.
+   */
+  update(target: Target, change: (current: ApiObject) => Wanted, { manager, dryRun }: WriteOptions): ApiObject {
+    const { definition, subresource } = target;
+    const current = this.read(target);
+    const wanted = change(this.present(target, structuredClone(current)));
+    checkType(target, wanted.object, this.present(target, current));
+    checkIdentity(target, wanted.object, current);
+    const next = prepareUpdate(definition, subresource, { wanted: withoutType(wanted.object), current });
+    const causes = [...validateMetaUpdate(next.metadata, current.metadata), ...definition.validate(next, current)];
+    if (causes.length > 0) throw invalid(definition, target.name, causes);
+    setManagedFields(next, wanted.managedFields ?? trackUpdate(current, next, this.owner(target, manager, 'Update')));
+    if (isDeepStrictEqual(next, current)) return current;
+    if (dryRun === true) return next;
+    return this.#commit(target, next);
+  }
+
+  /** Replaces without rules beyond deletion: how the server's own controllers and tests write. */
+  overwrite(target: Target, object: ApiObject): ApiObject {
+    return this.#commit(target, object);
+  }
+
+  /** Marks or removes; see `deletion.ts` for who calls what. */
+  remove(target: Target): ApiObject | undefined {
+    return this.storage.remove(target.definition.table, storageKey(target.definition, target.namespace, target.name));
+  }
+
+  newUid(): string {
+    return uuid(this.#random);
+  }
+
+  /** As clients of the target's version see it. */
+  present({ definition, version }: Pick<Target, 'definition' | 'version'>, object: ApiObject): ApiObject {
+    return present(definition, version, object);
+  }
+
+  #commit(target: Target, next: ApiObject): ApiObject {
+    const { definition, namespace, name } = target;
+    if (completesDeletion(next.metadata) && !isHeldNamespace(definition, next)) return this.remove(target) ?? next;
+    return this.storage.put(definition.table, storageKey(definition, namespace, name), next);
+  }
+
+  #newMeta({ definition, namespace }: Target, meta: ObjectMeta): ObjectMeta {
+    const { generateName: prefix, name } = meta;
+    const generated = (name ?? '') === '' && prefix !== undefined && prefix !== '';
+    const kept = omit(structuredClone(meta), ['resourceVersion', 'deletionTimestamp', 'deletionGracePeriodSeconds']);
+    return {
+      ...kept,
+      ...(generated ? { name: generateName(prefix, this.#random) } : {}),
+      ...(definition.namespaced ? { namespace } : {}),
+      uid: this.newUid(),
+      creationTimestamp: this.now(),
+      ...(definition.generation ? { generation: 1 } : {}),
+    };
+  }
+
+  #checkNamespace(definition: Definition, { namespace, name }: Target): void {
+    if (!definition.namespaced || namespace === undefined) return;
+    const namespaces = this.definitions.ofResource({ group: '', plural: 'namespaces' });
+    const found = this.storage.get(namespaces.table, namespace);
+    if (found === undefined && this.#strictNamespaces) throw notFound(namespaces, namespace);
+    if (found?.metadata.deletionTimestamp === undefined) return;
+    const why = `unable to create new content in namespace ${namespace} because it is being terminated`;
+    throw forbidden(definition, name, why);
+  }
+}
+
+/** A namespace stays until its spec finalizer is gone too. */
+export function isHeldNamespace({ kind, builtin }: Definition, object: ApiObject): boolean {
+  const held = valueAt(object, ['spec', 'finalizers']);
+  return builtin && kind === 'Namespace' && Array.isArray(held) && held.length > 0;
+}
+
+function setManagedFields(object: ApiObject, entries: readonly FieldsEntry[]): void {
+  if (entries.length === 0) Reflect.deleteProperty(object.metadata, 'managedFields');
+  else object.metadata.managedFields = [...entries];
+}
+
+function checkNamespaceOf(object: ApiObject, namespace: string | undefined): void {
+  const claimed = object.metadata.namespace ?? '';
+  if (claimed === '' || claimed === (namespace ?? '')) return;
+  throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
+}
+
+/** The body must speak of the object in the URL, in the version it names. */
+function checkIdentity({ definition, name, namespace }: Target, object: ApiObject, current: ApiObject): void {
+  const { metadata } = object;
+  if (metadata.name !== name) {
+    throw badRequest(`the name of the object (${metadata.name ?? ''}) does not match the name on the URL (${name})`);
+  }
+  checkNamespaceOf(object, namespace);
+  const claimed = metadata.resourceVersion ?? '';
+  if (claimed === '' && !definition.builtin) {
+    const cause = invalidValue('metadata.resourceVersion', 0, 'must be specified for an update');
+    throw invalid({ ...definition, kind: definition.plural }, name, [cause]);
+  }
+  if (claimed !== '' && claimed !== current.metadata.resourceVersion) throw conflict(definition, name);
+}
+
+/** A patch may not turn an object into another kind or version. */
+function checkType({ definition, name }: Target, object: ApiObject, { apiVersion, kind }: ApiObject): void {
+  const causes = [
+    ...(object.apiVersion === apiVersion
+      ? []
+      : [invalidValue('apiVersion', object.apiVersion, `must be ${apiVersion ?? ''}`)]),
+    ...(object.kind === kind ? [] : [invalidValue('kind', object.kind, `must be ${kind ?? ''}`)]),
+  ];
+  if (causes.length > 0) throw invalid(definition, name, causes);
+}
