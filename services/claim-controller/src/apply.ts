@@ -1,19 +1,19 @@
 import { eventReasons, sandboxClaims } from '@sandlot/api-types';
 import { done, isConflict, isNotFound, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
-import { secureNetwork, tellNetwork } from './apply-network.ts';
-import { pause, prolong, retain } from './apply-pause.ts';
-import { fillSlots } from './batch-fill.ts';
-import { publishSlots } from './batch-publish.ts';
-import { bind } from './bind.ts';
-import { annotate, publishSandbox } from './deliver.ts';
-import { failDelivery, noteTimeout } from './fail-delivery.ts';
-import { syncMetadata, syncSlots } from './metadata-sync.ts';
-import type { Pass } from './pass.ts';
-import type { ApplyDeps } from './apply-deps.ts';
-import type { Plan, Step } from './plan.ts';
-import { deleteSandbox, writeStatus } from './publish.ts';
-import { expiredStatus, isDetached, reportStatus } from './status.ts';
+import { secureNetwork, tellNetwork } from './network/secure-network.ts';
+import { pause, prolong, retain } from './lifetime/pause.ts';
+import { fillSlots } from './batch/fill-slots.ts';
+import { publishSlots } from './batch/publish-slots.ts';
+import { bind } from './adopt/give-sandbox.ts';
+import { annotate, publishSandbox } from './publish/publish-sandbox.ts';
+import { failDelivery, noteTimeout } from './delivery/give-up.ts';
+import { syncMetadata, syncSlots } from './metadata/sync-metadata.ts';
+import type { Pass } from './plan/pass.ts';
+import type { ApplyDeps } from './plan/apply-deps.ts';
+import type { Plan, Step } from './plan/plan.ts';
+import { deleteSandbox, writeStatus } from './publish/publish.ts';
+import { expiredStatus, isDetached, reportStatus } from './publish/status.ts';
 
 /** What a step asks for: a later look, or that the rest of the plan is left undone because it no longer holds. */
 type Outcome = ReconcileResult | { readonly kind: 'abandon' };

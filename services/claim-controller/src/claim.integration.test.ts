@@ -6,7 +6,7 @@ import { startNats } from '@sandlot/local-cluster';
 import type { Server } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service-testkit';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { Platform } from './testkit/platform.ts';
+import { Platform } from '../test/platform.ts';
 
 const MAIN = new URL('main.ts', import.meta.url);
 const EXPECTED = new Set(['claim.bound', 'pool.ready', 'pool.depleted']);

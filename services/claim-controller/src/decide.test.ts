@@ -3,8 +3,8 @@ import { claim, pool, sandbox, template } from '@sandlot/api-types/builders';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
 import { describe, expect, it } from 'vitest';
 import { decide } from './decide.ts';
-import type { Plan, Step } from './plan.ts';
-import type { ClaimSnapshot } from './snapshot.ts';
+import type { Plan, Step } from './plan/plan.ts';
+import type { ClaimSnapshot } from './plan/snapshot.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
 const at = (offsetMs: number): string => new Date(NOW + offsetMs).toISOString();

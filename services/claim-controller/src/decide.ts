@@ -1,16 +1,16 @@
 import { claimMessages, claimReasons } from '@sandlot/api-types';
 import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { deadlineOf, decideDelivery, decideStop } from './decide-delivery.ts';
-import { committedForm, decideInits } from './decide-init.ts';
-import { decideExpiry } from './decide-expiry.ts';
-import { decideShortage, needsColdStart } from './decide-source.ts';
-import { decideNetwork, decideNetworkFirst, decideNetworkNews } from './own-network.ts';
-import { decidePause } from './pause.ts';
-import { wait } from './plan.ts';
-import type { Plan, Step } from './plan.ts';
-import type { Report } from './report.ts';
-import { metadataRefusalOf, persistentVolumeReport, refusalOf } from './refusal.ts';
-import type { ClaimSnapshot } from './snapshot.ts';
+import { deadlineOf, decideDelivery, decideStop } from './delivery/decide-time-limits.ts';
+import { committedForm, decideInits } from './runtime/decide-init.ts';
+import { decideExpiry } from './lifetime/decide-expiry.ts';
+import { decideShortage, needsColdStart } from './adopt/decide-warm-or-cold.ts';
+import { decideNetwork, decideNetworkFirst, decideNetworkNews } from './network/own-network.ts';
+import { decidePause } from './lifetime/decide-pause.ts';
+import { wait } from './plan/plan.ts';
+import type { Plan, Step } from './plan/plan.ts';
+import type { Report } from './plan/report.ts';
+import { metadataRefusalOf, persistentVolumeReport, refusalOf } from './refusal/refusal.ts';
+import type { ClaimSnapshot } from './plan/snapshot.ts';
 
 /** A pool or template that is not there is watched for, and looked for this often in any case. */
 const MISSING_RETRY_MS = 60_000;

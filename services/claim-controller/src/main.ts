@@ -1,6 +1,6 @@
 // The claim-controller process: binds SandboxClaims to Sandboxes and shows what became of them.
 import { main, runController } from '@sandlot/service';
-import { claimSettings, runtimeAccessOf } from './config.ts';
+import { claimSettings, runtimeAccessOf } from './wiring/config.ts';
 import { addClaimController } from './controller.ts';
 
 await main(claimSettings, (settings) =>

@@ -2,15 +2,15 @@ import { annotations } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxWarmPool } from '@sandlot/api-types';
 import type { PodDefaults } from '@sandlot/blueprint';
 import { keyOf } from '@sandlot/kube';
-import { BY_CONTROLLER, BY_TEMPLATE, refKey } from './cache.ts';
-import type { Cache } from './cache.ts';
-import { isAdoptable } from './candidates.ts';
-import type { ClaimMemory } from './memory.ts';
-import { ownNetworkOf } from './own-network.ts';
-import type { RuntimeInits } from './runtime-inits.ts';
-import type { ClaimSnapshot, Origin } from './snapshot.ts';
-import type { Stock } from './stock.ts';
-import type { Waiters } from './waiters.ts';
+import { BY_CONTROLLER, BY_TEMPLATE, refKey } from './wiring/cache.ts';
+import type { Cache } from './wiring/cache.ts';
+import { isAdoptable } from './stock/candidates.ts';
+import type { ClaimMemory } from './memory/claim-memory.ts';
+import { ownNetworkOf } from './network/own-network.ts';
+import type { RuntimeInits } from './runtime/runtime-inits.ts';
+import type { ClaimSnapshot, Origin } from './plan/snapshot.ts';
+import type { Stock } from './stock/stock.ts';
+import type { Waiters } from './stock/waiters.ts';
 
 /** What the installation decides about claims and their pods. */
 export interface ClaimPolicy {

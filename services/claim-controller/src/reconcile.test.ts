@@ -1,7 +1,7 @@
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import { pool, sandbox, template } from '@sandlot/api-types/builders';
 import { describe, expect, it } from 'vitest';
-import { ClaimWorld } from './testing.ts';
+import { ClaimWorld } from '../test/harness.ts';
 
 const W1 = 'patch sandboxes';
 const W2 = 'patch sandboxclaims/status';

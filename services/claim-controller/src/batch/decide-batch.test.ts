@@ -1,0 +1,148 @@
+import type { Sandbox, SandboxClaimSpec, SandboxClaimStatus } from '@sandlot/api-types';
+import { claim, pool, sandbox, template } from '@sandlot/api-types/builders';
+import { POD_DEFAULTS } from '@sandlot/blueprint';
+import { describe, expect, it } from 'vitest';
+import type { BatchSnapshot } from './observe-batch.ts';
+import { decideBatch } from './decide-batch.ts';
+import type { Plan, Step } from '../plan/plan.ts';
+
+const NOW = Date.UTC(2026, 0, 1, 12);
+const at = (offsetMs: number): string => new Date(NOW + offsetMs).toISOString();
+const thePool = pool();
+
+interface Parts extends Partial<Omit<BatchSnapshot, 'claim'>> {
+  readonly spec?: Partial<SandboxClaimSpec>;
+  readonly status?: SandboxClaimStatus;
+  readonly deleting?: boolean;
+}
+
+function snapshot({ spec, status = {}, deleting = false, ...parts }: Parts): BatchSnapshot {
+  const metadata = { creationTimestamp: at(-5_000), ...(deleting ? { deletionTimestamp: at(0) } : {}) };
+  return {
+    claim: claim({ name: 'batch', metadata, spec: { replicas: 3, ...spec }, status }),
+    origin: { kind: 'found', template: template(), pools: [thePool] },
+    owned: [],
+    uninitialised: [],
+    namesake: undefined,
+    promised: undefined,
+    failures: undefined,
+    sinceMs: () => NOW,
+    offers: [],
+    warming: 0,
+    nowMs: NOW,
+    startMs: NOW - 1_000,
+    live: [],
+    allowedLabelDomains: ['sandbox.users.io'],
+    podDefaults: POD_DEFAULTS,
+    envsFromSecrets: false,
+    persistentVolumes: 'off',
+    ...parts,
+  };
+}
+
+const inSlot = (slot: number, name = `s${slot}`): Sandbox =>
+  sandbox({ name, metadata: { labels: { 'sandlot.dev/claim-slot': String(slot) } } });
+const shows = (...slots: number[]): SandboxClaimStatus => ({
+  sandboxes: slots.map((slot) => ({ slot, name: `s${slot}` })),
+});
+const kinds = (plan: Plan): string[] => plan.map((step) => step.kind);
+
+function filling(plan: Plan): Extract<Step, { kind: 'fillSlots' }> {
+  const [step] = plan;
+  if (step?.kind !== 'fillSlots') throw new Error(`the plan begins with ${step?.kind ?? 'nothing'}`);
+  return step;
+}
+
+describe('the free slots of a detached claim', () => {
+  const rows: readonly (readonly [string, Parts, readonly number[]])[] = [
+    ['are all of them at first', {}, [0, 1, 2]],
+    ['are not those that the status shows', { status: shows(1) }, [0, 2]],
+    ['are not those of Sandboxes that bear the mark and are not shown yet', { live: [inSlot(0), inSlot(2)] }, [1]],
+    ['are not those of Sandboxes that were deleted after their delivery', { status: shows(0), live: [] }, [1, 2]],
+    ['are not filled by a mark out of range', { live: [inSlot(7)] }, [0, 1, 2]],
+    [
+      'count one for a claim that only asks to be cleaned up',
+      { spec: { replicas: undefined, ttlSecondsAfterCompleted: 5 } },
+      [0],
+    ],
+  ];
+  it.each(rows)('%s', (_, parts, slots) => {
+    expect(filling(decideBatch(snapshot(parts))).slots).toEqual(slots);
+  });
+});
+
+describe('a slot for which there is no warm Sandbox', () => {
+  it.each([
+    ['is filled cold', {}, 'createSlot'],
+    ['waits for stock when the claim asked not to go cold', { spec: { createOnNoStock: false } }, 'queueForStock'],
+    ['waits a moment for members that are starting', { warming: 2, nowMs: NOW - 4_000 }, 'queueForStock'],
+    ['is filled cold when members have been starting for two seconds', { warming: 2 }, 'createSlot'],
+  ] as const)('%s', (_, parts, wanted) => {
+    expect(filling(decideBatch(snapshot(parts))).otherwise.kind).toBe(wanted);
+  });
+});
+
+describe('a detached claim', () => {
+  const allShown = shows(0, 1, 2);
+  const completed = { ...allShown, completionTime: at(-10_000) };
+  const rows: readonly (readonly [string, Parts, readonly string[]])[] = [
+    ['does nothing while it is being deleted', { deleting: true }, []],
+    ['fills its slots until its time to claim is over', {}, ['fillSlots', 'wait']],
+    [
+      'shows what there is when all slots are filled, and keeps its metadata in line',
+      { live: [inSlot(0), inSlot(1), inSlot(2)] },
+      ['publishSlots', 'syncSlots'],
+    ],
+    [
+      'keeps the metadata of what it delivered in line after its completion',
+      { status: completed, live: [inSlot(0)] },
+      ['publishSlots', 'syncSlots'],
+    ],
+    [
+      'leaves metadata alone when what it asks for is not allowed',
+      { status: completed, live: [inSlot(0)], spec: { additionalPodMetadata: { labels: { team: 'a' } } } },
+      ['publishSlots'],
+    ],
+    [
+      'leaves metadata alone without a template',
+      { status: completed, live: [inSlot(0)], origin: { kind: 'missingTemplate', name: 't' } },
+      ['publishSlots'],
+    ],
+    ['only follows its Sandboxes once it is complete', { status: completed }, ['publishSlots']],
+    ['adds nothing after its completion', { status: { ...shows(0), completionTime: at(-1) } }, ['publishSlots']],
+    [
+      'says what is missing, and looks again',
+      { origin: { kind: 'missingPool', name: 'p' } },
+      ['publishSlots', 'wait', 'wait'],
+    ],
+    [
+      'stops when its time to claim is over, whatever is missing',
+      { origin: { kind: 'missingPool', name: 'p' }, startMs: NOW - 60_000 },
+      ['publishSlots'],
+    ],
+    [
+      'goes alone when its time after completion is over',
+      { status: completed, spec: { ttlSecondsAfterCompleted: 10 } },
+      ['deleteClaim'],
+    ],
+    ['is not early with that', { status: completed, spec: { ttlSecondsAfterCompleted: 11 } }, ['publishSlots', 'wait']],
+    ['does not go before it is complete', { spec: { ttlSecondsAfterCompleted: 0 } }, ['fillSlots', 'wait']],
+    ['expires as any claim', { spec: { lifecycle: { shutdownTime: at(-1) } } }, ['expire', 'wait']],
+  ];
+  it.each(rows)('%s', (_, parts, wanted) => {
+    expect(kinds(decideBatch(snapshot(parts)))).toEqual(wanted);
+  });
+
+  it.each([
+    ['a minute when it does not say', {}, 59_000],
+    ['as long as it says', { claimTimeout: '2m30s' }, 149_000],
+  ] as const)('claims for %s', (_, spec, leftMs) => {
+    expect(decideBatch(snapshot({ spec })).at(-1)).toMatchObject({ kind: 'wait', ms: leftMs });
+  });
+
+  it('is refused for good when it asks for what its template does not allow', () => {
+    expect(decideBatch(snapshot({ spec: { additionalPodMetadata: { labels: { team: 'a' } } } }))).toMatchObject([
+      { kind: 'publishSlots', report: { reason: 'InvalidMetadata', final: true } },
+    ]);
+  });
+});

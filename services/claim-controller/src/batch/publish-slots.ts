@@ -1,0 +1,124 @@
+import {
+  claimConditions,
+  claimReasons,
+  eventReasons,
+  findCondition,
+  labels,
+  launchTypes,
+  mergePatchOf,
+} from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import { keyOf, RetryableError } from '@sandlot/kube';
+import { liveSandboxes } from './observe-batch.ts';
+import { batchStatus, saysMore } from './batch-status.ts';
+import type { BatchView } from './batch-status.ts';
+import { isDelivered } from '../delivery/rules.ts';
+import { announceDelivery, annotateBatch } from '../publish/publish-sandbox.ts';
+import { drop } from '../delivery/give-up.ts';
+import type { Pass } from '../plan/pass.ts';
+import type { ApplyDeps } from '../plan/apply-deps.ts';
+import type { Report } from '../plan/report.ts';
+import { readClaim, tryPatch } from '../publish/publish.ts';
+import { isComplete, shownSlots, surplus } from './slots.ts';
+
+/** Status writes that lose against other changes of the claim. */
+const MAX_RETRIES = 5;
+/** Changes of readiness alone are gathered for this long: a batch of a thousand is not written a thousand times. */
+const GATHER_MS = 1_000;
+
+export interface BatchNews {
+  /** The time to claim is over. */
+  readonly timedOut: boolean;
+  readonly report?: Report | undefined;
+}
+
+/** `gone`: so is the claim; what was never shown goes when its end is known. Else how long to gather before looking again. */
+export type BatchPublished = 'gone' | { readonly againInMs: number | undefined };
+
+/**
+ * W2 of a wave: shows what was delivered so far. Always a compare-and-set on the claim's resourceVersion: an entry that
+ * another controller wrote for a slot stays, and what this one took for it is deleted, since nobody was given it.
+ */
+export async function publishSlots(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<BatchPublished> {
+  let claim: SandboxClaim | undefined = deps.memory.latest(deps.claims.get(keyOf(pass.claim)) ?? pass.claim);
+  for (let retry = 0; retry <= MAX_RETRIES; retry += 1) {
+    if (claim === undefined || claim.metadata.uid !== pass.claim.metadata.uid) return 'gone';
+    const written = await writeOnce(deps, { ...pass, claim: deps.batches.newest(claim, deps.nowMs()) }, news);
+    if (typeof written === 'object') return written;
+    claim = await readClaim(deps, claim, pass.signal);
+  }
+  throw new RetryableError(`the status of claim ${keyOf(pass.claim)} changes faster than it can be written`);
+}
+
+async function writeOnce(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<BatchPublished | undefined> {
+  const { claim, signal } = pass;
+  const live = liveSandboxes(deps, claim);
+  const nowMs = deps.nowMs();
+  const record = deps.batches.of(claim, nowMs);
+  const view: BatchView = { ...news, live: showable(claim, live), nowMs, startMs: record.startMs };
+  const status = batchStatus(claim, view);
+  let current = claim;
+  if (mergePatchOf(claim.status, status) !== undefined) {
+    const dueMs = (record.publishedMs ?? -Infinity) + GATHER_MS - nowMs;
+    if (!saysMore(claim.status, status) && dueMs > 0) return { againInMs: dueMs };
+    const answer = await tryPatch(deps, { claim, status, guard: 'version', signal });
+    if (typeof answer === 'string') return undefined;
+    record.publishedMs = nowMs;
+    deps.batches.newest(answer, nowMs);
+    announce(deps, { before: claim, after: answer, live });
+    current = answer;
+  }
+  annotateBatch(deps, claim, current);
+  await Promise.all(surplus(current, live).map((sandbox) => drop(deps, pass, sandbox)));
+  return { againInMs: undefined };
+}
+
+/** What was shown stays so; what was not is shown when all that the claim asks for has been done to it. */
+function showable(claim: SandboxClaim, live: readonly Sandbox[]): readonly Sandbox[] {
+  const shown = new Set(shownSlots(claim).values());
+  return live.filter((sandbox) => shown.has(sandbox.metadata.name ?? '') || isDelivered(claim, sandbox));
+}
+
+interface Written {
+  readonly before: SandboxClaim;
+  readonly after: SandboxClaim;
+  readonly live: readonly Sandbox[];
+}
+
+/** What this write showed for the first time. */
+function announce(deps: ApplyDeps, { before, after, live }: Written): void {
+  const shown = new Set((before.status?.sandboxes ?? []).map(({ name }) => name));
+  const fresh = new Set((after.status?.sandboxes ?? []).map(({ name }) => name).filter((name) => !shown.has(name)));
+  const delivered = live.filter(({ metadata }) => fresh.has(metadata.name ?? ''));
+  const isWarm = ({ metadata }: Sandbox): boolean => metadata.labels?.[labels.launchType] === launchTypes.warm;
+  noteDelivery(deps, after, { reason: eventReasons.sandboxAdopted, delivered: delivered.filter(isWarm) });
+  noteDelivery(deps, after, {
+    reason: eventReasons.sandboxProvisioned,
+    delivered: delivered.filter((sandbox) => !isWarm(sandbox)),
+  });
+  for (const sandbox of delivered) announceDelivery(deps, after, sandbox);
+  if (!isComplete(before)) announceEnd(deps, after);
+}
+
+interface Note {
+  readonly reason: string;
+  readonly delivered: readonly Sandbox[];
+}
+
+/** One Event a wave. */
+function noteDelivery({ recorder }: ApplyDeps, claim: SandboxClaim, { reason, delivered }: Note): void {
+  const [first, ...more] = delivered;
+  if (first === undefined) return;
+  const verb = reason === eventReasons.sandboxAdopted ? 'Adopted warm pool' : 'Created';
+  const what = more.length === 0 ? `Sandbox "${first.metadata.name ?? ''}"` : `${delivered.length} Sandboxes`;
+  recorder.event({ object: claim, type: 'Normal', reason, message: `${verb} ${what}`, related: first });
+}
+
+function announceEnd(deps: ApplyDeps, claim: SandboxClaim): void {
+  const completed = findCondition(claim.status?.conditions, claimConditions.completed);
+  if (completed === undefined) return;
+  const { reason, message } = completed;
+  if (reason === claimReasons.timeoutReached) {
+    deps.recorder.event({ object: claim, type: 'Warning', reason: eventReasons.claimTimeout, message });
+  }
+}

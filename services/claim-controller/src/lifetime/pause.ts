@@ -1,0 +1,80 @@
+import { annotations, rfc3339, sandboxClaims, sandboxes } from '@sandlot/api-types';
+import type { SandboxClaim } from '@sandlot/api-types';
+import { done, isConflict, isNotFound, requeueAfter } from '@sandlot/kube';
+import type { JsonObject, ReconcileResult } from '@sandlot/kube';
+import type { Pass } from '../plan/pass.ts';
+import type { ApplyDeps } from '../plan/apply-deps.ts';
+import type { Step } from '../plan/plan.ts';
+
+/** What changed meanwhile is looked at again. */
+const CHANGED: ReconcileResult = requeueAfter(100, 'the claim or its Sandbox has changed');
+
+/**
+ * Asks for the suspension as the Sandbox's owner would, in the spelling that it uses, with the record of who asked; guarded
+ * by resourceVersion, so that an edit that comes first is looked at.
+ */
+export async function pause(
+  deps: ApplyDeps,
+  { claim, signal }: Pass,
+  { sandbox, endedAtMs }: Step & { kind: 'pause' },
+): Promise<ReconcileResult> {
+  const { namespace, name = '', uid = '', resourceVersion = '' } = sandbox.metadata;
+  const metadata = { uid, resourceVersion, annotations: { [annotations.suspendedBy]: 'API' } };
+  const spec = sandbox.spec.replicas === undefined ? { operatingMode: 'Suspended' } : { replicas: 0 };
+  const write = (): Promise<unknown> =>
+    deps.client.mergePatch(sandboxes, { namespace, name }, { metadata, spec }, { signal });
+  if (!(await succeeds(write))) return CHANGED;
+  deps.memory.of(claim).pausedForMs = endedAtMs;
+  return done;
+}
+
+/** A Sandbox that was woken after its end is given time anew, and is no longer kept as a paused one is. */
+export function prolong(
+  deps: ApplyDeps,
+  pass: Pass,
+  { endAtMs }: Step & { kind: 'prolong' },
+): Promise<ReconcileResult> {
+  const { spec, metadata } = pass.claim;
+  const isKept = metadata.annotations?.[annotations.pausedRetention] !== undefined;
+  const lifecycle = isKept && spec.lifecycle?.shutdownTime !== undefined ? { shutdownTime: null } : undefined;
+  const notes = { [annotations.endAt]: rfc3339(endAtMs) };
+  return patchClaim(deps, pass, { notes, spec: lifecycle === undefined ? {} : { lifecycle } });
+}
+
+/** The claim of a paused Sandbox ends when that is kept no longer. */
+export function retain(
+  deps: ApplyDeps,
+  pass: Pass,
+  { shutdownAtMs }: Step & { kind: 'retain' },
+): Promise<ReconcileResult> {
+  const lifecycle = { shutdownTime: rfc3339(shutdownAtMs), shutdownPolicy: 'Delete' };
+  return patchClaim(deps, pass, { notes: {}, spec: { lifecycle } });
+}
+
+interface ClaimChange {
+  readonly notes: JsonObject;
+  readonly spec: JsonObject;
+}
+
+/** Guarded: whoever gives the claim other times at this moment means those. */
+async function patchClaim(
+  deps: ApplyDeps,
+  { claim, signal }: Pass,
+  { notes, spec }: ClaimChange,
+): Promise<ReconcileResult> {
+  const { namespace, name = '', uid = '', resourceVersion = '' }: SandboxClaim['metadata'] = claim.metadata;
+  const patch = { metadata: { uid, resourceVersion, annotations: notes }, spec };
+  const write = (): Promise<unknown> => deps.client.mergePatch(sandboxClaims, { namespace, name }, patch, { signal });
+  return (await succeeds(write)) ? done : CHANGED;
+}
+
+/** False when the object is gone or not as it was. */
+async function succeeds(write: () => Promise<unknown>): Promise<boolean> {
+  try {
+    await write();
+    return true;
+  } catch (error) {
+    if (isConflict(error) || isNotFound(error)) return false;
+    throw error;
+  }
+}

@@ -1,0 +1,74 @@
+import { labels, sandboxes } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
+import { metadataPatch } from '@sandlot/blueprint';
+import { done, isConflict, isNotFound } from '@sandlot/kube';
+import type { JsonObject, ReconcileResult } from '@sandlot/kube';
+import type { Pass } from '../plan/pass.ts';
+import type { ApplyDeps } from '../plan/apply-deps.ts';
+
+/** Sandboxes of one batch that are patched side by side. */
+const WIDTH = 10;
+
+/** Nobody waits for the labels of a thousand sandboxes. */
+const PATIENTLY = { priority: 'background', deadlineMs: 60_000 } as const;
+
+type Options = { readonly signal: AbortSignal } & Partial<typeof PATIENTLY>;
+
+interface Sync {
+  readonly sandbox: Sandbox;
+  readonly template: SandboxTemplate;
+}
+
+/** Brings the pod metadata of a bound Sandbox in line with template and claim (API contract, after binding). */
+export async function syncMetadata(deps: ApplyDeps, { claim, signal }: Pass, sync: Sync): Promise<ReconcileResult> {
+  await patchMetadata(deps, claim, { ...sync, options: { signal } });
+  return done;
+}
+
+async function patchMetadata(
+  { client }: ApplyDeps,
+  claim: SandboxClaim,
+  { sandbox, template, options }: Sync & { readonly options: Options },
+): Promise<void> {
+  const patch = metadataPatch(sandbox, template, claim);
+  if (patch === undefined) return;
+  const { namespace, name = '', uid = '' } = sandbox.metadata;
+  try {
+    const metadata = { ...(patch['metadata'] as JsonObject | undefined), uid };
+    await client.mergePatch(sandboxes, { namespace, name }, { ...patch, metadata }, options);
+  } catch (error) {
+    // Deleted a moment ago: the watch will say so.
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}
+
+export interface SlotSync {
+  readonly live: readonly Sandbox[];
+  readonly template: SandboxTemplate;
+}
+
+/**
+ * The same for what a detached claim delivered, as long as there is a claim. They are compared only when what they are
+ * compared with has changed: a batch of a thousand is looked at far more often than that.
+ */
+export async function syncSlots(deps: ApplyDeps, pass: Pass, { live, template }: SlotSync): Promise<ReconcileResult> {
+  const { claim, signal } = pass;
+  const record = deps.batches.of(claim, deps.nowMs());
+  const source = sourceOf(claim, template);
+  if (record.synced === source) return done;
+  const pending = live.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  const work = async (): Promise<void> => {
+    for (let sandbox = pending.shift(); sandbox !== undefined; sandbox = pending.shift()) {
+      await patchMetadata(deps, claim, { sandbox, template, options: { ...PATIENTLY, signal } });
+    }
+  };
+  await Promise.all(Array.from({ length: WIDTH }, work));
+  record.synced = source;
+  return done;
+}
+
+/** Changes whenever the metadata that claim and template ask for may have. */
+function sourceOf({ metadata }: SandboxClaim, template: SandboxTemplate): string {
+  const { uid, generation } = template.metadata;
+  return JSON.stringify([uid, generation, metadata.generation, metadata.labels?.[labels.createdBy]]);
+}

@@ -1,0 +1,78 @@
+import { annotations, sandboxClaims } from '@sandlot/api-types';
+import {
+  controllerOf,
+  done,
+  isAlreadyExists,
+  isConflict,
+  isNotFound,
+  networkPolicies,
+  RetryableError,
+} from '@sandlot/kube';
+import type { JsonObject, NetworkPolicy, ReconcileResult } from '@sandlot/kube';
+import type { WantedPolicy } from './wanted-policy.ts';
+import type { Pass } from '../plan/pass.ts';
+import type { ApplyDeps } from '../plan/apply-deps.ts';
+import type { Step } from '../plan/plan.ts';
+
+type Writer = Pick<ApplyDeps, 'client'>;
+
+/** Writes the policies that hold a claim's own rules, one after the other. Rejects when one of them could not be written. */
+export async function secureNetwork(
+  deps: Writer,
+  { claim, signal }: Pass,
+  { policies }: Step & { kind: 'secureNetwork' },
+): Promise<ReconcileResult> {
+  for (const policy of policies) await write(deps, { policy, claimUid: claim.metadata.uid ?? '', signal });
+  return done;
+}
+
+interface Write {
+  readonly policy: WantedPolicy;
+  readonly claimUid: string;
+  readonly signal: AbortSignal;
+}
+
+async function write({ client }: Writer, { policy, claimUid, signal }: Write): Promise<void> {
+  const { namespace, name, ownerReferences } = policy.metadata;
+  try {
+    await client.create<NetworkPolicy>(networkPolicies, policy, { signal, priority: 'claim' });
+    return;
+  } catch (error) {
+    if (!isAlreadyExists(error)) throw error;
+  }
+  const present = await client.get(networkPolicies, { namespace, name }, { signal, priority: 'claim' });
+  const owner = controllerOf(present)?.uid;
+  const isOurs = ownerReferences[0]?.controller === true ? owner === claimUid : owner === undefined;
+  if (!isOurs) throw new RetryableError(`NetworkPolicy ${namespace}/${name} is not ours: delete it`);
+  const { uid, resourceVersion } = present.metadata;
+  const patch = { metadata: { uid, resourceVersion }, spec: specPatch(present, policy) };
+  await client.mergePatch(networkPolicies, { namespace, name }, patch, { signal, priority: 'claim' });
+}
+
+/** Lists are replaced whole, an empty one as null; keys of the selector that somebody added go. */
+function specPatch({ spec }: NetworkPolicy, { spec: wanted }: WantedPolicy): JsonObject {
+  const present = spec?.podSelector?.matchLabels ?? {};
+  const cleared = Object.fromEntries(Object.keys(present).map((key) => [key, null]));
+  return {
+    podSelector: { matchLabels: { ...cleared, ...wanted.podSelector?.matchLabels }, matchExpressions: null },
+    policyTypes: wanted.policyTypes ?? null,
+    ingress: (wanted.ingress ?? null) as JsonObject[] | null,
+    egress: (wanted.egress ?? null) as JsonObject[] | null,
+  };
+}
+
+/** Notes on the claim that what it asks for holds; one that asks for something else by then is looked at again. */
+export async function tellNetwork(
+  { client }: Writer,
+  { claim, signal }: Pass,
+  { applied }: Step & { kind: 'tellNetwork' },
+): Promise<ReconcileResult> {
+  const { namespace, name = '', uid } = claim.metadata;
+  const metadata = { uid, annotations: { [annotations.networkApplied]: applied } };
+  try {
+    await client.mergePatch(sandboxClaims, { namespace, name }, { metadata }, { signal, priority: 'claim' });
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+  return done;
+}

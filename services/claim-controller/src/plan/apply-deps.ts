@@ -1,0 +1,23 @@
+import type { EventRecorder } from '@sandlot/kube';
+import type { AdoptDeps } from '../adopt/adopt.ts';
+import type { BatchMemory } from '../batch/batch-memory.ts';
+import type { Cache } from '../wiring/cache.ts';
+import type { ClaimEvents } from '../telemetry/events.ts';
+import type { PublishDeps } from '../publish/publish.ts';
+import type { RuntimeInits } from '../runtime/runtime-inits.ts';
+import type { ClaimTraces } from '../telemetry/trace.ts';
+import type { Waiters } from '../stock/waiters.ts';
+import type { WriteBehind } from '../publish/write-behind.ts';
+
+/** What the steps of a plan are carried out with. */
+export interface ApplyDeps extends AdoptDeps, PublishDeps {
+  readonly cache: Pick<Cache, 'pools' | 'sandboxes'>;
+  readonly batches: BatchMemory;
+  readonly writeBehind: WriteBehind;
+  readonly recorder: EventRecorder;
+  readonly events: ClaimEvents;
+  readonly waiters: Waiters;
+  readonly traces: Pick<ClaimTraces, 'carrierOf' | 'adoptionCarrierOf' | 'spanOf'>;
+  readonly runtime: RuntimeInits;
+  readonly nowMs: () => number;
+}

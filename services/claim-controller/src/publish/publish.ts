@@ -1,0 +1,135 @@
+import { mergePatchOf, sandboxClaims, sandboxes } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
+import { isConflict, isNotFound, isUnknownOutcome, keyOf, RetryableError } from '@sandlot/kube';
+import type { JsonObject, KubeClient, Store } from '@sandlot/kube';
+import { spanNames, withChildSpan } from '@sandlot/telemetry';
+import type { ClaimMemory } from '../memory/claim-memory.ts';
+import { publishedName } from './status.ts';
+
+/** Status writes that lose against harmless changes of the claim, such as an annotation. */
+const MAX_RETRIES = 3;
+
+export interface PublishDeps {
+  readonly client: KubeClient;
+  readonly memory: ClaimMemory;
+  readonly claims: Store<SandboxClaim>;
+}
+
+export interface PublishInput {
+  readonly claim: SandboxClaim;
+  readonly sandbox: Sandbox;
+  /** The status of a claim in the state given, with this Sandbox. */
+  readonly statusOf: (claim: SandboxClaim) => SandboxClaimStatus;
+  readonly signal: AbortSignal;
+}
+
+/** `lost`: the claim shows another Sandbox, or is gone; the one it was to show has been deleted. */
+export type Published = 'written' | 'unchanged' | 'lost';
+
+/**
+ * W2: shows the Sandbox in the claim's status. While another or no Sandbox is named there the write is a compare-and-set
+ * on the claim's resourceVersion, so that of two controllers that each took one for the claim only one publishes; the
+ * other deletes what nobody was given (API contract, the commit protocol).
+ */
+export async function publish(deps: PublishDeps, input: PublishInput): Promise<Published> {
+  const { sandbox, signal } = input;
+  const acceptable = new Set(['', publishedName(input.claim), sandbox.metadata.name]);
+  let { claim } = input;
+  for (let retry = 0; retry <= MAX_RETRIES; retry += 1) {
+    const status = input.statusOf(claim);
+    if (mergePatchOf(claim.status, status) === undefined) return 'unchanged';
+    const guard = publishedName(claim) === sandbox.metadata.name ? 'uid' : 'version';
+    if (typeof (await tryPatch(deps, { claim, status, guard, signal })) === 'object') return 'written';
+    const live = await readClaim(deps, claim, signal);
+    if (live === undefined || !acceptable.has(publishedName(live))) return giveUp(deps, input);
+    claim = live;
+  }
+  throw new RetryableError(`the status of claim ${keyOf(claim)} changes faster than it can be written`);
+}
+
+/** The claim as written; `refused` when it has changed or is gone. After `unknown` only a read tells, if the claim is there. */
+export async function tryPatch(deps: PublishDeps, write: StatusWrite): Promise<SandboxClaim | 'refused' | 'unknown'> {
+  try {
+    return await patchStatus(deps, write);
+  } catch (error) {
+    if (isUnknownOutcome(error)) return 'unknown';
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+    return 'refused';
+  }
+}
+
+/** Says in the claim's status why it has no Sandbox. Gone, or changed since it was read: somebody will look again. */
+export async function writeStatus(deps: PublishDeps, input: Omit<StatusWrite, 'guard'>): Promise<void> {
+  if (mergePatchOf(input.claim.status, input.status) === undefined) return;
+  try {
+    await patchStatus(deps, { ...input, guard: 'version' });
+  } catch (error) {
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+  }
+}
+
+export interface StatusWrite {
+  readonly claim: SandboxClaim;
+  readonly status: SandboxClaimStatus;
+  /** Exactly this version of the claim, or whatever version of this very claim. */
+  readonly guard: 'version' | 'uid';
+  readonly signal: AbortSignal;
+}
+
+async function patchStatus(deps: PublishDeps, { claim, status, guard, signal }: StatusWrite): Promise<SandboxClaim> {
+  const { namespace, name = '', uid = '', resourceVersion = '' } = claim.metadata;
+  const metadata: JsonObject = guard === 'version' ? { uid, resourceVersion } : { uid };
+  const patch = { metadata, status: mergePatchOf(claim.status, status) ?? {} };
+  const options = { subresource: 'status', priority: 'claim', signal } as const;
+  const write = (): Promise<SandboxClaim> => deps.client.mergePatch(sandboxClaims, { namespace, name }, patch, options);
+  const answer = await withChildSpan({ name: spanNames.claimStatus }, write);
+  deps.memory.wrote(answer, claim, deps.claims.get(keyOf(claim)));
+  return answer;
+}
+
+/** The claim as the API server has it; undefined when it is gone. */
+export async function readClaim(
+  { client }: PublishDeps,
+  claim: SandboxClaim,
+  signal: AbortSignal,
+): Promise<SandboxClaim | undefined> {
+  const { namespace, name = '', uid } = claim.metadata;
+  try {
+    const live = await client.get(sandboxClaims, { namespace, name }, { priority: 'claim', signal });
+    return live.metadata.uid === uid ? live : undefined;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+async function giveUp(deps: PublishDeps, { claim, sandbox, signal }: PublishInput): Promise<Published> {
+  deps.memory.release(claim);
+  await deleteSandbox(deps, sandbox, { signal });
+  return 'lost';
+}
+
+interface Deletion {
+  /** The only version to be deleted; whichever there is, when absent. */
+  readonly resourceVersion?: string | undefined;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Deletes exactly this incarnation; gone already, or replaced, is as good. False when a version was named and it is
+ * another one.
+ */
+export async function deleteSandbox(
+  { client }: Pick<PublishDeps, 'client'>,
+  sandbox: Sandbox,
+  { resourceVersion, signal }: Deletion,
+): Promise<boolean> {
+  const { namespace, name = '', uid } = sandbox.metadata;
+  try {
+    await client.delete(sandboxes, { namespace, name }, { uid, resourceVersion, signal });
+  } catch (error) {
+    if (isConflict(error)) return resourceVersion === undefined;
+    if (!isNotFound(error)) throw error;
+  }
+  return true;
+}

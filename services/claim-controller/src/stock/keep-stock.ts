@@ -1,0 +1,57 @@
+import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
+import { createCurrencyTest } from '@sandlot/blueprint';
+import type { PodDefaults } from '@sandlot/blueprint';
+import { controllerOf, keyOf } from '@sandlot/kube';
+import type { Change, KubeObject } from '@sandlot/kube';
+import { BY_CONTROLLER, BY_TEMPLATE, refKey } from '../wiring/cache.ts';
+import type { Cache } from '../wiring/cache.ts';
+import { candidateOf } from './candidates.ts';
+import type { Stock } from './stock.ts';
+
+export interface StockKeeperDeps {
+  readonly cache: Cache;
+  readonly stock: Stock;
+  readonly podDefaults: PodDefaults;
+}
+
+/**
+ * Keeps the stock in step with the watches: a Sandbox, its pool or its template may change in any order. Work per event is
+ * constant but for a change of a template's or pool's spec, which looks at the members concerned once.
+ */
+export function keepStock({ cache, stock, podDefaults }: StockKeeperDeps): void {
+  const isCurrent = createCurrencyTest(podDefaults);
+  const poolsByUid = new Map<string, SandboxWarmPool>();
+
+  const observe = (key: string, sandbox: Sandbox | undefined): void => {
+    const pool = poolsByUid.get(sandbox === undefined ? '' : (controllerOf(sandbox)?.uid ?? ''));
+    if (sandbox === undefined || pool === undefined) {
+      stock.observe(key, undefined);
+      return;
+    }
+    const template = cache.templates.store.get(refKey(pool, pool.spec.sandboxTemplateRef.name));
+    const current = template !== undefined && isCurrent(sandbox, template);
+    stock.observe(key, candidateOf({ sandbox, pool, current }));
+  };
+
+  const observeMembers = ({ metadata: { uid = '' } }: SandboxWarmPool): void => {
+    for (const sandbox of cache.sandboxes.store.byIndex(BY_CONTROLLER, uid)) observe(keyOf(sandbox), sandbox);
+  };
+
+  cache.sandboxes.onChange(({ key, next }) => observe(key, next));
+  cache.templates.onChange(({ key, old, next }) => {
+    if (!changesSpec({ old, next })) return;
+    for (const pool of cache.pools.store.byIndex(BY_TEMPLATE, key)) observeMembers(pool);
+  });
+  // A pool recreated under its name has another UID: the members of the first are not its own.
+  cache.pools.onChange(({ old, next }) => {
+    if (old !== undefined) poolsByUid.delete(old.metadata.uid ?? '');
+    if (next !== undefined) poolsByUid.set(next.metadata.uid ?? '', next);
+    const pool = next ?? old;
+    if (pool !== undefined && changesSpec({ old, next })) observeMembers(pool);
+  });
+}
+
+/** Whether it came, went or was given another spec; a pool's status changes with every adoption. */
+export function changesSpec({ old, next }: Pick<Change<KubeObject>, 'old' | 'next'>): boolean {
+  return old === undefined || next === undefined || old.metadata.generation !== next.metadata.generation;
+}

@@ -1,0 +1,99 @@
+import { annotations, labels, launchTypes, normalisedCreator } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import { isReady } from '@sandlot/blueprint';
+import { isSlow } from '@sandlot/telemetry';
+import { containerVariables } from '../runtime/claim-env.ts';
+import type { Launch } from './compat-metrics.ts';
+import { isDelivered } from '../delivery/rules.ts';
+import type { ClaimMemory } from '../memory/claim-memory.ts';
+import type { ClaimMetrics, LaunchPath } from './metrics.ts';
+import { phasesOfBinding } from './phases.ts';
+import type { ClaimTraces } from './trace.ts';
+
+export interface MeasureDeps {
+  readonly metrics: ClaimMetrics;
+  readonly memory: ClaimMemory;
+  readonly nowMs: () => number;
+}
+
+/** Counts a Sandbox that a claim was given; `pool` names the one it came from, or the claim asks. */
+export function measureDelivery(
+  { metrics, memory }: MeasureDeps,
+  claim: SandboxClaim,
+  { sandbox, pool }: { readonly sandbox: Sandbox; readonly pool: string | undefined },
+): void {
+  const launch = launchOf(claim, sandbox);
+  metrics.created({
+    ...launch,
+    namespace: claim.metadata.namespace ?? '',
+    warmpool_name: pool ?? 'none',
+    pod_condition: isReady(sandbox) ? 'ready' : 'not_ready',
+    created_by: normalisedCreator(claim.metadata.labels?.[labels.createdBy]),
+  });
+  if (launch.launch_type === 'warm') metrics.poolClaim(memory.of(claim).waited === true ? 'wait' : 'hit');
+  else if (!asksForCold(claim, sandbox)) metrics.poolClaim('miss');
+}
+
+/** Measures how long a claim waited for its first Sandbox, and where the time went. */
+export function measureBinding(
+  { metrics, memory }: MeasureDeps,
+  claim: SandboxClaim,
+  { path, ms }: { readonly path: LaunchPath; readonly ms: number },
+): void {
+  metrics.bound(path, ms);
+  memory.reached(claim, 'bound');
+  const { observedMs, milestones } = memory.of(claim);
+  for (const [phase, phaseMs] of phasesOfBinding(observedMs, milestones)) metrics.phase(phase, path, phaseMs);
+}
+
+/** Measures the first Ready of a claim, once: whoever did it before left a note on the claim. */
+export function measureFirstReady(
+  { metrics, memory, nowMs, traces }: MeasureDeps & { readonly traces: Pick<ClaimTraces, 'spanOf'> },
+  claim: SandboxClaim,
+  sandbox: Sandbox,
+): void {
+  const notes = claim.metadata.annotations ?? {};
+  const known = memory.of(claim);
+  const isCounted =
+    known.counted === true ||
+    [annotations.claimFirstReadyAt, annotations.creationLatencyRecorded].some((key) => key in notes);
+  if (isCounted || !isReady(sandbox) || !isDelivered(claim, sandbox)) return;
+  known.counted = true;
+  const since = (key: string): number | undefined => sinceMs(notes[key], nowMs());
+  const launch = launchOf(claim, sandbox);
+  const sinceObservedMs = since(annotations.controllerFirstObservedAt) ?? memory.elapsedMs(claim);
+  const slow = isSlow(launch.launch_type === 'warm' ? 'warmMs' : 'coldMs', sinceObservedMs);
+  const trace = { span: traces.spanOf(claim), isSlow: slow };
+  metrics.firstReady(launch, {
+    sinceWebhookMs: since(annotations.webhookFirstObservedAt),
+    sinceObservedMs,
+    sinceRequestedMs: since(annotations.clientFirstRequestedAt),
+    trace,
+  });
+  metrics.ready(launch, { ms: sinceObservedMs, trace });
+  const { observedMs, milestones } = known;
+  const startMs = observedMs + memory.elapsedMs(claim) - (milestones.bound ?? Number.NaN);
+  if (startMs >= 0) metrics.phase('start', launch.launch_type, startMs);
+}
+
+function launchOf(claim: SandboxClaim, { metadata }: Sandbox): Launch {
+  const template = metadata.annotations?.[annotations.templateRef] ?? claim.spec.sandboxTemplateRef?.name;
+  return { launch_type: launchTypeOf(metadata.labels?.[labels.launchType]), sandbox_template: template ?? '' };
+}
+
+function launchTypeOf(mark: string | undefined): Launch['launch_type'] {
+  return mark === launchTypes.warm || mark === launchTypes.cold ? mark : 'unknown';
+}
+
+function asksForCold(claim: SandboxClaim, sandbox: Sandbox): boolean {
+  const { volumeClaimTemplates = [], warmpool } = claim.spec;
+  return containerVariables(claim, sandbox).length > 0 || volumeClaimTemplates.length > 0 || warmpool === 'none';
+}
+
+/** Milliseconds since a stamp with nanoseconds, which `Date` would cut; undefined for what is none. */
+function sinceMs(stamp: string | undefined, nowMs: number): number | undefined {
+  const wholeMs = Date.parse(stamp ?? '');
+  if (stamp === undefined || Number.isNaN(wholeMs)) return undefined;
+  const [, below = ''] = /\.\d{3}(\d{1,6})/.exec(stamp) ?? [];
+  return nowMs - wholeMs - Number(`0.${below === '' ? '0' : below}`);
+}

@@ -1,0 +1,131 @@
+import type { SandboxClaim } from '@sandlot/api-types';
+import { claim as claimOf } from '@sandlot/api-types/builders';
+import { createMetrics } from '@sandlot/telemetry';
+import { describe, expect, it } from 'vitest';
+import { MAX_TEMPLATES } from './compat-metrics.ts';
+import { createClaimMetrics } from './metrics.ts';
+import { ClaimWorld } from '../../test/harness.ts';
+import { WaitingClaims } from './waiting-claims.ts';
+
+const lines = (text: string, start: string): string[] => text.split('\n').filter((line) => line.startsWith(start));
+
+describe('the latency of claims', () => {
+  it('is told by launch type and template, and its phases add up to it', async () => {
+    await using world = await ClaimWorld.start({ members: 1 });
+    const { registry } = world.startController();
+    await world.watching();
+    world.claim('warm');
+    await world.eventually(() => expect(world.isReady('warm')).toBe(true));
+    world.claim('cold');
+    await world.eventually(() => expect(world.sandbox('cold')).toBeDefined());
+    await world.elapse(2_000);
+    world.makeReady('cold');
+    await world.eventually(() => expect(world.isReady('cold')).toBe(true));
+    await world.elapse(100);
+    const text = await registry.metrics();
+    for (const launch of ['warm', 'cold']) {
+      const count = `sandlot_claim_ready_seconds_count{launch_type="${launch}",template="template"} 1`;
+      expect(lines(text, 'sandlot_claim_ready_seconds_count')).toContain(count);
+      const sums = lines(text, 'sandlot_claim_phase_seconds_sum').filter((line) => line.includes(`"${launch}"`));
+      const total = lines(text, `sandlot_claim_ready_seconds_sum{launch_type="${launch}"`).map(valueOf);
+      expect(sums).toHaveLength(5);
+      expect(sums.map(valueOf).reduce((a, b) => a + b)).toBeCloseTo(total[0] ?? Number.NaN, 2);
+    }
+    const start = lines(text, 'sandlot_claim_phase_seconds_sum{phase="start",launch_type="cold"}').map(valueOf);
+    expect(start[0]).toBeGreaterThan(1.5);
+  });
+});
+
+describe('claims that fail', () => {
+  it('are counted once, by the reason of their Ready condition', async () => {
+    await using world = await ClaimWorld.start({ members: 1 });
+    const { registry } = world.startController();
+    await world.watching();
+    world.claim('bad', { additionalPodMetadata: { labels: { 'example.com/x': 'y' } } });
+    await world.eventually(() => expect(world.statusOf('bad').phase).toBe('Failed'));
+    await world.elapse(500);
+    const counts = lines(await registry.metrics(), 'sandlot_claims_failed_total');
+    expect(counts.filter((line) => !line.endsWith(' 0'))).toEqual([
+      'sandlot_claims_failed_total{reason="InvalidMetadata"} 1',
+    ]);
+  });
+});
+
+describe('claims that wait', () => {
+  const at = (phase: string | undefined, uid: string): SandboxClaim => {
+    const base = claimOf({});
+    return { ...base, metadata: { ...base.metadata, uid }, status: { phase } as SandboxClaim['status'] };
+  };
+  const change = (old: SandboxClaim | undefined, next: SandboxClaim | undefined) => ({
+    key: 'default/c',
+    old,
+    next,
+    initial: false,
+  });
+
+  it('are counted with the age of the first, until they are served, fail or go', () => {
+    let nowMs = 1_000;
+    const waiting = new WaitingClaims({
+      metrics: { failed: () => undefined },
+      isCounting: () => true,
+      monotonic: () => nowMs,
+    });
+    waiting.changed(change(undefined, at(undefined, 'a')));
+    nowMs += 500;
+    waiting.changed(change(undefined, at(undefined, 'b')));
+    waiting.changed(change(at(undefined, 'a'), at('Pending', 'a')));
+    nowMs += 1_500;
+    expect(waiting.sample()).toEqual({ claims: 2, oldestSeconds: 2 });
+    waiting.changed(change(at('Pending', 'a'), at('Completed', 'a')));
+    expect(waiting.sample()).toEqual({ claims: 1, oldestSeconds: 1.5 });
+    waiting.changed(change(at('Pending', 'b'), undefined));
+    expect(waiting.sample()).toEqual({ claims: 0, oldestSeconds: 0 });
+  });
+
+  it('are nothing that a standby exports', async () => {
+    const { registry } = createMetrics({ processMetrics: false });
+    const metrics = createClaimMetrics(registry);
+    const failed: (string | undefined)[] = [];
+    const waiting = new WaitingClaims({
+      metrics: { failed: (reason) => failed.push(reason) },
+      isCounting: () => false,
+      monotonic: () => 0,
+    });
+    metrics.watchWaiting(() => waiting.sample());
+    waiting.changed(change(at(undefined, 'a'), at('Failed', 'a')));
+    expect(lines(await registry.metrics(), 'sandlot_claims_waiting')).toEqual([]);
+    expect(failed).toEqual([]);
+  });
+});
+
+describe('the number of series', () => {
+  it('is bounded, however many claims of however many templates, pools and namespaces there are', async () => {
+    const { registry } = createMetrics({ processMetrics: false });
+    const reserved = ['template-77', 'template-99'];
+    const metrics = createClaimMetrics(registry, reserved);
+    const serve = (n: number): void => {
+      const launch = { launch_type: n % 2 === 0 ? 'warm' : 'cold', sandbox_template: `template-${n % 100}` } as const;
+      const origin = { namespace: `ns-${n}`, warmpool_name: `pool-${n % 100}`, created_by: 'unknown' };
+      metrics.created({ ...launch, ...origin, pod_condition: 'ready' });
+      const trace = { span: undefined, isSlow: false };
+      metrics.firstReady(launch, { sinceObservedMs: 5, sinceRequestedMs: 5, sinceWebhookMs: 5, trace });
+      metrics.ready(launch, { ms: 5, trace });
+      metrics.phase('commit', launch.launch_type, 5);
+      metrics.failed(`Reason${n}`);
+    };
+    for (let n = 0; n < 1_000; n += 1) serve(n);
+    const seriesOf = (text: string): string[] => text.split('\n').filter((line) => /^[a-z]/.test(line));
+    const first = seriesOf(await registry.metrics());
+    const templates = new Set([...first.join('\n').matchAll(/[{,](?:sandbox_)?template="([^"]*)"/g)].map(([, t]) => t));
+    for (const template of ['other', ...reserved]) expect(templates).toContain(template);
+    const ofLatency = first.filter((line) => line.startsWith('sandlot_claim_ready_seconds_count'));
+    expect(ofLatency.length).toBeLessThanOrEqual(2 * (MAX_TEMPLATES + 1));
+    for (let n = 1_000; n < 2_000; n += 1) serve(n);
+    expect(seriesOf(await registry.metrics())).toHaveLength(first.length);
+    expect(first.join('\n')).not.toMatch(/(?:claim|sandbox|user|uid)="/);
+  });
+});
+
+function valueOf(line: string): number {
+  return Number(line.slice(line.lastIndexOf(' ') + 1));
+}

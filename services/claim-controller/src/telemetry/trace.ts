@@ -1,0 +1,198 @@
+import { annotations, claimConditions, findCondition, labels } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import type { Store } from '@sandlot/kube';
+import type { Clock } from '@sandlot/std';
+import {
+  carrier,
+  endOperation,
+  inContext,
+  isSampled,
+  isSlow,
+  linkActiveSpan,
+  operationOf,
+  recordSpan,
+  spanAttributes,
+  spanNames,
+} from '@sandlot/telemetry';
+import type { Operation } from '@sandlot/telemetry';
+import type { ClaimMemory } from '../memory/claim-memory.ts';
+import { endingOf, isServed, startMsOf, wallMsOf } from './trace-times.ts';
+import type { ClaimEnding } from './trace-times.ts';
+
+export interface ClaimTraceDeps {
+  readonly claims: Store<SandboxClaim>;
+  readonly sandboxes: Store<Sandbox>;
+  readonly memory: ClaimMemory;
+  readonly clock: Clock;
+}
+
+/**
+ * The trace of each claim from its submission to its first Ready, or to its failure. The spans of a pass are children of
+ * `claim.create`, whose own span is made when the claim's status says that it is over: nothing is open that a crash could
+ * leave without an end, and another process goes on with the same ids.
+ */
+export class ClaimTraces {
+  readonly #deps: ClaimTraceDeps;
+  /** By claim UID, of claims that this process works on. */
+  readonly #open = new Map<string, Operation>();
+  /** Over as far as this process knows, while the watch may not show it yet. */
+  readonly #over = new Set<string>();
+
+  constructor(deps: ClaimTraceDeps) {
+    this.#deps = deps;
+  }
+
+  /** Runs a whole pass in the trace of its claim, and ends the trace when the pass was the last of it. */
+  async within(key: string, run: () => Promise<void>): Promise<void> {
+    const watched = this.#deps.claims.get(key);
+    const claim = watched === undefined ? undefined : this.#deps.memory.latest(watched);
+    const operation = claim === undefined ? undefined : this.#operation(claim);
+    if (claim === undefined || operation === undefined) return run();
+    await inContext(operation.context, run);
+    const after = this.#deps.claims.get(key);
+    if (after === undefined || after.metadata.uid !== claim.metadata.uid) return;
+    const latest = this.#deps.memory.latest(after);
+    const ending = endingOf(latest);
+    if (ending === undefined) return;
+    const isNews = endingOf(claim) === undefined;
+    // A failure that was there before has been told; a success is told until the claim notes it.
+    if (isNews || ending.error === undefined) this.#end(latest, { operation, ending, isNews });
+    else this.#close(latest);
+  }
+
+  /** What the claim's Sandbox is to carry: the trace of the claim, or what the claim carries itself. */
+  carrierOf(claim: SandboxClaim): string | undefined {
+    const operation = this.#known(claim);
+    if (operation !== undefined) return carrier.inject(operation.context);
+    const given = claim.metadata.annotations?.[annotations.traceContext];
+    return carrier.extract(given) === undefined ? undefined : given;
+  }
+
+  /**
+   * The same for a warm Sandbox. Nobody else has a part in its adoption: a trace that is not sampled, and that no client
+   * began, is not written to it, which would make each of its copies larger for as long as it lives.
+   */
+  adoptionCarrierOf(claim: SandboxClaim): string | undefined {
+    const operation = this.#known(claim);
+    const isAsked = claim.metadata.annotations?.[annotations.traceContext] !== undefined;
+    return operation === undefined || isAsked || isSampled(operation) ? this.carrierOf(claim) : undefined;
+  }
+
+  /** The span that the claim is served in; undefined while tracing is off. */
+  spanOf(claim: SandboxClaim): Operation['span'] | undefined {
+    return this.#known(claim)?.span;
+  }
+
+  /** The claim is gone. */
+  gone(claim: SandboxClaim): void {
+    const { uid = '' } = claim.metadata;
+    const operation = this.#open.get(uid);
+    if (operation !== undefined) {
+      const ending = { error: 'the claim was deleted before it was served', outcome: 'Deleted', recordedMs: undefined };
+      this.#end(claim, { operation, ending, isNews: true });
+    }
+    this.#open.delete(uid);
+    this.#over.delete(uid);
+  }
+
+  #operation(claim: SandboxClaim): Operation | undefined {
+    const { uid = '' } = claim.metadata;
+    const known = this.#open.get(uid);
+    if (known !== undefined || this.#over.has(uid) || isServed(claim)) return known;
+    const operation = this.#derived(claim);
+    if (operation !== undefined) this.#open.set(uid, operation);
+    return operation;
+  }
+
+  #known(claim: SandboxClaim): Operation | undefined {
+    return this.#open.get(claim.metadata.uid ?? '') ?? this.#derived(claim);
+  }
+
+  #derived(claim: SandboxClaim): Operation | undefined {
+    const { uid = '', annotations: notes = {} } = claim.metadata;
+    const { observedAt } = this.#deps.memory.of(claim);
+    const carried = notes[annotations.traceContext];
+    return operationOf({ name: spanNames.claimCreate, uid, carried, startMs: startMsOf(claim, observedAt) });
+  }
+
+  #close({ metadata: { uid = '' } }: SandboxClaim): void {
+    this.#open.delete(uid);
+    this.#over.add(uid);
+  }
+
+  #end(claim: SandboxClaim, { operation, ending, isNews }: End): void {
+    const { memory, clock } = this.#deps;
+    const { uid = '', namespace } = claim.metadata;
+    this.#close(claim);
+    const known = memory.of(claim);
+    const startMs = startMsOf(claim, known.observedAt);
+    // Clocks of spans have fractions: a millisecond more, and no child lies outside.
+    const nowMs = clock.now() + 1;
+    const endMs = isNews ? nowMs : Math.min(nowMs, (ending.recordedMs ?? nowMs) + 999);
+    const common = { [spanAttributes.namespace]: namespace ?? '', [spanAttributes.claimUid]: uid };
+    const { tried } = known.milestones;
+    if (tried !== undefined) {
+      const attributes = { ...common, [spanAttributes.waited]: known.waited === true };
+      const triedMs = Math.min(wallMsOf(clock, tried), endMs);
+      const { context: parent } = operation;
+      recordSpan({ name: spanNames.claimQueue, parent, startMs, endMs: triedMs, attributes });
+    }
+    const sandbox = this.#sandboxOf(claim);
+    const launchType = sandbox?.metadata.labels?.[labels.launchType] ?? 'unknown';
+    endOperation(operation, {
+      startMs,
+      endMs,
+      error: ending.error,
+      isSlow: isWarmBound(launchType, claim)
+        ? isSlow('warmMs', endMs - startMs)
+        : isSlow('coldMs', readySecondMs(claim, endMs) - startMs),
+      attributes: {
+        ...common,
+        ...describe(claim, sandbox),
+        [spanAttributes.launchType]: launchType,
+        ...outcomeOf(ending),
+      },
+    });
+  }
+
+  #sandboxOf({ metadata, status }: SandboxClaim): Sandbox | undefined {
+    const name = status?.sandbox?.name;
+    return name === undefined ? undefined : this.#deps.sandboxes.get(`${metadata.namespace ?? ''}/${name}`);
+  }
+}
+
+interface End {
+  readonly operation: Operation;
+  readonly ending: ClaimEnding;
+  /** It was not over when the pass began: now is when it ended. */
+  readonly isNews: boolean;
+}
+
+const isWarmBound = (launchType: string, { status }: SandboxClaim): boolean =>
+  launchType === 'warm' && status?.mode !== 'Detached';
+
+/** Ready as the status dates it, which the sandbox-controller, who judges the phases of the start, does alike. */
+function readySecondMs({ status }: SandboxClaim, endMs: number): number {
+  const ready = findCondition(status?.conditions, claimConditions.ready);
+  const ms = Date.parse(ready?.status === 'True' ? ready.lastTransitionTime : '');
+  return Number.isNaN(ms) ? endMs : ms;
+}
+
+function describe({ metadata, spec }: SandboxClaim, sandbox: Sandbox | undefined): Record<string, string> {
+  const template = spec.sandboxTemplateRef?.name ?? sandbox?.metadata.annotations?.[annotations.templateRef];
+  return {
+    [spanAttributes.claimName]: metadata.name ?? '',
+    ...(template === undefined ? {} : { [spanAttributes.template]: template }),
+    ...(spec.warmPoolRef === undefined ? {} : { [spanAttributes.pool]: spec.warmPoolRef.name }),
+    ...(sandbox === undefined ? {} : { [spanAttributes.sandboxName]: sandbox.metadata.name ?? '' }),
+  };
+}
+
+function outcomeOf({ outcome }: ClaimEnding): Record<string, string> {
+  return outcome === undefined ? {} : { [spanAttributes.outcome]: outcome };
+}
+
+/** Links the adoption to the trace in which the pool warmed this member: another operation, so no parent. */
+export function linkToWarming({ metadata: { uid = '' } }: Sandbox): void {
+  linkActiveSpan(() => operationOf({ name: spanNames.sandboxCreate, uid }));
+}

@@ -1,0 +1,186 @@
+import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim, SandboxStatus } from '@sandlot/api-types';
+import { claim, pool, template } from '@sandlot/api-types/builders';
+import { memberSandbox, POD_DEFAULTS } from '@sandlot/blueprint';
+import { events, networkPolicies } from '@sandlot/kube';
+import type { ActiveFault, RequestMatch } from '@sandlot/kube-testkit';
+import { ControllerWorld, startSurroundings } from '@sandlot/service-testkit';
+import type { TestController } from '@sandlot/service-testkit';
+import { addClaimController } from '../src/controller.ts';
+import type { RuntimeAccess } from '../src/runtime/runtime-inits.ts';
+
+/** W1 and W2, as requests. */
+export const COMMIT: RequestMatch = { verb: 'patch', resource: 'sandboxes' };
+export const PUBLISH: RequestMatch = { verb: 'patch', resource: 'sandboxclaims', subresource: 'status' };
+const BOOKKEEPING: RequestMatch = { verb: 'patch', resource: 'sandboxclaims', subresource: '' };
+
+type ClaimSpec = Partial<SandboxClaim['spec']>;
+
+interface ControllerChoices {
+  readonly envsFromSecrets?: boolean;
+  readonly persistentVolumes?: boolean;
+  readonly recordsEvents?: boolean;
+  readonly runtime?: RuntimeAccess;
+}
+
+/** Claim-controllers and what stands around them. */
+export class ClaimWorld extends ControllerWorld {
+  /** How controllers started from now on speak to daemons in sandboxes. Default: not at all. */
+  runtime: RuntimeAccess | undefined;
+  /** Where pods are that nobody places elsewhere. */
+  address = '10.0.0.1';
+  #members = 0;
+
+  /** With the template `template` and so many warm members of the pool `pool`; without either when `members` is absent. */
+  static async start({ members }: { members?: number } = {}): Promise<ClaimWorld> {
+    const resources = [sandboxes, sandboxClaims, sandboxTemplates, sandboxWarmPools, networkPolicies];
+    const world = new ClaimWorld(await startSurroundings(resources));
+    if (members === undefined) return world;
+    world.api.seed(sandboxTemplates, template());
+    world.api.seed(sandboxWarmPools, pool());
+    for (let index = 0; index < members; index += 1) world.addMember();
+    return world;
+  }
+
+  startController(
+    user = 'claim-controller',
+    { envsFromSecrets = false, persistentVolumes = false, recordsEvents = true, runtime }: ControllerChoices = {},
+  ): TestController {
+    return this.run(user, (parts) =>
+      addClaimController(parts, {
+        concurrency: 8,
+        namespace: undefined,
+        writeBehindMs: 250,
+        recordsEvents,
+        runtime: runtime ?? this.runtime,
+        policy: {
+          allowedLabelDomains: ['sandbox.users.io'],
+          envsFromSecrets,
+          persistentVolumes,
+          podDefaults: POD_DEFAULTS,
+        },
+      }),
+    );
+  }
+
+  /** Resolves when every open watch of this world is there: what happens next is seen as it happens. */
+  async watching(controllers = 1): Promise<void> {
+    await this.eventually(() => {
+      const open = this.api.faults.openWatches();
+      if (open < 5 * controllers) throw new Error(`${open} watches are open`);
+    });
+    await this.elapse(20);
+  }
+
+  /** A member of the pool, Ready with an address unless told otherwise. */
+  addMember({ addressed = true, address = this.address }: { addressed?: boolean; address?: string } = {}): string {
+    this.#members += 1;
+    const [thePool] = this.api.objects(sandboxWarmPools);
+    const [theTemplate] = this.api.objects(sandboxTemplates);
+    if (thePool === undefined || theTemplate === undefined) throw new Error('there is no pool to add a member to');
+    const suffix = `m${String(this.#members).padStart(3, '0')}`;
+    const made = memberSandbox({ pool: thePool, template: theTemplate, defaults: POD_DEFAULTS, suffix });
+    this.api.seed(sandboxes, addressed ? { ...made, status: readyStatus({ address }) } : made);
+    return made.metadata.name ?? '';
+  }
+
+  /** The sandbox-controller: the Sandbox is Ready with an address. */
+  makeReady(name: string, how: ReadyHow = {}): void {
+    this.api.change(
+      sandboxes,
+      { namespace: 'default', name },
+      (sandbox) => void (sandbox.status = readyStatus({ address: this.address, ...how })),
+    );
+  }
+
+  /** The sandbox-controller: the pod is gone, or not Ready. */
+  makeUnready(name: string): void {
+    this.api.change(sandboxes, { namespace: 'default', name }, ({ status }) => {
+      for (const condition of status?.conditions ?? [])
+        Object.assign(condition, { status: 'False', reason: 'SandboxSuspended' });
+    });
+  }
+
+  /** From now on every Sandbox becomes Ready as soon as it exists. */
+  makeAllReady(): void {
+    this.api.onChange(sandboxes, (key) => {
+      if (this.api.object(sandboxes, key)?.status === undefined) this.makeReady(key.name);
+    });
+  }
+
+  claim(name: string, spec: ClaimSpec = {}, annotations: Record<string, string> = {}): void {
+    this.api.seed(sandboxClaims, { ...claim({ spec }), metadata: { namespace: 'default', name, annotations } });
+  }
+
+  claims(count: number): string[] {
+    const names = Array.from({ length: count }, (_, index) => `c${String(index).padStart(3, '0')}`);
+    for (const name of names) this.claim(name);
+    return names;
+  }
+
+  statusOf(name: string): NonNullable<SandboxClaim['status']> {
+    return this.api.object(sandboxClaims, { namespace: 'default', name })?.status ?? {};
+  }
+
+  /** `reason` of the claim's Ready condition. */
+  reasonOf(name: string): string | undefined {
+    return this.statusOf(name).conditions?.find(({ type }) => type === 'Ready')?.reason;
+  }
+
+  isReady(name: string): boolean {
+    return this.statusOf(name).conditions?.find(({ type }) => type === 'Ready')?.status === 'True';
+  }
+
+  annotationsOf(name: string): Record<string, string> {
+    return this.api.object(sandboxClaims, { namespace: 'default', name })?.metadata.annotations ?? {};
+  }
+
+  sandbox(name: string): Sandbox | undefined {
+    return this.api.object(sandboxes, { namespace: 'default', name });
+  }
+
+  /** Names of the Sandboxes that claims control, by claim. */
+  owned(): Map<string, string[]> {
+    const byClaim = new Map<string, string[]>();
+    for (const { metadata } of this.api.objects(sandboxes)) {
+      for (const { kind, name } of metadata.ownerReferences ?? []) {
+        if (kind === 'SandboxClaim') byClaim.set(name, [...(byClaim.get(name) ?? []), metadata.name ?? '']);
+      }
+    }
+    return byClaim;
+  }
+
+  /** Names of the Sandboxes in slots of a detached claim, by slot; several for a slot that was filled twice. */
+  slots(claimName: string): Map<number, string[]> {
+    const bySlot = new Map<number, string[]>();
+    for (const { metadata } of this.api.objects(sandboxes)) {
+      const marks = metadata.labels ?? {};
+      if (marks['sandlot.dev/claim-name'] !== claimName) continue;
+      const slot = Number(marks['sandlot.dev/claim-slot']);
+      bySlot.set(slot, [...(bySlot.get(slot) ?? []), metadata.name ?? '']);
+    }
+    return bySlot;
+  }
+
+  /** Reasons of the Events written so far, with the name of what they are about. */
+  eventReasons(): string[] {
+    return this.api.objects(events).map(({ reason, regarding }) => `${regarding.name ?? ''} ${reason}`);
+  }
+
+  /** Bookkeeping fails until the fault ends; nothing else does. */
+  failBookkeeping(): ActiveFault {
+    return this.api.faults.failAfterWrites(0, { match: BOOKKEEPING, answer: { status: 500 } });
+  }
+}
+
+interface ReadyHow {
+  readonly address?: string | undefined;
+  /** Since when. */
+  readonly since?: string;
+}
+
+function readyStatus({ address = '', since = '2026-01-01T12:00:00Z' }: ReadyHow): SandboxStatus {
+  const lastTransitionTime = since;
+  const ready = { type: 'Ready', status: 'True', reason: 'DependenciesReady', message: 'Pod is Ready' } as const;
+  return { conditions: [{ ...ready, lastTransitionTime }], podIPs: [address], nodeName: 'node-1' };
+}
