@@ -7,6 +7,25 @@ const nondeterminism = [
   { selector: "CallExpression[callee.object.name='Math'][callee.property.name='random']", message: 'Inject a Random.' },
 ];
 
+/** A decision is a pure function: one snapshot in, a plan out. */
+const effects = [
+  { selector: ':function[async=true]', message: 'A decision does not wait: observe first, then decide.' },
+  { selector: 'AwaitExpression', message: 'A decision does not wait: observe first, then decide.' },
+  { selector: 'NewExpression[callee.name=/^(Promise|WeakMap|WeakRef)$/]', message: 'A decision keeps nothing.' },
+];
+
+/** A snapshot is plain data: a function in it could read or write when the decision calls it. */
+const behaviour = [
+  {
+    selector: 'TSFunctionType',
+    message: 'A snapshot is plain data: observe calls the function and stores its result.',
+  },
+  {
+    selector: 'TSMethodSignature',
+    message: 'A snapshot is plain data: observe calls the method and stores its result.',
+  },
+];
+
 export default tseslint.config(
   { ignores: ['**/dist/**', '**/node_modules/**', '**/generated/**', '**/coverage/**', '.sandlot/**'] },
   {
@@ -44,5 +63,18 @@ export default tseslint.config(
       'max-lines-per-function': 'off',
       '@typescript-eslint/no-non-null-assertion': 'off',
     },
+  },
+  {
+    files: ['services/**/decide*.ts'],
+    ignores: ['**/*.test.ts'],
+    rules: {
+      'no-restricted-syntax': ['error', ...nondeterminism, ...effects],
+      'no-param-reassign': ['error', { props: true }],
+    },
+  },
+  {
+    files: ['services/**/snapshot*.ts'],
+    ignores: ['**/*.test.ts'],
+    rules: { 'no-restricted-syntax': ['error', ...nondeterminism, ...behaviour] },
   },
 );
