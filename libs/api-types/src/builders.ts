@@ -1,4 +1,4 @@
-import type { ObjectMeta } from '@sandlot/kube';
+import type { ObjectMeta } from '@sandlot/kube/objects';
 import { CORE_GROUP, EXTENSIONS_GROUP } from './objects.ts';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from './objects.ts';
 

@@ -1,4 +1,4 @@
-import type { Condition as KubeCondition } from '@sandlot/kube';
+import type { Condition as KubeCondition } from '@sandlot/kube/objects';
 
 /** A condition as Sandlot writes it: complete, and about one generation. */
 export interface Condition {

@@ -1,4 +1,4 @@
-import type { JsonValue } from '@sandlot/kube';
+import type { JsonValue } from '@sandlot/kube/objects';
 
 /** A JSON object of unknown members. */
 export type Members = Record<string, unknown>;

@@ -1,4 +1,4 @@
-import type { KubeObject } from '@sandlot/kube';
+import type { KubeObject } from '@sandlot/kube/objects';
 import { nameHash } from '@sandlot/std';
 import { annotations, labels } from './keys.ts';
 import type { Sandbox, SandboxClaimSpec, SandboxSpec } from './objects.ts';

@@ -1,5 +1,5 @@
-import { defineResource } from '@sandlot/kube';
-import type { KubeObject, Resource } from '@sandlot/kube';
+import { defineResource } from '@sandlot/kube/objects';
+import type { KubeObject, Resource } from '@sandlot/kube/objects';
 import type { z } from 'zod';
 import type { sandboxClaimSpec, sandboxClaimStatus } from './schema/claim.ts';
 import type { sandboxSpec, sandboxStatus } from './schema/sandbox.ts';

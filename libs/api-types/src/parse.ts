@@ -1,4 +1,4 @@
-import type { ObjectMeta } from '@sandlot/kube';
+import type { ObjectMeta } from '@sandlot/kube/objects';
 import { z } from 'zod';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from './objects.ts';
 import { sandboxClaimSpec, sandboxClaimStatus } from './schema/claim.ts';

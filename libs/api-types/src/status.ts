@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import type { JsonObject, JsonValue } from '@sandlot/kube';
+import type { JsonObject, JsonValue } from '@sandlot/kube/objects';
 import { isEmpty, isMembers, jsonOf } from './json.ts';
 import type { Members } from './json.ts';
 

@@ -1,6 +1,6 @@
 import { annotations, labels, launchTypes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
-import type { JsonObject } from '@sandlot/kube';
+import type { JsonObject } from '@sandlot/kube/objects';
 import { nameHash } from '@sandlot/std';
 import { lifecycleDefaultsOf } from './blueprint.ts';
 import { imageMark, wantedImage, withImage } from './image.ts';

@@ -1,6 +1,6 @@
 import { annotations, labels, mergedPodMetadata, normalisedCreator } from '@sandlot/api-types';
 import type { SandboxClaim, SandboxSpec, SandboxTemplate } from '@sandlot/api-types';
-import type { JsonObject } from '@sandlot/kube';
+import type { JsonObject } from '@sandlot/kube/objects';
 import { nameHash } from '@sandlot/std';
 import { networkLabels } from './slots.ts';
 

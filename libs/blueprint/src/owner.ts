@@ -1,4 +1,4 @@
-import type { KubeObject, OwnerReference } from '@sandlot/kube';
+import type { KubeObject, OwnerReference } from '@sandlot/kube/objects';
 
 /** Controller reference that blocks the owner's foreground deletion, as every link of the chain must. */
 export function ownedBy(owner: KubeObject): OwnerReference {

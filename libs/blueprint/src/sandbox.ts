@@ -1,7 +1,7 @@
 import { annotations, labels, launchTypes, sandboxes } from '@sandlot/api-types';
 import type { PodSpec, Sandbox, SandboxClaim, SandboxSpec, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { apiVersionOf } from '@sandlot/kube';
-import type { ObjectMeta } from '@sandlot/kube';
+import { apiVersionOf } from '@sandlot/kube/objects';
+import type { ObjectMeta } from '@sandlot/kube/objects';
 import { nameHash } from '@sandlot/std';
 import { blueprintHashOf, blueprintOf, lifecycleDefaultsOf } from './blueprint.ts';
 import type { PodDefaults } from './defaults.ts';

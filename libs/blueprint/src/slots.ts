@@ -1,7 +1,7 @@
 import { annotations, claimNameLabel, hasOwnNetwork, labels } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxSpec } from '@sandlot/api-types';
-import { controllerOf } from '@sandlot/kube';
-import type { OwnerReference } from '@sandlot/kube';
+import { controllerOf } from '@sandlot/kube/objects';
+import type { OwnerReference } from '@sandlot/kube/objects';
 import { ownedBy } from './owner.ts';
 
 type Strings = Readonly<Record<string, string>>;

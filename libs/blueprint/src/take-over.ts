@@ -1,5 +1,5 @@
 import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
-import type { JsonObject } from '@sandlot/kube';
+import type { JsonObject } from '@sandlot/kube/objects';
 import { ownedBy } from './owner.ts';
 
 /**

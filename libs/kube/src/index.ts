@@ -30,55 +30,8 @@ export {
 export type { KubeErrorCode, Verb } from './errors.ts';
 export { createKubeMetrics, noMetrics } from './metrics.ts';
 export type { KubeMetrics } from './metrics.ts';
-export { apiVersionOf, controllerOf, defineResource, formatKey, keyOf, parseKey } from './object.ts';
-export type {
-  Condition,
-  JsonObject,
-  JsonPatchOp,
-  JsonValue,
-  KubeObject,
-  ManagedFieldsEntry,
-  ObjectKey,
-  ObjectMeta,
-  OwnerReference,
-  Resource,
-} from './object.ts';
-export {
-  configMaps,
-  customResourceDefinitions,
-  events,
-  leases,
-  namespaces,
-  networkPolicies,
-  nodes,
-  persistentVolumeClaims,
-  persistentVolumes,
-  pods,
-  secrets,
-  services,
-  storageClasses,
-} from './resources.ts';
-export type {
-  ConfigMap,
-  Container,
-  ContainerStatus,
-  CustomResourceDefinition,
-  EnvVar,
-  Event,
-  Lease,
-  Namespace,
-  NetworkPolicy,
-  Node,
-  ObjectReference,
-  PersistentVolume,
-  PersistentVolumeClaim,
-  PersistentVolumeClaimSpec,
-  Pod,
-  PodSpec,
-  Secret,
-  Service,
-  Volume,
-} from './resources.ts';
+// Its names are listed there, one by one.
+export * from './objects/index.ts';
 export { createManager } from './controller/manager.ts';
 export type { ControllerHandle, Manager, ManagerOptions } from './controller/manager.ts';
 export type { ControllerOptions, ReconcileContext } from './controller/controller.ts';

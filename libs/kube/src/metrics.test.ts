@@ -1,7 +1,7 @@
 import { Registry } from 'prom-client';
 import { describe, expect, it } from 'vitest';
 import { createKubeMetrics } from './metrics.ts';
-import { pods } from './resources.ts';
+import { pods } from './objects/resources.ts';
 import { errorOf, startServer, testClient } from '../test/http-server.ts';
 
 const linesOf = async (registry: Registry, prefix: string): Promise<string[]> =>

@@ -6,7 +6,7 @@ import type { KubeClient } from './client/types.ts';
 import { loadCredentials } from './load-credentials.ts';
 import { noMetrics } from './metrics.ts';
 import { createEventRecorder } from './recorder.ts';
-import { events, namespaces } from './resources.ts';
+import { events, namespaces } from './objects/resources.ts';
 
 let plane: ControlPlane;
 let client: KubeClient;

@@ -5,9 +5,9 @@ import { KubeError } from './errors.ts';
 import { noMetrics } from './metrics.ts';
 import type { KubeMetrics } from './metrics.ts';
 import { microTime } from './micro-time.ts';
-import type { KubeObject } from './object.ts';
-import { events } from './resources.ts';
-import type { Event, ObjectReference } from './resources.ts';
+import type { KubeObject } from './objects/object.ts';
+import { events } from './objects/resources.ts';
+import type { Event, ObjectReference } from './objects/resources.ts';
 import { TokenBucket } from './token-bucket.ts';
 
 /** An object events can be about: one read from the API server, or a manifest with its kind and apiVersion. */

@@ -1,8 +1,8 @@
 import type { KubeClient, ListOptions, ListPage, WatchEvent, WatchOptions } from '../src/client/types.ts';
 import { KubeError } from '../src/errors.ts';
 import type { KubeErrorCode } from '../src/errors.ts';
-import type { KubeObject, Resource } from '../src/object.ts';
-import { defineResource } from '../src/object.ts';
+import type { KubeObject, Resource } from '../src/objects/object.ts';
+import { defineResource } from '../src/objects/object.ts';
 
 export interface Thing extends KubeObject {
   readonly value: number;

@@ -3,7 +3,7 @@ import type { FakeClock } from '@sandlot/std/testing';
 import type { CallOptions, KubeClient, WatchEvent } from '../src/client/types.ts';
 import { KubeError } from '../src/errors.ts';
 import type { KubeErrorCode } from '../src/errors.ts';
-import type { Lease } from '../src/resources.ts';
+import type { Lease } from '../src/objects/resources.ts';
 import { LeaseElector } from '../src/lease/elector.ts';
 import type { LeaseOptions, Term } from '../src/lease/elector.ts';
 

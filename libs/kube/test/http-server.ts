@@ -13,7 +13,7 @@ import type { KubeClient } from '../src/client/types.ts';
 import type { Credentials } from '../src/credentials.ts';
 import { noMetrics } from '../src/metrics.ts';
 import type { TransportSample } from '../src/metrics.ts';
-import { pods } from '../src/resources.ts';
+import { pods } from '../src/objects/resources.ts';
 import { fixtureCertificate, fixtureKey } from '@sandlot/kube-testkit';
 
 const tls = { cert: fixtureCertificate, key: fixtureKey };

@@ -1,11 +1,11 @@
 import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
-import { isGone, isTooManyRequests } from '../errors.ts';
+import { isForbidden, isGone, isTooManyRequests } from '../errors.ts';
 import { noMetrics } from '../metrics.ts';
-import { defineResource } from '../object.ts';
-import type { KubeObject } from '../object.ts';
-import { nodes, pods } from '../resources.ts';
-import type { Pod } from '../resources.ts';
+import { defineResource } from '../objects/object.ts';
+import type { KubeObject } from '../objects/object.ts';
+import { nodes, pods } from '../objects/resources.ts';
+import type { Pod } from '../objects/resources.ts';
 import { errorOf, startServer, testClient, until } from '../../test/http-server.ts';
 import type { Seen } from '../../test/http-server.ts';
 import type { KubeClient } from './types.ts';
@@ -100,6 +100,29 @@ describe('requests', () => {
     await using server = await startServer((_seen, respond) => respond({ body: object }));
     await using client = testClient({ credentials: server.credentials() });
     expect(await client.get(boxes, key)).toEqual(object);
+  });
+});
+
+describe('find', () => {
+  const status = (code: number, reason: string) => ({ status: code, body: { kind: 'Status', code, reason } });
+
+  it('gives the object that get gives', async () => {
+    await using server = await startServer((_seen, respond) => respond({ body: { metadata: { name: 'a' } } }));
+    await using client = testClient({ credentials: server.credentials() });
+    expect(await client.find(boxes, key, { subresource: 'status' })).toEqual({ metadata: { name: 'a' } });
+    expect(server.seen[0]?.path).toBe('/apis/example.com/v1beta1/namespaces/n/boxes/a/status');
+  });
+
+  it('gives undefined when the server answers 404', async () => {
+    await using server = await startServer((_seen, respond) => respond(status(404, 'NotFound')));
+    await using client = testClient({ credentials: server.credentials() });
+    expect(await client.find(boxes, key)).toBeUndefined();
+  });
+
+  it('rejects with every other failure', async () => {
+    await using server = await startServer((_seen, respond) => respond(status(403, 'Forbidden')));
+    await using client = testClient({ credentials: server.credentials() });
+    expect(isForbidden(await errorOf(client.find(boxes, key)))).toBe(true);
   });
 });
 

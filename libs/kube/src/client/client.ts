@@ -1,12 +1,13 @@
 import { systemClock, systemRandom } from '@sandlot/std';
 import type { Clock, Random } from '@sandlot/std';
 import type { Credentials } from '../credentials.ts';
+import { isNotFound } from '../errors.ts';
 import type { Verb } from '../errors.ts';
 import { noMetrics } from '../metrics.ts';
 import type { KubeMetrics } from '../metrics.ts';
-import { apiVersionOf, formatKey } from '../object.ts';
-import type { JsonObject, JsonPatchOp, KubeObject, ObjectKey, Resource } from '../object.ts';
-import { pods } from '../resources.ts';
+import { apiVersionOf, formatKey } from '../objects/object.ts';
+import type { JsonObject, JsonPatchOp, KubeObject, ObjectKey, Resource } from '../objects/object.ts';
+import { pods } from '../objects/resources.ts';
 import { failure, statusError } from '../transport/answer.ts';
 import type { StatusObject } from '../transport/answer.ts';
 import { DEFAULT_LIMITS } from '../transport/limiter.ts';
@@ -79,6 +80,19 @@ class HttpKubeClient implements KubeClient {
 
   get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, options: CallOptions = {}): Promise<T> {
     return this.#call(resource, { verb: 'get', method: 'GET', key, options });
+  }
+
+  async find<T extends KubeObject>(
+    resource: Resource<T>,
+    key: ObjectKey,
+    options: CallOptions = {},
+  ): Promise<T | undefined> {
+    try {
+      return await this.get(resource, key, options);
+    } catch (error) {
+      if (isNotFound(error)) return undefined;
+      throw error;
+    }
   }
 
   async list<T extends KubeObject>(resource: Resource<T>, options: ListOptions = {}): Promise<ListPage<T>> {

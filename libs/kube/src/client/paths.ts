@@ -1,4 +1,4 @@
-import type { KubeObject, Resource } from '../object.ts';
+import type { KubeObject, Resource } from '../objects/object.ts';
 
 export interface Location {
   readonly namespace?: string | undefined;

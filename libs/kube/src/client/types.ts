@@ -1,4 +1,4 @@
-import type { JsonObject, JsonPatchOp, KubeObject, ObjectKey, Resource } from '../object.ts';
+import type { JsonObject, JsonPatchOp, KubeObject, ObjectKey, Resource } from '../objects/object.ts';
 
 /**
  * Each priority has its own token bucket, so that claims never wait behind refills. `background` is for what can wait: it has
@@ -80,6 +80,8 @@ export type DeleteOptions = CallOptions & {
  */
 export interface KubeClient {
   get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, options?: CallOptions): Promise<T>;
+  /** As `get`, but undefined when the server answers 404: the object, or the whole resource, does not exist. */
+  find<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, options?: CallOptions): Promise<T | undefined>;
   /** One page; `continue` is set when there are more. An expired token is `Gone`. */
   list<T extends KubeObject>(resource: Resource<T>, options?: ListOptions): Promise<ListPage<T>>;
   /** All pages (500 objects each unless `limit` says otherwise) of one consistent snapshot. */

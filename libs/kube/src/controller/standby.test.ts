@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keyOf } from '../object.ts';
+import { keyOf } from '../objects/object.ts';
 import { Cluster } from '../../test/cluster.ts';
 import type { Process } from '../../test/cluster.ts';
 import { requeueAfter } from './result.ts';

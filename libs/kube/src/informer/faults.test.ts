@@ -1,8 +1,8 @@
 import { systemClock } from '@sandlot/std';
 import type { Clock } from '@sandlot/std';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { pods } from '../resources.ts';
-import type { Pod } from '../resources.ts';
+import { pods } from '../objects/resources.ts';
+import type { Pod } from '../objects/resources.ts';
 import { startFakeApiServer } from '@sandlot/kube-testkit';
 import type { FakeApiServer } from '@sandlot/kube-testkit';
 import { createInformer } from './informer.ts';

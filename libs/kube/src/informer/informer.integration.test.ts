@@ -6,9 +6,9 @@ import type { KubeClient } from '../client/types.ts';
 import { loadCredentials } from '../load-credentials.ts';
 import { KubeError } from '../errors.ts';
 import { noMetrics } from '../metrics.ts';
-import { defineResource, keyOf } from '../object.ts';
-import type { KubeObject } from '../object.ts';
-import { namespaces } from '../resources.ts';
+import { defineResource, keyOf } from '../objects/object.ts';
+import type { KubeObject } from '../objects/object.ts';
+import { namespaces } from '../objects/resources.ts';
 import { createInformer } from './informer.ts';
 import type { Informer, InformerOptions } from './informer.ts';
 

@@ -3,8 +3,8 @@ import { labelOf } from '../client/paths.ts';
 import type { KubeClient, Selection, WatchEvent } from '../client/types.ts';
 import { KubeError } from '../errors.ts';
 import type { KubeMetrics } from '../metrics.ts';
-import { keyOf } from '../object.ts';
-import type { KubeObject, Resource } from '../object.ts';
+import { keyOf } from '../objects/object.ts';
+import type { KubeObject, Resource } from '../objects/object.ts';
 import { initialState, step } from './state.ts';
 import type { Failure, ListMode, ReflectorInput, ReflectorState } from './state.ts';
 

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { keyOf } from '../object.ts';
-import type { KubeObject } from '../object.ts';
+import { keyOf } from '../objects/object.ts';
+import type { KubeObject } from '../objects/object.ts';
 import { ObjectStore } from './store.ts';
 import { dropBulk } from './transform.ts';
 

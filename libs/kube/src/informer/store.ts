@@ -1,5 +1,5 @@
-import { keyOf } from '../object.ts';
-import type { KubeObject } from '../object.ts';
+import { keyOf } from '../objects/object.ts';
+import type { KubeObject } from '../objects/object.ts';
 
 /** Names of indexes and how to compute the values under which each finds an object. */
 export type Indexers<T> = Readonly<Record<string, (object: T) => readonly string[]>>;

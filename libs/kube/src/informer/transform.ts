@@ -1,4 +1,4 @@
-import type { KubeObject } from '../object.ts';
+import type { KubeObject } from '../objects/object.ts';
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 

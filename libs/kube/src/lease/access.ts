@@ -2,9 +2,9 @@ import type { Clock } from '@sandlot/std';
 import type { KubeClient, WatchEvent } from '../client/types.ts';
 import { isNotFound } from '../errors.ts';
 import { microTime } from '../micro-time.ts';
-import type { ObjectMeta } from '../object.ts';
-import { leases } from '../resources.ts';
-import type { Lease } from '../resources.ts';
+import type { ObjectMeta } from '../objects/object.ts';
+import { leases } from '../objects/resources.ts';
+import type { Lease } from '../objects/resources.ts';
 
 export interface LeaseAccessOptions {
   readonly client: KubeClient;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Lease } from '../resources.ts';
+import type { Lease } from '../objects/resources.ts';
 import { bid, observe } from './bid.ts';
 import type { Bid } from './bid.ts';
 

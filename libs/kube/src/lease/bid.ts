@@ -1,4 +1,4 @@
-import type { Lease } from '../resources.ts';
+import type { Lease } from '../objects/resources.ts';
 
 /** A lease as we know it, and since when (monotonic) we know that its record says what it says. */
 export interface Observation {

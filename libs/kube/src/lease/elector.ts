@@ -4,7 +4,7 @@ import type { KubeClient } from '../client/types.ts';
 import { isAlreadyExists, isConflict, isNotFound } from '../errors.ts';
 import { noMetrics } from '../metrics.ts';
 import type { KubeMetrics } from '../metrics.ts';
-import type { Lease } from '../resources.ts';
+import type { Lease } from '../objects/resources.ts';
 import { LeaseAccess } from './access.ts';
 import { bid, observe, tokenOf } from './bid.ts';
 import type { Observation } from './bid.ts';

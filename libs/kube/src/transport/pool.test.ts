@@ -3,8 +3,8 @@ import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
 import { isUnknownOutcome } from '../errors.ts';
 import { noMetrics } from '../metrics.ts';
-import { pods } from '../resources.ts';
-import type { Pod } from '../resources.ts';
+import { pods } from '../objects/resources.ts';
+import type { Pod } from '../objects/resources.ts';
 import { errorOf, follow, startProxy, startServer, testClient, until } from '../../test/http-server.ts';
 import type { Handler, Respond } from '../../test/http-server.ts';
 

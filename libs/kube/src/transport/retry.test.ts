@@ -2,8 +2,8 @@ import { FakeClock } from '@sandlot/std/testing';
 import { afterEach, describe, expect, it } from 'vitest';
 import type { KubeClient } from '../client/types.ts';
 import { isTooManyRequests } from '../errors.ts';
-import { pods } from '../resources.ts';
-import type { Pod } from '../resources.ts';
+import { pods } from '../objects/resources.ts';
+import type { Pod } from '../objects/resources.ts';
 import { errorOf, startServer, testClient, until } from '../../test/http-server.ts';
 import type { Handler } from '../../test/http-server.ts';
 

@@ -4,8 +4,8 @@ import { describe, expect, it } from 'vitest';
 import type { KubeClient } from '../client/types.ts';
 import { KubeError, isAborted, isTimeout, isUnknownOutcome } from '../errors.ts';
 import { noMetrics } from '../metrics.ts';
-import { pods } from '../resources.ts';
-import type { Pod } from '../resources.ts';
+import { pods } from '../objects/resources.ts';
+import type { Pod } from '../objects/resources.ts';
 import {
   errorOf,
   follow,
