@@ -29,6 +29,8 @@ function rewrite(value: unknown, definitions: Definitions): unknown {
 function tidy(node: SchemaNode): SchemaNode {
   const rest = { ...node };
   delete rest['$schema'];
+  // Descriptions are for docs/reference/; a CRD has to stay small enough for a client-side apply.
+  if (typeof rest['description'] === 'string') delete rest['description'];
   // The API server allows an int-or-string no branches of its own beyond the two it implies.
   if (rest['x-kubernetes-int-or-string'] === true) delete rest['anyOf'];
   if (rest['maximum'] === Number.MAX_SAFE_INTEGER) delete rest['maximum'];

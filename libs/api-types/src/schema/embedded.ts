@@ -25,19 +25,26 @@ const egressRule = embedded<NetworkPolicyEgressRule>('io.k8s.api.networking.v1.N
 
 /** The Pod to run: copied verbatim, apart from the volumes of the PVCs. */
 export const podTemplate = z.object({
-  metadata: z.object({ labels: stringMap.optional(), annotations: stringMap.optional() }).optional(),
-  spec: podSpec,
+  metadata: z
+    .object({
+      labels: stringMap.optional().describe('Labels of the Pod; reserved keys are skipped.'),
+      annotations: stringMap.optional().describe('Annotations of the Pod; reserved keys are skipped.'),
+    })
+    .optional()
+    .describe('Metadata of the Pod.'),
+  spec: podSpec.describe('PodSpec of Kubernetes.'),
 });
 
 const volumeClaimTemplate = z.object({
   metadata: z
     .object({
-      name: z.string().optional(),
-      labels: stringMap.optional(),
-      annotations: stringMap.optional(),
+      name: z.string().optional().describe('Name of the volume, and first part of the name of the disk.'),
+      labels: stringMap.optional().describe('Labels of the disk.'),
+      annotations: stringMap.optional().describe('Annotations of the disk.'),
     })
-    .optional(),
-  spec: claimSpec,
+    .optional()
+    .describe('Metadata of the disk.'),
+  spec: claimSpec.describe('PersistentVolumeClaimSpec of Kubernetes.'),
 });
 
 /** One PVC per entry, as in a StatefulSet. */
@@ -45,12 +52,20 @@ export const volumeClaimTemplates = z.array(volumeClaimTemplate).meta(atomicList
 
 /** Custom rules of a template; an empty list means deny. */
 export const networkPolicy = z.object({
-  ingress: z.array(ingressRule).meta(atomicList).optional(),
-  egress: z.array(egressRule).meta(atomicList).optional(),
+  ingress: z
+    .array(ingressRule)
+    .meta(atomicList)
+    .optional()
+    .describe('Ingress rules of a NetworkPolicy; an empty list denies everything.'),
+  egress: z
+    .array(egressRule)
+    .meta(atomicList)
+    .optional()
+    .describe('Egress rules of a NetworkPolicy; an empty list denies everything.'),
 });
 
 /** The in-sandbox daemon. */
 export const runtime = z.object({
-  inject: z.boolean().default(false),
-  image: z.string().optional(),
+  inject: z.boolean().default(false).describe('Add the daemon to the first container, on port 49983.'),
+  image: z.string().optional().describe('Image that holds the daemon; when unset, that of the chart.'),
 });

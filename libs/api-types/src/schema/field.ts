@@ -53,7 +53,9 @@ export function intOrPercent(pattern: RegExp): z.ZodUnion<readonly [z.ZodInt, z.
 export const stringMap = z.record(z.string(), z.string());
 
 /** Reference to an object of the same namespace; an empty name counts as missing. */
-export const localReference = z.object({ name: z.string().min(1) });
+export const localReference = z.object({
+  name: z.string().min(1).describe('Name of an object of the same namespace.'),
+});
 
 /** metav1.Condition; reasons copied from a Pod are free text, so they are not narrowed here. */
 const condition = z.object({

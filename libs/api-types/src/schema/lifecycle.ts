@@ -2,17 +2,24 @@ import { z } from 'zod';
 import { int32, rules } from './field.ts';
 
 const idle = z.object({
-  suspendAfterSeconds: int32(5).optional(),
-  deleteAfterSeconds: int32(5).optional(),
+  suspendAfterSeconds: int32(5).optional().describe('Suspend after this many seconds without activity.'),
+  deleteAfterSeconds: int32(5)
+    .optional()
+    .describe('Delete the Sandbox after this many seconds without activity, suspended time included.'),
 });
 
 const podFailurePolicy = z
   .object({
-    restart: z.enum(['Never', 'OnFailure', 'Always']).default('Never'),
-    maxRestarts: int32(0).default(5),
-    backoffSeconds: int32(1).default(10),
-    maxBackoffSeconds: int32(1).default(300),
-    resetAfterSeconds: int32(1).default(600),
+    restart: z
+      .enum(['Never', 'OnFailure', 'Always'])
+      .default('Never')
+      .describe('Which Pods that ended are replaced: none, failed ones, or all.'),
+    maxRestarts: int32(0).default(5).describe('Restarts inside the reset window; 0 means no limit.'),
+    backoffSeconds: int32(1).default(10).describe('Delay of the first restart; it doubles with each further one.'),
+    maxBackoffSeconds: int32(1).default(300).describe('Longest delay of a restart.'),
+    resetAfterSeconds: int32(1)
+      .default(600)
+      .describe('The restart count returns to 0 after the Sandbox was Ready for this long without a break.'),
   })
   .meta(
     rules({
@@ -28,15 +35,31 @@ const retention = z.enum(['Retain', 'Delete']);
  * copied when a claim takes a sandbox, and that pool members do not run (API contract, templates).
  */
 export const lifecycleFields = {
-  ttlSeconds: int32(1).optional(),
-  ttlSecondsAfterFinished: int32(0).optional(),
-  idle: idle.optional(),
-  autoResume: z.enum(['Always', 'OnRequest', 'Never']).optional(),
-  podFailurePolicy: podFailurePolicy.optional(),
+  ttlSeconds: int32(1).optional().describe('Relative lifetime, counted from `status.startedAt`.'),
+  ttlSecondsAfterFinished: int32(0).optional().describe('Expiry this long after the condition Finished turned True.'),
+  idle: idle.optional().describe('Limits for a Sandbox that nobody uses.'),
+  autoResume: z
+    .enum(['Always', 'OnRequest', 'Never'])
+    .optional()
+    .describe('Who may wake the Sandbox with a request; OnRequest when unset. See [Wake](sandbox.md#wake).'),
+  podFailurePolicy: podFailurePolicy
+    .optional()
+    .describe('Replacement of a Pod that ended. See [Restart](sandbox.md#restart-of-a-terminal-pod).'),
   persistentVolumeClaimRetentionPolicy: z
-    .object({ whenDeleted: retention.optional(), whenExpired: retention.optional() })
-    .optional(),
-  startup: z.object({ action: z.enum(['Run', 'Suspended', 'SuspendAfterReady']).optional() }).optional(),
+    .object({
+      whenDeleted: retention.optional().describe('When the Sandbox is deleted; Delete when unset.'),
+      whenExpired: retention
+        .optional()
+        .describe('At its expiry; when unset, Retain if `shutdownPolicy` is Retain, otherwise as `whenDeleted`.'),
+    })
+    .optional()
+    .describe('What becomes of the disks.'),
+  startup: z
+    .object({
+      action: z.enum(['Run', 'Suspended', 'SuspendAfterReady']).optional().describe('Run when unset.'),
+    })
+    .optional()
+    .describe('What happens at the first start. See [Startup action](sandbox.md#startup-action).'),
 };
 
 /** API contract, Sandbox rules: V3. Sits on the spec, where `idle` is optional. */

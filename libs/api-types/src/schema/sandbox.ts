@@ -6,15 +6,32 @@ import { idleRule, lifecycleFields } from './lifecycle.ts';
 /** `spec` of a Sandbox: the union of both versions' fields (API contract, Sandbox). */
 export const sandboxSpec = z
   .object({
-    podTemplate,
-    volumeClaimTemplates: volumeClaimTemplates.optional(),
-    service: z.boolean().optional(),
-    shutdownTime: timestamp.optional(),
-    shutdownPolicy: z.enum(['Delete', 'Retain']).default('Retain'),
-    operatingMode: z.enum(['Running', 'Suspended']).optional(),
-    replicas: int32(0, 1).optional(),
+    podTemplate: podTemplate.describe(
+      'The Pod to run: its spec is copied as it is, plus the volumes of `volumeClaimTemplates`.',
+    ),
+    volumeClaimTemplates: volumeClaimTemplates
+      .optional()
+      .describe('One disk (PersistentVolumeClaim) per entry, as in a StatefulSet. Cannot be changed.'),
+    service: z
+      .boolean()
+      .optional()
+      .describe(
+        '`true` creates a headless Service, `false` deletes the one the Sandbox owns. For unset see [Service left unset](#service-left-unset).',
+      ),
+    shutdownTime: timestamp.optional().describe('When the Sandbox expires.'),
+    shutdownPolicy: z
+      .enum(['Delete', 'Retain'])
+      .default('Retain')
+      .describe('What happens to the Sandbox object at its expiry. Pod and Service go either way.'),
+    operatingMode: z
+      .enum(['Running', 'Suspended'])
+      .optional()
+      .describe('The mode wanted, in the spelling of `v1beta1`. Running when neither this nor `replicas` is set.'),
+    replicas: int32(0, 1)
+      .optional()
+      .describe('The mode wanted, in the spelling of `v1alpha1` and `kubectl scale`: 1 is Running, 0 is Suspended.'),
     ...lifecycleFields,
-    runtime: runtime.optional(),
+    runtime: runtime.optional().describe('The daemon inside the sandbox.'),
   })
   .meta(
     rules(
@@ -34,35 +51,52 @@ export const sandboxSpec = z
 
 /** `status` of a Sandbox; the Sandbox controller is its only writer. */
 export const sandboxStatus = z.object({
-  conditions: conditionList.optional(),
-  service: z.string().optional(),
-  serviceFQDN: z.string().optional(),
-  selector: z.string().optional(),
-  podIPs: z.array(z.string()).optional(),
-  nodeName: z.string().optional(),
-  replicas: count.optional(),
-  observedGeneration: generation.optional(),
-  phase: z.enum(['Pending', 'Running', 'Suspending', 'Suspended', 'Restarting', 'Finished', 'Expired']).optional(),
-  startedAt: timestamp.optional(),
-  expiresAt: timestamp.optional(),
-  lastActivityTime: timestamp.optional(),
-  suspendedAt: timestamp.optional(),
-  suspendedBy: z.enum(['User', 'Idle', 'Startup', 'API']).optional(),
-  resumedAt: timestamp.optional(),
+  conditions: conditionList.optional().describe('See [Conditions](#conditions).'),
+  service: z.string().optional().describe('Name of the Service, if there is one.'),
+  serviceFQDN: z.string().optional().describe('DNS name of the Service: `<name>.<namespace>.svc.<cluster domain>`.'),
+  selector: z
+    .string()
+    .optional()
+    .describe(
+      'Label selector of the Pod. Set as soon as a Pod of that name is seen, and kept while the Sandbox sleeps.',
+    ),
+  podIPs: z.array(z.string()).optional().describe('Addresses of the Pod.'),
+  nodeName: z.string().optional().describe('Node of the Pod.'),
+  replicas: count.optional().describe('1 while the Sandbox has a Pod; absent otherwise.'),
+  observedGeneration: generation.optional().describe('The generation the controller last acted on.'),
+  phase: z
+    .enum(['Pending', 'Running', 'Suspending', 'Suspended', 'Restarting', 'Finished', 'Expired'])
+    .optional()
+    .describe('One word for the state of the Sandbox, for people; conditions are for programs.'),
+  startedAt: timestamp
+    .optional()
+    .describe('Where lifetimes start: creation, or adoption for a Sandbox born in a pool.'),
+  expiresAt: timestamp.optional().describe('The effective expiry, if there is one.'),
+  lastActivityTime: timestamp
+    .optional()
+    .describe('Latest activity, written coarsely. See [Idle](#idle-suspend-and-resume).'),
+  suspendedAt: timestamp.optional().describe('When the latest suspension was complete.'),
+  suspendedBy: z.enum(['User', 'Idle', 'Startup', 'API']).optional().describe('Who asked for the latest suspension.'),
+  resumedAt: timestamp.optional().describe('When the latest resume began.'),
   restarts: z
     .object({
-      count: count.optional(),
-      lastReason: z.string().optional(),
-      lastExitTime: timestamp.optional(),
-      nextRestartTime: timestamp.optional(),
+      count: count.optional().describe('Restarts inside the reset window.'),
+      lastReason: z.string().optional().describe('Why the Pod ended last.'),
+      lastExitTime: timestamp.optional().describe('When the Pod ended last.'),
+      nextRestartTime: timestamp.optional().describe('When the next Pod is due.'),
     })
-    .optional(),
-  startup: z.object({ completedTime: timestamp.optional() }).optional(),
+    .optional()
+    .describe('Restarts of a Pod that ended.'),
+  startup: z
+    .object({ completedTime: timestamp.optional().describe('When the action was done.') })
+    .optional()
+    .describe('The startup action.'),
   runtime: z
     .object({
-      ready: z.boolean().optional(),
-      version: z.string().optional(),
-      initializedAt: timestamp.optional(),
+      ready: z.boolean().optional().describe('True while the Sandbox is Ready and its daemon is injected.'),
+      version: z.string().optional().describe('Reserved: kept when present, not set by the controllers.'),
+      initializedAt: timestamp.optional().describe('Reserved: kept when present, not set by the controllers.'),
     })
-    .optional(),
+    .optional()
+    .describe('The daemon inside the sandbox.'),
 });

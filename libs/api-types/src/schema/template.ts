@@ -6,34 +6,61 @@ import { idleRule, lifecycleFields } from './lifecycle.ts';
 /** `spec` of a SandboxTemplate: the blueprint, its policies and the lifecycle defaults (API contract, templates). */
 export const sandboxTemplateSpec = z
   .object({
-    podTemplate,
-    volumeClaimTemplates: volumeClaimTemplates.optional(),
-    service: z.boolean().optional(),
-    networkPolicy: networkPolicy.optional(),
-    networkPolicyManagement: z.enum(['Managed', 'Unmanaged']).default('Managed'),
-    envVarsInjectionPolicy: z.enum(['Allowed', 'Overrides', 'Disallowed']).default('Disallowed'),
-    volumeClaimTemplatesPolicy: z.enum(['Disallowed', 'Allowed', 'Overrides']).default('Disallowed'),
+    podTemplate: podTemplate.describe('The Pod of every Sandbox made from the template. Part of the blueprint.'),
+    volumeClaimTemplates: volumeClaimTemplates
+      .optional()
+      .describe('One disk per entry for each Sandbox. Part of the blueprint.'),
+    service: z.boolean().optional().describe('As on the [Sandbox](sandbox.md#spec). Part of the blueprint.'),
+    networkPolicy: networkPolicy.optional().describe('Rules instead of the [default ones](#network-policy).'),
+    networkPolicyManagement: z
+      .enum(['Managed', 'Unmanaged'])
+      .default('Managed')
+      .describe('Unmanaged: the controller writes no NetworkPolicy, and deletes one it wrote.'),
+    envVarsInjectionPolicy: z
+      .enum(['Allowed', 'Overrides', 'Disallowed'])
+      .default('Disallowed')
+      .describe('What claims may set by `env` and `envs`. See [Environment](sandbox-claim.md#environment).'),
+    volumeClaimTemplatesPolicy: z
+      .enum(['Disallowed', 'Allowed', 'Overrides'])
+      .default('Disallowed')
+      .describe('What claims may set by `volumeClaimTemplates`. See [Volumes](sandbox-claim.md#volumes).'),
     imageOverridePolicy: z
-      .object({ allowedImages: z.array(z.string().min(1)).min(1).max(50).meta(atomicList) })
-      .optional(),
-    dynamicVolumesPolicy: z.enum(['Disallowed', 'Allowed']).optional(),
-    runtime: runtime.optional(),
+      .object({
+        allowedImages: z.array(z.string().min(1)).min(1).max(50).meta(atomicList).describe('Beginnings of images.'),
+      })
+      .optional()
+      .describe('Images a claim may ask for by `inplaceUpdate.image`; none when unset.'),
+    dynamicVolumesPolicy: z
+      .enum(['Disallowed', 'Allowed'])
+      .optional()
+      .describe('Whether claims may set `dynamicVolumes`; Disallowed when unset.'),
+    runtime: runtime.optional().describe('The daemon inside the sandbox. Part of the blueprint.'),
     ...lifecycleFields,
-    securityDefaults: z.enum(['Compat', 'Hardened']).optional(),
+    securityDefaults: z
+      .enum(['Compat', 'Hardened'])
+      .optional()
+      .describe('Which [secure defaults](#secure-defaults) are filled in; when unset, the value of the chart.'),
   })
   .meta(rules(idleRule));
 
 /** `status` of a SandboxTemplate. */
 export const sandboxTemplateStatus = z.object({
-  observedGeneration: generation.optional(),
-  blueprintHash: z.string().optional(),
-  templateRefHash: z.string().optional(),
-  networkPolicyName: z.string().optional(),
+  observedGeneration: generation.optional().describe('The generation the controller last acted on.'),
+  blueprintHash: z.string().optional().describe('Hash of the blueprint. See [Hashes](names-and-hashes.md#hashes).'),
+  templateRefHash: z.string().optional().describe('NameHash of the name of the template, the label on its Sandboxes.'),
+  networkPolicyName: z.string().optional().describe('Name of the NetworkPolicy in force.'),
   warmPools: z
-    .array(z.object({ name: z.string(), replicas: count.optional(), readyReplicas: count.optional() }))
+    .array(
+      z.object({
+        name: z.string().describe('Name of the pool.'),
+        replicas: count.optional().describe('Its members.'),
+        readyReplicas: count.optional().describe('Its Ready members.'),
+      }),
+    )
     .max(50)
     .meta(listKeys('name'))
-    .optional(),
-  warmPoolCount: count.optional(),
-  conditions: conditionList.optional(),
+    .optional()
+    .describe('The pools that use the template, 50 at most.'),
+  warmPoolCount: count.optional().describe('How many pools use the template.'),
+  conditions: conditionList.optional().describe('`Accepted` and `NetworkPolicyReady`.'),
 });
