@@ -79,3 +79,10 @@ export { DEFAULT_LABEL_DOMAINS, mergedPodMetadata, metadataRefusal } from './met
 export type { MetadataRequest } from './metadata-policy.ts';
 export { mergeVolumeClaimTemplates } from './volume-policy.ts';
 export type { VolumeOutcome, VolumeRequest } from './volume-policy.ts';
+export { isMadeByApi, sandboxIdOf } from './rules/api-claims.ts';
+export { claimEndingOf, claimFailureReasons } from './rules/claim-endings.ts';
+export type { ClaimEnding } from './rules/claim-endings.ts';
+export { hasSignOfPool, isAdoptable, isMemberOf, isPoolMember, isStock } from './rules/pool-membership.ts';
+export { isFinished, isReady } from './rules/readiness.ts';
+export { modeSpellingOf, resumePatch, suspenderOf, suspendPatch } from './rules/suspension.ts';
+export { wakeObstacleOf } from './rules/wake.ts';

@@ -4,7 +4,7 @@ export type { AdoptionInput } from './adoption.ts';
 export { blueprintHashOf, blueprintOf } from './blueprint.ts';
 export { POD_DEFAULTS } from './defaults.ts';
 export type { PodDefaults } from './defaults.ts';
-export { isFinished, isReady } from './readiness.ts';
+export { isFinished, isReady } from '@sandlot/api-types';
 export { coldName, coldSandbox, memberSandbox } from './sandbox.ts';
 export type { ColdStartInput, MemberInput } from './sandbox.ts';
 export { claimNameOf, fillsSlotOf, slotOf } from './slots.ts';

@@ -20,7 +20,6 @@ export {
   envdAccessToken,
   hashApiKey,
   isApiKey,
-  isMadeByApi,
   newApiKey,
   newSandboxId,
   parseTokenKey,

@@ -1,4 +1,5 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
+import { isMadeByApi } from '@sandlot/api-types';
 
 /** Source of secret and unguessable bytes; the machine's own by default, a fixed one in tests. */
 export type RandomBytes = (size: number) => Uint8Array;
@@ -33,8 +34,6 @@ export interface TokenHolder {
   };
 }
 
-const SANDBOX_ID_LABEL = 'sandlot.dev/sandbox-id';
-
 /**
  * Whom the tokens of a claim are for: namespace and sandbox id of a claim made by the API, the UID of any other one. The
  * namespace is part of it, since whoever may create claims chooses their names and labels, and would otherwise be given the
@@ -45,11 +44,6 @@ export function tokenSubject(holder: TokenHolder): string {
   if (isMadeByApi(holder)) return `${namespace}/${name}`;
   if (uid === '') throw new Error('a claim without UID has no tokens');
   return uid;
-}
-
-/** Whether a claim is a sandbox of the API, known by its id, or was made otherwise and is known by its name. */
-export function isMadeByApi({ metadata: { name = '', labels = {} } }: TokenHolder): boolean {
-  return name !== '' && labels[SANDBOX_ID_LABEL] === name;
 }
 
 /**

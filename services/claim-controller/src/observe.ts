@@ -1,10 +1,9 @@
-import { annotations } from '@sandlot/api-types';
+import { annotations, isAdoptable } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxWarmPool } from '@sandlot/api-types';
 import type { PodDefaults } from '@sandlot/blueprint';
 import { keyOf } from '@sandlot/kube';
 import { BY_CONTROLLER, BY_TEMPLATE, refKey } from './wiring/cache.ts';
 import type { Cache } from './wiring/cache.ts';
-import { isAdoptable } from './stock/candidates.ts';
 import type { ClaimMemory } from './memory/claim-memory.ts';
 import { ownNetworkOf } from './network/own-network.ts';
 import type { RuntimeInits } from './runtime/runtime-inits.ts';

@@ -1,8 +1,7 @@
-import { claimMessages, claimReasons } from '@sandlot/api-types';
+import { claimMessages, claimReasons, isMadeByApi } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { done, isForbidden, isInvalid, keyOf, requeueAfter, TerminalError } from '@sandlot/kube';
 import type { ReconcileContext, ReconcileResult } from '@sandlot/kube';
-import { isMadeByApi } from '@sandlot/tenancy';
 import { settle } from './adopt/adopt.ts';
 import { apply } from './apply.ts';
 import { takesSecrets } from './runtime/claim-env.ts';

@@ -1,11 +1,11 @@
-import { annotations, labels } from '@sandlot/api-types';
+import { annotations, labels, sandboxIdOf } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { addressRule } from './access/address.ts';
 import { decide, endOfIncarnation } from './decide.ts';
 import type { Decision } from './decide.ts';
-import { holderOf, sandboxIdOf } from './directory/snapshot.ts';
+import { holderOf } from './directory/snapshot.ts';
 
 const ADDRESS = '10.1.2.3';
 const isRoutable = addressRule([]);

@@ -1,6 +1,15 @@
-import { annotations, claimReasons, effectiveMode, findCondition, labels, sandboxConditions } from '@sandlot/api-types';
+import {
+  annotations,
+  claimEndingOf,
+  effectiveMode,
+  findCondition,
+  hasSignOfPool,
+  labels,
+  sandboxConditions,
+  wakeObstacleOf,
+} from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { isPoolMember, owningClaim, sandboxIdOf } from './directory/snapshot.ts';
+import { owningClaim } from './directory/snapshot.ts';
 import type { Situation } from './directory/snapshot.ts';
 
 /** Why there is no sandbox to talk to (E2B wire contract 3.2). */
@@ -53,7 +62,7 @@ export function decide(situation: Situation, asked: Asked): Decision {
   if (end !== undefined) return gone(end);
   const terms = termsOf(claim, sandbox);
   if (sandbox === undefined) return { kind: 'wait', terms, wake: undefined };
-  if (isPoolMember(sandbox)) return gone('unknown');
+  if (hasSignOfPool(sandbox)) return gone('unknown');
   if (effectiveMode(sandbox.spec) === 'Suspended') return asleep({ claim, sandbox }, terms, asked);
   return isReady(claim, sandbox) ? awake(sandbox, terms, asked) : { kind: 'wait', terms, wake: undefined };
 }
@@ -64,7 +73,9 @@ interface Known {
 }
 
 function asleep({ claim, sandbox }: Known, terms: Terms, { wakes }: Asked): Decision {
-  return wakes && mayWake(claim, sandbox) ? { kind: 'wait', terms, wake: refOf(sandbox) } : gone('paused');
+  // The sandbox-controller decides again; a request that it would refuse must not wait in vain.
+  const canWake = wakes && wakeObstacleOf(sandbox, claim) === undefined;
+  return canWake ? { kind: 'wait', terms, wake: refOf(sandbox) } : gone('paused');
 }
 
 function awake(sandbox: Sandbox, terms: Terms, { isRoutable }: Asked): Decision {
@@ -86,18 +97,6 @@ export function endOfIncarnation(target: Target, { claim, sandbox }: Situation):
   return incarnationOf(sandbox) === target.incarnation ? undefined : 'failed';
 }
 
-/** Reasons of a claim that nothing but another claim helps against. */
-const REFUSED: ReadonlySet<string> = new Set([
-  claimReasons.invalidMetadata,
-  claimReasons.envVarsInjectionRejected,
-  claimReasons.volumeClaimTemplatesError,
-  claimReasons.imageOverrideRejected,
-  claimReasons.dynamicVolumesRejected,
-  claimReasons.sandboxInitFailed,
-]);
-
-const EXPIRED: ReadonlySet<string> = new Set([claimReasons.claimExpired, claimReasons.sandboxExpired]);
-
 function endOf(claim: SandboxClaim | undefined, sandbox: Sandbox | undefined): GoneReason | undefined {
   if (claim?.metadata.deletionTimestamp !== undefined || sandbox?.metadata.deletionTimestamp !== undefined) {
     return 'killed';
@@ -108,8 +107,9 @@ function endOf(claim: SandboxClaim | undefined, sandbox: Sandbox | undefined): G
 function endOfClaim(claim: SandboxClaim | undefined): GoneReason | undefined {
   const conditions = claim?.status?.conditions;
   const ready = findCondition(conditions, sandboxConditions.ready);
-  if (ready?.status === 'False' && EXPIRED.has(ready.reason)) return 'expired';
-  const isOver = ready?.status === 'False' && REFUSED.has(ready.reason);
+  const ending = ready?.status === 'False' ? claimEndingOf(ready.reason) : undefined;
+  if (ending === 'expired') return 'expired';
+  const isOver = ending === 'refused' || ending === 'broken';
   return isOver || isTrue(conditions, sandboxConditions.finished) ? 'failed' : undefined;
 }
 
@@ -123,23 +123,6 @@ function endOfSandbox(sandbox: Sandbox | undefined): GoneReason | undefined {
 type Conditions = Parameters<typeof findCondition>[0];
 
 const isTrue = (conditions: Conditions, type: string): boolean => findCondition(conditions, type)?.status === 'True';
-
-/**
- * Whether a request wakes it (API contract 9.4; E2B wire contract 2.5): what somebody paused through the API only if he
- * asked for auto-resume when he made it; what Sandlot itself put to sleep unless its author forbids it; what its owner
- * suspended only if he says `Always`. The sandbox-controller decides in the end; asking in vain would only keep people waiting.
- */
-function mayWake(claim: SandboxClaim | undefined, { metadata, spec }: Sandbox): boolean {
-  const { autoResume = 'OnRequest' } = spec;
-  if (autoResume === 'Never') return false;
-  const suspender = metadata.annotations?.[annotations.suspendedBy] ?? 'User';
-  if (suspender === 'API' && claim !== undefined && sandboxIdOf(claim) !== undefined) {
-    return claim.metadata.annotations?.[annotations.autoResume] === 'true';
-  }
-  return autoResume === 'Always' || SANDLOT.has(suspender);
-}
-
-const SANDLOT: ReadonlySet<string> = new Set(['API', 'Idle', 'Startup']);
 
 /**
  * Ready for traffic: the Sandbox is, and so is the claim that owns it, which waits for the daemon to know its token and

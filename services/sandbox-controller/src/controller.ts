@@ -1,3 +1,4 @@
+import { isPoolMember } from '@sandlot/api-types';
 import { createEventRecorder, keyOf, watchSource } from '@sandlot/kube';
 import type { KubeObject, Source } from '@sandlot/kube';
 import { keepDeadlines, openOutboxes } from '@sandlot/service';
@@ -12,7 +13,6 @@ import { sandboxTelling } from './telemetry/lifecycle-events.ts';
 import { createMemory, useOf, wakeSource } from './wiring/process-state.ts';
 import { createSandboxMetrics } from './telemetry/metrics.ts';
 import { sandboxKeysOf } from './observe.ts';
-import { isPoolMember } from './ownership/ownership.ts';
 import { reconcile } from './reconcile.ts';
 import type { Settings } from './plan/snapshot.ts';
 import { SandboxTraces } from './telemetry/trace.ts';

@@ -1,11 +1,10 @@
-import { labels } from '@sandlot/api-types';
-import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
+import { isMemberOf } from '@sandlot/api-types';
+import type { SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { blueprintHashOf } from '@sandlot/blueprint';
 import type { CurrencyTest, PodDefaults } from '@sandlot/blueprint';
 import { keyOf } from '@sandlot/kube';
 import type { Expectations } from '@sandlot/kube';
 import type { Clock, Random } from '@sandlot/std';
-import { nameHash } from '@sandlot/std';
 import { BY_CONTROLLER, BY_FORMER_POOL, BY_STRAY, poolHashKey, templateKeyOf } from './wiring/cache.ts';
 import type { Cache } from './wiring/cache.ts';
 import type { PoolMemory } from './history/history.ts';
@@ -64,16 +63,11 @@ function membersOf(
   const members: Member[] = [];
   let terminating = 0;
   for (const sandbox of cache.sandboxes.store.byIndex(BY_CONTROLLER, pool.metadata.uid ?? '')) {
-    if (!isMember(sandbox, pool)) continue;
+    if (!isMemberOf(sandbox, pool)) continue;
     if (sandbox.metadata.deletionTimestamp !== undefined) terminating += 1;
     else members.push({ sandbox, current: template !== undefined && isCurrent(sandbox, template) });
   }
   return { members, terminating };
-}
-
-/** The UID proves ownership; the label only says that it was meant as a member. */
-function isMember({ metadata }: Sandbox, pool: SandboxWarmPool): boolean {
-  return metadata.labels?.[labels.warmPoolMember] === nameHash(pool.metadata.name ?? '');
 }
 
 function straysOf(

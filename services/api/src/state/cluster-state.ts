@@ -1,11 +1,10 @@
-import { sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { isMadeByApi, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import type { Bus } from '@sandlot/bus';
 import { isNotFound, parseKey } from '@sandlot/kube';
 import type { KubeClient, ObjectKey } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
 import type { Cache } from '../wiring/informers.ts';
-import { isOfApi } from '../wiring/informers.ts';
 import { Fresh } from './fresh.ts';
 import { Waits } from './waits.ts';
 
@@ -59,7 +58,7 @@ export class World {
   async find(namespace: string, id: string): Promise<Held | undefined> {
     const key = `${namespace}/${id}`;
     const claim = this.claims.get(key) ?? (await this.readClaim({ namespace, name: id }));
-    if (claim === undefined || !isOfApi(claim.metadata) || claim.metadata.deletionTimestamp !== undefined) {
+    if (claim === undefined || !isMadeByApi(claim) || claim.metadata.deletionTimestamp !== undefined) {
       return undefined;
     }
     return { claim, sandbox: await this.#sandboxOf(claim) };

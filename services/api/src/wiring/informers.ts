@@ -1,4 +1,4 @@
-import { annotations, labels, sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import { annotations, sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { createInformer, dropBulk } from '@sandlot/kube';
 import type { Informer, InformerOptions, KubeObject } from '@sandlot/kube';
@@ -53,11 +53,6 @@ export function createCache(
 function keyIds({ metadata }: SandboxClaim): readonly string[] {
   const id = metadata.annotations?.[annotations.apiKeyId];
   return id === undefined ? [] : [`${metadata.namespace ?? ''}/${id}`];
-}
-
-/** Whether a claim was made by the API: it is then found by its name, which is the sandbox id. */
-export function isOfApi({ name, labels: marks }: KubeObject['metadata']): boolean {
-  return name !== undefined && marks?.[labels.sandboxId] === name;
 }
 
 /** Of the pod only what its size is read from: there may be many thousand Sandboxes. */

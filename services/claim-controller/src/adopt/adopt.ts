@@ -1,10 +1,9 @@
-import { sandboxes } from '@sandlot/api-types';
+import { isAdoptable, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { adoptionPatch, fillsSlotOf, slotOf } from '@sandlot/blueprint';
 import { controllerOf, isConflict, isNotFound, isUnknownOutcome, keyOf, parseKey, RetryableError } from '@sandlot/kube';
 import type { KubeClient, Store } from '@sandlot/kube';
 import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
-import { isAdoptable } from '../stock/candidates.ts';
 import { hasRuntime } from '../runtime/claim-env.ts';
 import type { ClaimMemory } from '../memory/claim-memory.ts';
 import type { ClaimMetrics } from '../telemetry/metrics.ts';

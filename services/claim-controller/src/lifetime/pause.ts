@@ -1,4 +1,4 @@
-import { annotations, rfc3339, sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { annotations, modeSpellingOf, rfc3339, sandboxClaims, sandboxes, suspendPatch } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { done, isConflict, isNotFound, requeueAfter } from '@sandlot/kube';
 import type { JsonObject, ReconcileResult } from '@sandlot/kube';
@@ -9,20 +9,15 @@ import type { Step } from '../plan/plan.ts';
 /** What changed meanwhile is looked at again. */
 const CHANGED: ReconcileResult = requeueAfter(100, 'the claim or its Sandbox has changed');
 
-/**
- * Asks for the suspension as the Sandbox's owner would, in the spelling that it uses, with the record of who asked; guarded
- * by resourceVersion, so that an edit that comes first is looked at.
- */
+/** Suspends the Sandbox. An edit that comes first defeats the guarded patch, and the next pass decides again. */
 export async function pause(
   deps: ApplyDeps,
   { claim, signal }: Pass,
   { sandbox, endedAtMs }: Step & { kind: 'pause' },
 ): Promise<ReconcileResult> {
-  const { namespace, name = '', uid = '', resourceVersion = '' } = sandbox.metadata;
-  const metadata = { uid, resourceVersion, annotations: { [annotations.suspendedBy]: 'API' } };
-  const spec = sandbox.spec.replicas === undefined ? { operatingMode: 'Suspended' } : { replicas: 0 };
-  const write = (): Promise<unknown> =>
-    deps.client.mergePatch(sandboxes, { namespace, name }, { metadata, spec }, { signal });
+  const { namespace, name = '' } = sandbox.metadata;
+  const patch = suspendPatch(sandbox, { by: 'API', spelling: modeSpellingOf(sandbox.spec) });
+  const write = (): Promise<unknown> => deps.client.mergePatch(sandboxes, { namespace, name }, patch, { signal });
   if (!(await succeeds(write))) return CHANGED;
   deps.memory.of(claim).pausedForMs = endedAtMs;
   return done;

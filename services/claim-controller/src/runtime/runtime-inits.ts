@@ -1,10 +1,11 @@
+import { isMadeByApi } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
 import { done, requeueAfter } from '@sandlot/kube';
 import type { KubeClient, ReconcileResult } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
-import { envdAccessToken, isMadeByApi, tokenSubject } from '@sandlot/tenancy';
+import { envdAccessToken, tokenSubject } from '@sandlot/tenancy';
 import { isDelivered, needsInit } from '../delivery/rules.ts';
 import type { ClaimMetrics } from '../telemetry/metrics.ts';
 import type { Pass } from '../plan/pass.ts';

@@ -1,7 +1,7 @@
-import { labels } from '@sandlot/api-types';
+import { isStock } from '@sandlot/api-types';
 import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
-import { isFinished, isReady } from '@sandlot/blueprint';
-import { controllerOf, keyOf } from '@sandlot/kube';
+import { isReady } from '@sandlot/blueprint';
+import { keyOf } from '@sandlot/kube';
 import type { Candidate } from './stock.ts';
 
 export interface CandidateInput {
@@ -13,7 +13,7 @@ export interface CandidateInput {
 
 /** The member as a candidate; undefined when it may not be adopted (API contract, candidates). */
 export function candidateOf({ sandbox, pool, current }: CandidateInput): Candidate | undefined {
-  if (!isMarked(sandbox) || !isAdoptable(sandbox, pool)) return undefined;
+  if (!isStock(sandbox, pool)) return undefined;
   if (!current && !servesStale(pool)) return undefined;
   return {
     key: keyOf(sandbox),
@@ -23,17 +23,6 @@ export function candidateOf({ sandbox, pool, current }: CandidateInput): Candida
     addressed: (sandbox.status?.podIPs ?? []).length > 0,
     current,
   };
-}
-
-/** Still the pool's own, and of use to a claim. */
-export function isAdoptable(sandbox: Sandbox, { metadata: { uid } }: SandboxWarmPool): boolean {
-  const deleting = sandbox.metadata.deletionTimestamp !== undefined;
-  return controllerOf(sandbox)?.uid === uid && !deleting && !isFinished(sandbox);
-}
-
-function isMarked({ metadata }: Sandbox): boolean {
-  const { [labels.warmPoolMember]: member, [labels.templateRefHash]: template } = metadata.labels ?? {};
-  return member !== undefined && template !== undefined;
 }
 
 function servesStale({ spec }: SandboxWarmPool): boolean {

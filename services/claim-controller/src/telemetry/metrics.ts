@@ -1,4 +1,4 @@
-import { claimReasons } from '@sandlot/api-types';
+import { claimFailureReasons, claimReasons } from '@sandlot/api-types';
 import { createLabelLimit, createLatencyHistogram, OVERFLOW_LABEL } from '@sandlot/telemetry';
 import type { MetricsRegistry, Traced } from '@sandlot/telemetry';
 import { Counter, Gauge } from 'prom-client';
@@ -20,16 +20,7 @@ export interface WaitingSample {
 }
 
 /** Reasons that a claim may fail for; any other counts as `other`. */
-const FAILURES: readonly string[] = [
-  claimReasons.claimTimeout,
-  claimReasons.sandboxInitFailed,
-  claimReasons.invalidMetadata,
-  claimReasons.envVarsInjectionRejected,
-  claimReasons.imageOverrideRejected,
-  claimReasons.dynamicVolumesRejected,
-  claimReasons.volumeClaimTemplatesError,
-  claimReasons.reconcilerError,
-];
+const FAILURES: readonly string[] = [...claimFailureReasons, claimReasons.reconcilerError];
 
 /** What the claim-controller measures. Seconds on the wire; no per-claim labels. */
 export interface ClaimMetrics extends CompatMetrics {

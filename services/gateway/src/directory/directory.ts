@@ -1,11 +1,11 @@
-import { labels, sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { labels, sandboxClaims, sandboxes, sandboxIdOf } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isNotFound, TokenBucket } from '@sandlot/kube';
 import type { Change, KubeClient } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
 import { BY_ID, BY_UID, reducedClaim, reducedSandbox } from '../wiring/informers.ts';
 import type { Informers } from '../wiring/informers.ts';
-import { holderOf, owningClaim, queryKey, sandboxIdOf } from './snapshot.ts';
+import { holderOf, owningClaim, queryKey } from './snapshot.ts';
 import type { Query, Situation } from './snapshot.ts';
 
 /** Questions to the API server about what the caches do not know: a few, whatever ids people make up. */

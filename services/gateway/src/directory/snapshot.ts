@@ -1,4 +1,3 @@
-import { labels } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import type { OwnerReference } from '@sandlot/kube';
 
@@ -24,12 +23,6 @@ export function queryKey(query: Query): string {
   return query.by === 'id' ? query.id : `${query.namespace}/${query.name}`;
 }
 
-/** The id under which the API made a claim; undefined for a claim that others made. */
-export function sandboxIdOf({ metadata }: SandboxClaim): string | undefined {
-  const id = metadata.labels?.[labels.sandboxId];
-  return id !== undefined && id === metadata.name ? id : undefined;
-}
-
 /**
  * The claim that an id stands for. Whoever may make claims may put any id on one: the first that had it keeps it, so that
  * nobody takes over the traffic of another. Of those of one second it is the one that was seen first.
@@ -45,10 +38,4 @@ const createdAt = ({ metadata }: SandboxClaim): string => metadata.creationTimes
 /** The claim that owns a Sandbox; undefined for one of a batch, of a pool, or that was authored directly. */
 export function owningClaim({ metadata }: Sandbox): OwnerReference | undefined {
   return metadata.ownerReferences?.find(({ kind, controller }) => kind === 'SandboxClaim' && controller === true);
-}
-
-/** Nobody's yet, or set apart: such a Sandbox has no address for anybody. */
-export function isPoolMember({ metadata }: Sandbox): boolean {
-  if (metadata.labels?.[labels.warmPoolMember] !== undefined) return true;
-  return metadata.ownerReferences?.some(({ kind }) => kind === 'SandboxWarmPool') === true;
 }

@@ -1,8 +1,7 @@
-import { annotations, labels, sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { annotations, labels, sandboxClaims, sandboxes, sandboxIdOf } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { createInformer } from '@sandlot/kube';
 import type { Informer, InformerOptions, KubeObject, ObjectMeta } from '@sandlot/kube';
-import { sandboxIdOf } from '../directory/snapshot.ts';
 
 /** Index of claims by the id that the API gave them. */
 export const BY_ID = 'byId';

@@ -1,6 +1,12 @@
-import { annotations, effectiveMode, findCondition, rfc3339, sandboxConditions } from '@sandlot/api-types';
+import {
+  annotations,
+  effectiveMode,
+  findCondition,
+  isPoolMember,
+  rfc3339,
+  sandboxConditions,
+} from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
-import { isPoolMember } from '../ownership/ownership.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import type { Plan } from '../plan/steps.ts';
 import { suspendStep } from './suspend.ts';

@@ -1,6 +1,5 @@
-import { annotations, effectiveMode, eventReasons, rfc3339 } from '@sandlot/api-types';
+import { annotations, effectiveMode, eventReasons, isPoolMember, rfc3339 } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { isPoolMember } from '../ownership/ownership.ts';
 import { failed } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import type { Plan } from '../plan/steps.ts';

@@ -33,12 +33,6 @@ export function trackingLabel(sandbox: Sandbox): Record<string, string> {
   return { [labels.nameHash]: nameHash(sandbox.metadata.name ?? '') };
 }
 
-/** Whether the Sandbox waits in a pool: what its life is measured by has not begun. */
-export function isPoolMember(sandbox: Sandbox): boolean {
-  const owner = controllerOf(sandbox);
-  return owner?.kind === 'SandboxWarmPool' && owner.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`);
-}
-
 /** Whether the Sandbox was made by its owner and not by a claim or a pool: no claim-controller will ever speak to its daemon. */
 export function isAuthored(sandbox: Sandbox): boolean {
   const { labels: given = {} } = sandbox.metadata;

@@ -1,7 +1,6 @@
-import { labels } from '@sandlot/api-types';
+import { isPoolMember, labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { Change } from '@sandlot/kube';
-import { isPoolMember } from '../ownership/ownership.ts';
 import { isReadyNow } from '../status/status.ts';
 
 /** Within the second in which the Pod has to follow its Sandbox (API contract, commit protocol, invariant f). */

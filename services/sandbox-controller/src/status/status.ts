@@ -1,24 +1,24 @@
 import {
   effectiveMode,
   findCondition,
+  isPoolMember,
   labels,
   launchTypes,
   nameHashSelector,
   rfc3339,
   sandboxConditions,
   serviceFQDN,
+  suspenderOf,
 } from '@sandlot/api-types';
 import type { Condition, Sandbox, SandboxStatus } from '@sandlot/api-types';
 import { conditionsOf, conditionsOfExpired } from './conditions.ts';
 import { expiryMs } from '../lifetime/expiry.ts';
 import { lastActivityOf } from '../lifetime/idle.ts';
-import { isPoolMember } from '../ownership/ownership.ts';
 import { awaitsRestart, restartsOf } from '../pod/restart.ts';
 import { serviceInUse } from '../service/decide-service.ts';
 import { onlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import { startupOf } from '../lifetime/decide-startup.ts';
-import { recordedSuspender } from '../lifetime/suspend.ts';
 
 /**
  * The whole status of a Sandbox that has not expired. Empty values are left out, as Go clients leave them out, so that
@@ -126,7 +126,7 @@ function suspensionFields({ sandbox, nowMs }: Snapshot, conditions: readonly Con
   if (!isTrue(conditions, sandboxConditions.suspended)) return { resumedAt };
   return {
     suspendedAt: wasSuspended ? suspendedAt : rfc3339(nowMs),
-    suspendedBy: wasSuspended ? suspendedBy : recordedSuspender(sandbox),
+    suspendedBy: wasSuspended ? suspendedBy : suspenderOf(sandbox),
   };
 }
 

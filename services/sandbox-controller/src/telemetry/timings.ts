@@ -1,8 +1,7 @@
-import { effectiveMode, findCondition, sandboxConditions } from '@sandlot/api-types';
+import { effectiveMode, findCondition, sandboxConditions, suspenderOf } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { PersistentVolumeClaim } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
-import { recordedSuspender } from '../lifetime/suspend.ts';
 import { TimedMap } from '../wiring/timed-map.ts';
 
 /** What takes longer than this is not measured: it waits for a person, not for a machine. */
@@ -47,7 +46,7 @@ export class Timings {
     const mode = effectiveMode(next.spec);
     if (effectiveMode(old.spec) !== mode) {
       const what = mode === 'Suspended' ? 'suspend' : 'resume';
-      const cause = recordedSuspender(mode === 'Suspended' ? next : old);
+      const cause = suspenderOf(mode === 'Suspended' ? next : old);
       this.#modes.set(uid, { what, cause, atMs: this.#clock.monotonic() }, LONGEST_MS);
     }
     return this.#ended(uid, next);

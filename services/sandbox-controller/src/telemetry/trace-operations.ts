@@ -1,10 +1,17 @@
 // Which operation a Sandbox is in, and which one a change of its status ends: from the object alone.
-import { annotations, effectiveMode, findCondition, labels, launchTypes, sandboxConditions } from '@sandlot/api-types';
+import {
+  annotations,
+  effectiveMode,
+  findCondition,
+  isPoolMember,
+  labels,
+  launchTypes,
+  sandboxConditions,
+} from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
 import { controllerOf } from '@sandlot/kube';
 import { operationOf, spanNames } from '@sandlot/telemetry';
 import type { Operation } from '@sandlot/telemetry';
-import { isPoolMember } from '../ownership/ownership.ts';
 
 /** Times of objects are cut to the second. */
 const RESOLUTION_MS = 1_000;

@@ -1,4 +1,4 @@
-import { annotations, effectiveMode, labels } from '@sandlot/api-types';
+import { annotations, effectiveMode, isPoolMember, labels, suspenderOf } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { controllerOf, keyOf } from '@sandlot/kube';
 import type { KubeClient, Pod, Store } from '@sandlot/kube';
@@ -18,8 +18,6 @@ import {
 } from '@sandlot/telemetry';
 import type { Operation } from '@sandlot/telemetry';
 import type { Informers } from '../wiring/informers.ts';
-import { isPoolMember } from '../ownership/ownership.ts';
-import { recordedSuspender } from '../lifetime/suspend.ts';
 import { TimedMap } from '../wiring/timed-map.ts';
 import { FactsReader } from './trace-facts.ts';
 import {
@@ -147,7 +145,7 @@ export class SandboxTraces {
     const { uid = '', generation = 0 } = next.metadata;
     const what = effectiveMode(next.spec) === 'Suspended' ? 'suspend' : 'resume';
     const operation = turnOf({ what, uid, generation, carried: freshCarrier(old, next) });
-    const cause = recordedSuspender(what === 'suspend' ? next : old);
+    const cause = suspenderOf(what === 'suspend' ? next : old);
     if (operation === undefined) return;
     // What came with the edit has taken the place of what it carried.
     const links = linksOf(old);
@@ -253,7 +251,7 @@ function unseenTurn({ what }: Ended, before: Sandbox, after: Sandbox): Turn | un
   const { uid = '', generation = 0 } = after.metadata;
   const operation = turnOf({ what, uid, generation, carried: undefined });
   const startMs = modeChangedMs(what, before, after);
-  const cause = recordedSuspender(what === 'suspend' ? after : before);
+  const cause = suspenderOf(what === 'suspend' ? after : before);
   return operation === undefined || Number.isNaN(startMs)
     ? undefined
     : { operation, startMs, cause, links: linksOf(after) };

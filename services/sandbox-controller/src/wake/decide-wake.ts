@@ -1,9 +1,9 @@
-import { effectiveMode } from '@sandlot/api-types';
+import { effectiveMode, wakeObstacleOf } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { isMarkedExpired } from '../lifetime/expiry.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import { isStartupUntold } from '../lifetime/decide-startup.ts';
-import { recordedSuspender, resumeStep } from '../lifetime/suspend.ts';
+import { resumeStep } from '../lifetime/suspend.ts';
 import type { Step } from '../plan/steps.ts';
 import type { WakeRefusal } from './wake-refusals.ts';
 
@@ -33,9 +33,7 @@ export function decideWake(snapshot: Snapshot, deadlineMs: number | undefined): 
 function refusalOfWake({ metadata, spec }: Sandbox): WakeRefusal | undefined {
   if (metadata.deletionTimestamp !== undefined) return 'deleting';
   if (effectiveMode(spec) === 'Running') return undefined;
-  if (spec.autoResume === 'Never') return 'never';
-  if (spec.autoResume === 'Always') return undefined;
-  return recordedSuspender({ metadata }) === 'User' ? 'owner' : undefined;
+  return wakeObstacleOf({ metadata, spec }, undefined);
 }
 
 /**

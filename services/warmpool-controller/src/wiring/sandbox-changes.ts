@@ -1,6 +1,6 @@
 // Which changes of Sandboxes a pool has to look at, and how soon.
+import { isPoolMember } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { controllerOf } from '@sandlot/kube';
 import type { Change } from '@sandlot/kube';
 import { formerPoolOf, strayOf } from './cache.ts';
 
@@ -23,16 +23,12 @@ export function concernsPool({ old, next }: SandboxChange): boolean {
 /** How long a change can wait, milliseconds: a loss and an orphan not at all, an adoption and the progress of a member a little. */
 export function gatherMs({ old, next }: SandboxChange): number {
   if (next === undefined || isEnding(next)) return 0;
-  if (old !== undefined && !isMember(old)) return 0;
-  return isMember(next) || isClaimed(next) ? GATHER_MS : 0;
-}
-
-function isMember(sandbox: Sandbox): boolean {
-  return controllerOf(sandbox)?.kind === 'SandboxWarmPool';
+  if (old !== undefined && !isPoolMember(old)) return 0;
+  return isPoolMember(next) || isClaimed(next) ? GATHER_MS : 0;
 }
 
 function isClaimed(sandbox: Sandbox): boolean {
-  return !isMember(sandbox) && strayOf(sandbox) === undefined && formerPoolOf(sandbox) !== undefined;
+  return !isPoolMember(sandbox) && strayOf(sandbox) === undefined && formerPoolOf(sandbox) !== undefined;
 }
 
 function isEnding({ metadata }: Sandbox): boolean {

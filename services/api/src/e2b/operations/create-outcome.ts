@@ -1,26 +1,10 @@
-import { claimReasons, findCondition } from '@sandlot/api-types';
+import { claimEndingOf, claimReasons, findCondition, sandboxReasons } from '@sandlot/api-types';
 import type { Condition, SandboxClaim } from '@sandlot/api-types';
 import { ApiError, NO_RETRY } from '../../errors/api-error.ts';
 
 /** What has become of a claim that a create waits for. */
 export type Outcome =
   { readonly kind: 'waiting' } | { readonly kind: 'ready' } | { readonly kind: 'failed'; readonly error: ApiError };
-
-/** Mistakes of who asked: only another request can help. */
-const REFUSED: ReadonlySet<string> = new Set([
-  claimReasons.invalidMetadata,
-  claimReasons.envVarsInjectionRejected,
-  claimReasons.volumeClaimTemplatesError,
-  claimReasons.imageOverrideRejected,
-  claimReasons.dynamicVolumesRejected,
-]);
-/** What was tried and did not come up. */
-const BROKEN: ReadonlySet<string> = new Set([claimReasons.sandboxInitFailed, 'PodFailed', 'PodSucceeded']);
-const LATE: ReadonlySet<string> = new Set([
-  claimReasons.claimTimeout,
-  claimReasons.claimExpired,
-  claimReasons.sandboxExpired,
-]);
 
 /** Decides from a claim's status; `patient`: an empty pool is waited for. */
 export function outcomeOf({ status }: SandboxClaim, patient: boolean): Outcome {
@@ -34,10 +18,13 @@ export function outcomeOf({ status }: SandboxClaim, patient: boolean): Outcome {
 
 /** Why no time can help; undefined when it may. */
 function failureOf({ reason, message }: Condition, patient: boolean): ApiError | undefined {
-  if (REFUSED.has(reason)) return new ApiError({ status: 400, message });
   if (reason === claimReasons.waitingForStock) return patient ? undefined : noStock();
-  if (LATE.has(reason)) return tooLate(message);
-  return BROKEN.has(reason) ? broken(message) : undefined;
+  const ending = claimEndingOf(reason);
+  if (ending === 'refused') return new ApiError({ status: 400, message });
+  if (ending === 'late' || ending === 'expired') return tooLate(message);
+  // The reasons of a Sandbox whose pod ended, which the claim copies.
+  const hasPodEnded = reason === sandboxReasons.podFailed || reason === sandboxReasons.podSucceeded;
+  return ending === 'broken' || hasPodEnded ? broken(message) : undefined;
 }
 
 function noStock(): ApiError {

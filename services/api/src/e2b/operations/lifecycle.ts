@@ -1,4 +1,4 @@
-import { annotations, sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { modeSpellingOf, resumePatch, sandboxClaims, sandboxes, suspendPatch } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isConflict, isNotFound, keyOf } from '@sandlot/kube';
 import type { JsonObject, ObjectKey } from '@sandlot/kube';
@@ -84,19 +84,10 @@ function nameOf({ metadata: { namespace, name = '' } }: Sandbox): ObjectKey {
 }
 
 async function patchMode({ client, world }: Deps, sandbox: Sandbox, mode: Mode): Promise<Sandbox> {
-  const { uid, resourceVersion } = sandbox.metadata;
-  const patch = guardedBy(modePatch(sandbox, mode), { uid, resourceVersion });
+  const spelling = modeSpellingOf(sandbox.spec);
+  const patch =
+    mode === 'Suspended' ? suspendPatch(sandbox, { by: 'API', spelling }) : resumePatch(sandbox, { spelling });
   return world.sandboxes.write(keyOf(sandbox), () => client.mergePatch(sandboxes, nameOf(sandbox), patch));
-}
-
-/** As its owner would ask, with the record of who did (API contract, idle). */
-function modePatch({ spec }: Sandbox, mode: Mode): JsonObject {
-  const by = mode === 'Suspended' ? 'API' : null;
-  const counts = spec.replicas !== undefined;
-  return {
-    metadata: { annotations: { [annotations.suspendedBy]: by } },
-    spec: counts ? { replicas: mode === 'Suspended' ? 0 : 1 } : { operatingMode: mode },
-  };
 }
 
 interface Guard {

@@ -1,8 +1,9 @@
+import { isMadeByApi } from '@sandlot/api-types';
 import type { ApiKey } from '@sandlot/tenancy';
 import type { Deps } from '../../wiring/deps.ts';
 import { notFound } from '../../errors/api-error.ts';
 import type { Answer } from '../../http/route.ts';
-import { BY_NAMESPACE, aliasesOf, isOfApi } from '../../wiring/informers.ts';
+import { BY_NAMESPACE, aliasesOf } from '../../wiring/informers.ts';
 import { findOrigin } from './find-source.ts';
 import { ownSandbox } from './lifecycle.ts';
 import { createdAtMs } from '../../claim/lifetime.ts';
@@ -21,7 +22,7 @@ export function sandboxesOf(deps: Deps, { namespace }: ApiKey): Entry[] {
   for (const claim of world.claims.all([BY_NAMESPACE, namespace], ({ metadata }) => metadata.namespace === namespace)) {
     const { metadata, status } = claim;
     const isGone = metadata.deletionTimestamp !== undefined || isOver(claim, clock.now());
-    if (isGone || !isOfApi(metadata) || status?.completionTime === undefined) continue;
+    if (isGone || !isMadeByApi(claim) || status?.completionTime === undefined) continue;
     listed.push({ sandbox: listedOf(world.held(claim), options), createdMs: createdAtMs(claim) });
   }
   return listed;

@@ -1,0 +1,62 @@
+// How a Sandbox is suspended and resumed through its spec, and how it says who suspended it.
+import type { JsonObject } from '@sandlot/kube';
+import { annotations } from '../keys.ts';
+import type { Sandbox, SandboxSpec } from '../objects.ts';
+
+/** The spec field that carries the desired mode: `replicas` (v1alpha1) or `operatingMode` (v1beta1). */
+export type ModeSpelling = 'replicas' | 'operatingMode';
+
+/**
+ * The spelling a Sandbox uses, in which Sandlot must write back. `unset` is the answer for a spec with neither field; a
+ * caller that knows the author's API version passes it (docs/reference/versions.md#groups-and-versions).
+ */
+export function modeSpellingOf(
+  spec: Pick<SandboxSpec, 'replicas' | 'operatingMode'>,
+  unset: ModeSpelling = 'operatingMode',
+): ModeSpelling {
+  if (spec.replicas !== undefined) return 'replicas';
+  return spec.operatingMode === undefined ? unset : 'operatingMode';
+}
+
+/** The parts of Sandlot that suspend a Sandbox and leave a record of it. */
+export type AutomaticSuspender = 'Idle' | 'Startup' | 'API';
+
+/**
+ * Merge patch that suspends a Sandbox as its owner would, with the record of who asked. It carries `uid` and
+ * `resourceVersion`, so that an edit that comes first wins (docs/reference/sandbox.md#idle-suspend-and-resume).
+ */
+export function suspendPatch(
+  { metadata }: Pick<Sandbox, 'metadata'>,
+  { by, spelling }: { readonly by: AutomaticSuspender; readonly spelling: ModeSpelling },
+): JsonObject {
+  const { uid, resourceVersion } = metadata;
+  return {
+    metadata: { uid, resourceVersion, annotations: { [annotations.suspendedBy]: by } },
+    spec: spelling === 'replicas' ? { replicas: 0 } : { operatingMode: 'Suspended' },
+  };
+}
+
+/**
+ * Merge patch that resumes a Sandbox and removes the record of its suspension, guarded like {@link suspendPatch}.
+ * `trace` is the trace context of the request that wakes it.
+ */
+export function resumePatch(
+  { metadata }: Pick<Sandbox, 'metadata'>,
+  { spelling, trace }: { readonly spelling: ModeSpelling; readonly trace?: string | undefined },
+): JsonObject {
+  const { uid, resourceVersion } = metadata;
+  const carried = trace === undefined ? {} : { [annotations.traceContext]: trace };
+  return {
+    metadata: { uid, resourceVersion, annotations: { [annotations.suspendedBy]: null, ...carried } },
+    spec: spelling === 'replicas' ? { replicas: 1 } : { operatingMode: 'Running' },
+  };
+}
+
+const SUSPENDERS = ['User', 'Idle', 'Startup', 'API'] as const;
+export type Suspender = (typeof SUSPENDERS)[number];
+
+/** Who suspended the Sandbox. Sandlot records its own suspensions; without a record it was the user. */
+export function suspenderOf({ metadata }: Pick<Sandbox, 'metadata'>): Suspender {
+  const recorded = metadata.annotations?.[annotations.suspendedBy];
+  return SUSPENDERS.find((name) => name === recorded) ?? 'User';
+}
