@@ -8,7 +8,7 @@ import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { World, nextAddress } from '../test/harness.ts';
+import { GatewayHarness, nextAddress } from '../test/harness.ts';
 import { inPod } from './pod.ts';
 import { load, openWebSockets } from './load.ts';
 import type { Aim } from './load.ts';
@@ -44,14 +44,14 @@ const median = (all: readonly number[]): number =>
   );
 const say = (text: string): boolean => process.stdout.write(`${text}\n`);
 
-await using world = await World.start({ MAX_CONNECTIONS_PER_SANDBOX: '5000' }, inPod);
+await using harness = await GatewayHarness.start({ MAX_CONNECTIONS_PER_SANDBOX: '5000' }, inPod);
 const address = nextAddress();
-const sandbox = await world.sandbox({ address });
+const sandbox = await harness.createSandbox({ address });
 const upstream = await startUpstream(address);
-const { pid } = world.gateway;
-const name = world.hostOf(sandbox, PORT);
+const { pid } = harness.process;
+const name = harness.hostOf(sandbox, PORT);
 const direct: Aim = { host: address, port: PORT, name };
-const through: Aim = { host: '127.0.0.1', port: world.port, name };
+const through: Aim = { host: '127.0.0.1', port: harness.port, name };
 try {
   const idleMiB = await residentMiB(pid);
   await load(through, { connections: 8, ms: 200 });

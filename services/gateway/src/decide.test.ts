@@ -2,13 +2,14 @@ import { annotations, labels, sandboxIdOf } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressRule } from './access/address.ts';
-import { decide, endOfIncarnation } from './decide.ts';
+import { createAddressRule } from './access/address.ts';
+import { decide } from './decide.ts';
 import type { Decision } from './decide.ts';
-import { holderOf } from './directory/snapshot.ts';
+import { endOfIncarnation } from './directory/decide-ending.ts';
+import { holderOf } from './directory/ownership.ts';
 
 const ADDRESS = '10.1.2.3';
-const isRoutable = addressRule([]);
+const isDialable = createAddressRule([]);
 const condition = (type: string, status: 'True' | 'False', reason = 'Reason') => ({
   type,
   status,
@@ -43,153 +44,189 @@ const sandboxOf = ({ metadata, spec, status }: SandboxParts = {}): Sandbox => ({
   status: { conditions: [ready], podIPs: [ADDRESS], phase: 'Running', ...status },
 });
 
-const by = (who: string) => ({ annotations: { [annotations.suspendedBy]: who } });
+const suspendedBy = (who: string) => ({ annotations: { [annotations.suspendedBy]: who } });
 const autoResume = { annotations: { [annotations.autoResume]: 'true' } };
 const suspended = (who: string | undefined, spec: Partial<Sandbox['spec']> = {}): Sandbox =>
-  sandboxOf({ ...(who === undefined ? {} : { metadata: by(who) }), spec: { operatingMode: 'Suspended', ...spec } });
+  sandboxOf({
+    ...(who === undefined ? {} : { metadata: suspendedBy(who) }),
+    spec: { operatingMode: 'Suspended', ...spec },
+  });
 
-function told(decision: Decision): string {
+/** Decides for a request that wakes, unless `wakes` is false. */
+function decideFor(claim: SandboxClaim | undefined, sandbox: Sandbox | undefined, wakes = true): Decision {
+  const dialable = (sandbox?.status?.podIPs ?? []).filter(isDialable);
+  return decide({ claim, sandbox, dialable, wakes });
+}
+
+function textOf(decision: Decision): string {
   if (decision.kind === 'gone') return decision.reason;
   if (decision.kind === 'wait') return decision.wake === undefined ? 'wait' : 'wake';
   return `go to ${decision.target.addresses.join(' ')}`;
 }
 
 const GO = `go to ${ADDRESS}`;
-const plain = { labels: {} };
+const notByApi = { labels: {} };
 
-describe('what becomes of a request', () => {
+describe('the decision about a request', () => {
   const rows: readonly (readonly [string, SandboxClaim | undefined, Sandbox | undefined, string])[] = [
-    ['for nobody', undefined, undefined, 'unknown'],
-    ['for a claim without a Sandbox yet', claimOf({ status: { conditions: [], sandbox: {} } }), undefined, 'wait'],
-    ['for a running sandbox', claimOf(), sandboxOf(), GO],
+    ['is unknown for an id that no claim holds', undefined, undefined, 'unknown'],
     [
-      'for one that has two addresses',
+      'is to wait for a claim without a Sandbox',
+      claimOf({ status: { conditions: [], sandbox: {} } }),
+      undefined,
+      'wait',
+    ],
+    ['is to go to a running sandbox', claimOf(), sandboxOf(), GO],
+    [
+      'is to go to a sandbox with both of its addresses',
       claimOf(),
       sandboxOf({ status: { podIPs: [ADDRESS, 'fd00::1'] } }),
       `${GO} fd00::1`,
     ],
-    ['while the daemon does not know its token', claimOf({ status: { conditions: [] } }), sandboxOf(), 'wait'],
-    ['while its pod is not Ready', claimOf(), sandboxOf({ status: { conditions: [] } }), 'wait'],
-    ['while its claim names another Sandbox', claimOf({ status: { sandbox: { name: 'other' } } }), sandboxOf(), 'wait'],
-    ['for one whose claim is not known yet', undefined, sandboxOf(), 'wait'],
-    ['for one without a claim', undefined, sandboxOf({ metadata: { ownerReferences: [] } }), GO],
+    ['is to wait while the claim is not Ready', claimOf({ status: { conditions: [] } }), sandboxOf(), 'wait'],
+    ['is to wait while the Sandbox is not Ready', claimOf(), sandboxOf({ status: { conditions: [] } }), 'wait'],
     [
-      'for a member of a pool',
+      'is to wait while the claim names another Sandbox',
+      claimOf({ status: { sandbox: { name: 'other' } } }),
+      sandboxOf(),
+      'wait',
+    ],
+    ['is to wait while the cache lacks the claim of a Sandbox', undefined, sandboxOf(), 'wait'],
+    ['is to go to a Sandbox without a claim', undefined, sandboxOf({ metadata: { ownerReferences: [] } }), GO],
+    [
+      'is unknown for a Sandbox with the label of a pool',
       undefined,
       sandboxOf({ metadata: { ownerReferences: [], labels: { [labels.warmPoolMember]: 'x' } } }),
       'unknown',
     ],
     [
-      'for a member of a pool without its label',
+      'is unknown for a Sandbox that a pool owns',
       undefined,
       sandboxOf({ metadata: { ownerReferences: [{ ...owner, kind: 'SandboxWarmPool' }] } }),
       'unknown',
     ],
-    ['for a claim that is being deleted', claimOf({ metadata: { deletionTimestamp: 'now' } }), sandboxOf(), 'killed'],
-    ['for a Sandbox that is being deleted', claimOf(), sandboxOf({ metadata: { deletionTimestamp: 'now' } }), 'killed'],
     [
-      'for an expired claim',
+      'is killed when the claim is being deleted',
+      claimOf({ metadata: { deletionTimestamp: 'now' } }),
+      sandboxOf(),
+      'killed',
+    ],
+    [
+      'is killed when the Sandbox is being deleted',
+      claimOf(),
+      sandboxOf({ metadata: { deletionTimestamp: 'now' } }),
+      'killed',
+    ],
+    [
+      'is expired for an expired claim',
       claimOf({ status: { conditions: [condition('Ready', 'False', 'ClaimExpired')] } }),
       undefined,
       'expired',
     ],
-    ['for an expired Sandbox', claimOf(), sandboxOf({ status: { phase: 'Expired' } }), 'expired'],
+    ['is expired for an expired Sandbox', claimOf(), sandboxOf({ status: { phase: 'Expired' } }), 'expired'],
     [
-      'for a claim that nothing helps',
+      'is failed for a claim that failed for good',
       claimOf({ status: { conditions: [condition('Ready', 'False', 'SandboxInitFailed')] } }),
       undefined,
       'failed',
     ],
     [
-      'for one whose processes have ended',
+      'is failed when the pod has finished',
       claimOf(),
       sandboxOf({ status: { conditions: [ready, condition('Finished', 'True')] } }),
       'failed',
     ],
     [
-      'for one kept for troubleshooting',
+      'is failed for a Sandbox kept for troubleshooting',
       undefined,
       sandboxOf({ metadata: { labels: { [labels.reservedFailed]: 'true' } } }),
       'failed',
     ],
     [
-      'for one whose address nobody may dial',
+      'is failed when no address may be dialled',
       claimOf(),
       sandboxOf({ status: { podIPs: ['169.254.169.254'] } }),
       'failed',
     ],
-    ['for one paused by the API', claimOf(), suspended('API'), 'paused'],
-    ['for one paused by the API with auto-resume', claimOf({ metadata: autoResume }), suspended('API'), 'wake'],
-    ['for one that idleness suspended', claimOf(), suspended('Idle'), 'wake'],
-    ['for one that its startup suspended', claimOf(), suspended('Startup'), 'wake'],
-    ['for one that its owner suspended', claimOf(), suspended(undefined), 'paused'],
+    ['is paused for a sandbox that the API paused', claimOf(), suspended('API'), 'paused'],
     [
-      'for one that its owner suspended and lets wake',
+      'is to wake a sandbox that the API paused, with auto-resume',
+      claimOf({ metadata: autoResume }),
+      suspended('API'),
+      'wake',
+    ],
+    ['is to wake a Sandbox suspended for idleness', claimOf(), suspended('Idle'), 'wake'],
+    ['is to wake a Sandbox suspended at startup', claimOf(), suspended('Startup'), 'wake'],
+    ['is paused for a Sandbox that its owner suspended', claimOf(), suspended(undefined), 'paused'],
+    [
+      'is to wake a Sandbox that its owner suspended with autoResume Always',
       claimOf(),
       suspended(undefined, { autoResume: 'Always' }),
       'wake',
     ],
     [
-      'for one that never wakes',
+      'is paused for a Sandbox with autoResume Never',
       claimOf({ metadata: autoResume }),
       suspended('API', { autoResume: 'Never' }),
       'paused',
     ],
-    ['for one paused by the API that others made', claimOf({ metadata: plain }), suspended('API'), 'wake'],
     [
-      'for one suspended in the other spelling',
-      claimOf(),
-      sandboxOf({ metadata: by('Idle'), spec: { replicas: 0 } }),
+      'is to wake a sandbox that the API paused and did not make',
+      claimOf({ metadata: notByApi }),
+      suspended('API'),
       'wake',
     ],
     [
-      'for one that is expired and suspended',
+      'is to wake a Sandbox suspended by replicas 0',
+      claimOf(),
+      sandboxOf({ metadata: suspendedBy('Idle'), spec: { replicas: 0 } }),
+      'wake',
+    ],
+    [
+      'is expired for a Sandbox that is expired and suspended',
       claimOf(),
       { ...suspended('Idle'), status: { phase: 'Expired' } },
       'expired',
     ],
   ];
   it.each(rows)('%s', (...[, claim, sandbox, expected]) => {
-    expect(told(decide({ claim, sandbox }, { wakes: true, isRoutable }))).toBe(expected);
+    expect(textOf(decideFor(claim, sandbox))).toBe(expected);
   });
 
-  it('that wakes nobody finds a sleeping sandbox paused', () => {
-    const situation = { claim: claimOf(), sandbox: suspended('Idle') };
-    expect(told(decide(situation, { wakes: false, isRoutable }))).toBe('paused');
+  it('is paused for a sleeping sandbox when the request does not wake', () => {
+    expect(textOf(decideFor(claimOf(), suspended('Idle'), false))).toBe('paused');
   });
 
-  it('has terms that come from the claim', () => {
-    const notes = { [annotations.trafficTokenHash]: 'hash', [annotations.apiKeyId]: 'key' };
-    const situation = {
-      claim: claimOf({ metadata: { annotations: notes } }),
-      sandbox: sandboxOf({ spec: { runtime: { inject: true } } }),
-    };
+  it('takes its terms from the claim', () => {
+    const given = { [annotations.trafficTokenHash]: 'hash', [annotations.apiKeyId]: 'key' };
+    const claim = claimOf({ metadata: { annotations: given } });
+    const sandbox = sandboxOf({ spec: { runtime: { inject: true } } });
     const terms = { trafficTokenHash: 'hash', keyId: 'key', hasDaemon: true };
-    expect(decide(situation, { wakes: true, isRoutable })).toMatchObject({ terms });
+    expect(decideFor(claim, sandbox)).toMatchObject({ terms });
   });
 });
 
-describe('connections to a sandbox', () => {
-  const first = decide({ claim: claimOf(), sandbox: sandboxOf() }, { wakes: true, isRoutable });
+describe('exchanges with a sandbox', () => {
+  const first = decideFor(claimOf(), sandboxOf());
   const rows: readonly (readonly [string, Sandbox | undefined, string | undefined])[] = [
-    ['stay while nothing happens', sandboxOf(), undefined],
-    ['stay while its pod is not Ready', sandboxOf({ status: { conditions: [] } }), undefined],
-    ['end when it is gone', undefined, 'killed'],
-    ['end when another has its name', sandboxOf({ metadata: { uid: 'uid-2' } }), 'killed'],
-    ['end when it is suspended', suspended('API'), 'paused'],
-    ['end when its pod has another address', sandboxOf({ status: { podIPs: ['10.9.9.9'] } }), 'failed'],
-    ['end when it was resumed', sandboxOf({ status: { resumedAt: '2026-01-02T00:00:00Z' } }), 'failed'],
+    ['go on while nothing changes', sandboxOf(), undefined],
+    ['go on while the Sandbox is not Ready', sandboxOf({ status: { conditions: [] } }), undefined],
+    ['end when the Sandbox is gone', undefined, 'killed'],
+    ['end when another Sandbox has its name', sandboxOf({ metadata: { uid: 'uid-2' } }), 'killed'],
+    ['end when the Sandbox is suspended', suspended('API'), 'paused'],
+    ['end when the pod has another address', sandboxOf({ status: { podIPs: ['10.9.9.9'] } }), 'failed'],
+    ['end when the Sandbox was resumed', sandboxOf({ status: { resumedAt: '2026-01-02T00:00:00Z' } }), 'failed'],
   ];
   it.each(rows)('%s', (_, sandbox, reason) => {
-    if (first.kind !== 'go') throw new Error('it does not run');
+    if (first.kind !== 'go') throw new Error('the sandbox does not run');
     expect(endOfIncarnation(first.target, { claim: claimOf(), sandbox })).toBe(reason);
   });
 });
 
-describe('the claim that an id stands for', () => {
+describe('the claim that holds an id', () => {
   const at = (creationTimestamp: string, namespace: string) => claimOf({ metadata: { creationTimestamp, namespace } });
 
-  it('is the oldest, in whatever order they come', () => {
+  it('is the oldest one, in whatever order they come', () => {
     const claims = [at('2026-01-01T00:00:02Z', 'b'), at('2026-01-01T00:00:01Z', 'a'), at('2026-01-01T00:00:03Z', 'c')];
     fc.assert(
       fc.property(fc.shuffledSubarray(claims, { minLength: 3 }), (order) => {
@@ -198,7 +235,7 @@ describe('the claim that an id stands for', () => {
     );
   });
 
-  it('has the id as its name, too', () => {
+  it('has the id as its name and label', () => {
     expect(sandboxIdOf(claimOf())).toBe('abc');
     expect(
       sandboxIdOf(claimOf({ metadata: { name: 'other', labels: { [labels.sandboxId]: 'abc' } } })),

@@ -18,10 +18,10 @@ const MAIN = new URL('../src/main.ts', import.meta.url);
 const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
 const USER = 'gateway';
 
-/** The domain whose hosts are sandboxes. */
+/** The domain under which hosts name sandboxes. */
 export const DOMAIN = 'sandbox.test';
 
-/** All the gateway may do: a verb it needs and does not have here fails the tests. */
+/** The rights of the gateway. A test fails when the gateway needs more. */
 const ROLE = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',
@@ -44,17 +44,17 @@ const BINDING = {
 
 let addresses = 0;
 
-/** An address of this machine that no other sandbox of this process has, as pods have theirs. */
+/** A loopback address for the pod of a sandbox. Each call returns another one. */
 export function nextAddress(): string {
   addresses += 1;
   return `127.${100 + (process.pid % 100)}.${Math.floor(addresses / 250)}.${(addresses % 250) + 1}`;
 }
 
-/** A sandbox that a test is the controllers of. */
+/** A sandbox whose objects the test writes in place of the controllers. */
 export interface TestSandbox {
   readonly id: string;
   readonly namespace: string;
-  /** Of the Sandbox; the claim's is the id. */
+  /** The name of the Sandbox; the claim is named by the id. */
   readonly name: string;
   readonly uid: string;
   readonly claimUid: string;
@@ -64,56 +64,56 @@ export interface TestSandbox {
 export interface SandboxInput {
   readonly namespace?: string;
   readonly spec?: Partial<SandboxSpec>;
-  /** Of the claim. */
-  readonly notes?: Readonly<Record<string, string>>;
-  /** Of the Sandbox. */
-  readonly sandboxNotes?: Readonly<Record<string, string>>;
+  readonly claimAnnotations?: Readonly<Record<string, string>>;
+  readonly sandboxAnnotations?: Readonly<Record<string, string>>;
   readonly address?: string;
-  /** Default true: claim and Sandbox say that they are Ready. */
+  /** Whether claim and Sandbox are Ready; default true. */
   readonly ready?: boolean;
 }
 
-/** A program of the gateway, and the environment by which it finds the API server. */
+/** How to start the gateway. */
 export interface Run {
   readonly main: URL;
+  /** The environment by which it finds the API server. */
   readonly env: Readonly<Record<string, string>>;
-  /** Of Node. */
+  /** Flags of Node. */
   readonly flags?: readonly string[];
 }
 
-/** Credentials of the user, or of the ServiceAccount of that name in the namespace `default`: the role is given to both. */
+/** Starts the gateway from source with the kubeconfig of `user`. */
 const fromSource = async (plane: ControlPlane, user: string): Promise<Run> => ({
   main: MAIN,
   env: { KUBECONFIG: await plane.kubeconfigFor(user) },
 });
 
-/** The gateway as its image runs it, with the rights of its role, against a real API server and a real NATS. */
-export class World implements AsyncDisposable {
+/** The gateway as a process with the rights of its role, a real API server and a real NATS. */
+export class GatewayHarness implements AsyncDisposable {
   readonly client: KubeClient;
   readonly plane: ControlPlane;
   readonly nats: Server;
   readonly bus: Bus;
   readonly reports: ActivityReport[] = [];
-  readonly wishes: string[] = [];
+  /** UIDs of the Sandboxes that the gateway asked to wake, one per request. */
+  readonly wakeRequests: string[] = [];
   readonly port: number;
-  gateway: ServiceProcess;
+  process: ServiceProcess;
   readonly #run: Run;
   #ids = 0;
 
-  private constructor(parts: Pick<World, 'client' | 'plane' | 'nats' | 'bus' | 'port' | 'gateway'>, run: Run) {
+  private constructor(parts: Pick<GatewayHarness, 'client' | 'plane' | 'nats' | 'bus' | 'port' | 'process'>, run: Run) {
     this.client = parts.client;
     this.plane = parts.plane;
     this.nats = parts.nats;
     this.bus = parts.bus;
     this.port = parts.port;
-    this.gateway = parts.gateway;
+    this.process = parts.process;
     this.#run = run;
     this.bus.onActivity((report) => this.reports.push(report));
-    this.bus.onHint('sandbox.wake.requested', ({ data }) => this.wishes.push(data.uid));
+    this.bus.onHint('sandbox.wake.requested', ({ data }) => this.wakeRequests.push(data.uid));
   }
 
-  /** From source with a kubeconfig, unless `how` says otherwise. */
-  static async start(settings: Readonly<Record<string, string>> = {}, how = fromSource): Promise<World> {
+  /** Starts everything. `how` chooses the program and its credentials; by default the source with a kubeconfig. */
+  static async start(settings: Readonly<Record<string, string>> = {}, how = fromSource): Promise<GatewayHarness> {
     const [plane, nats] = await Promise.all([startControlPlane({ crds: [CRDS] }), startNats()]);
     const client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: plane.kubeconfigPath }) });
     await Promise.all(['team-a', 'team-b'].map((name) => client.create(namespaces, { metadata: { name } })));
@@ -134,47 +134,50 @@ export class World implements AsyncDisposable {
       LOG_LEVEL: 'info',
       ...settings,
     };
-    const gateway = await startServiceProcess(run.main, env, run.flags);
-    const world = new World({ client, plane, nats, bus, port, gateway }, { ...run, env });
-    await world.isReady();
-    return world;
+    const started = await startServiceProcess(run.main, env, run.flags);
+    const harness = new GatewayHarness({ client, plane, nats, bus, port, process: started }, { ...run, env });
+    await harness.waitUntilReady();
+    return harness;
   }
 
   async restartGateway(): Promise<void> {
-    this.gateway = await startServiceProcess(this.#run.main, this.#run.env, this.#run.flags);
-    await this.isReady();
+    this.process = await startServiceProcess(this.#run.main, this.#run.env, this.#run.flags);
+    await this.waitUntilReady();
   }
 
-  /** The gateway's caches have synced, and it hears and is heard on NATS. */
-  async isReady(): Promise<void> {
-    await eventually(async () => (await fetch(`http://127.0.0.1:${this.gateway.probePort}/readyz`)).ok);
+  /** Waits until the gateway's caches have synced and it is connected to NATS. */
+  async waitUntilReady(): Promise<void> {
+    await eventually(async () => (await fetch(`http://127.0.0.1:${this.process.probePort}/readyz`)).ok);
     await eventually(async () => (await this.metrics()).includes('sandlot_bus_connected 1'));
   }
 
   async metrics(): Promise<string> {
     const headers = { Accept: 'application/openmetrics-text' };
-    return (await fetch(`http://127.0.0.1:${this.gateway.metricsPort}/metrics`, { headers })).text();
+    return (await fetch(`http://127.0.0.1:${this.process.metricsPort}/metrics`, { headers })).text();
   }
 
-  /** A claim as the API makes it, and the Sandbox that it is bound to. */
-  async sandbox(input: SandboxInput = {}): Promise<TestSandbox> {
+  /** Creates a claim as the API does, and the Sandbox that it is bound to. */
+  async createSandbox(input: SandboxInput = {}): Promise<TestSandbox> {
     const { namespace = 'team-a', address = nextAddress(), ready = true } = input;
     this.#ids += 1;
     const id = `s${this.#ids}x${address.replaceAll('.', '')}`;
     const name = `pool-${id}`;
     const claim = await this.client.create(sandboxClaims, {
-      metadata: { namespace, name: id, labels: { [labels.sandboxId]: id }, annotations: { ...input.notes } },
+      metadata: { namespace, name: id, labels: { [labels.sandboxId]: id }, annotations: { ...input.claimAnnotations } },
       spec: { warmPoolRef: { name: 'pool' } },
     });
     const claimUid = claim.metadata.uid ?? '';
-    const made = await this.client.create(sandboxes, sandboxOf({ namespace, name, claim }, input));
-    const sandbox = { id, namespace, name, uid: made.metadata.uid ?? '', claimUid, address };
-    await this.say(sandbox, { ready });
+    const created = await this.client.create(sandboxes, sandboxOf({ namespace, name, claim }, input));
+    const sandbox = { id, namespace, name, uid: created.metadata.uid ?? '', claimUid, address };
+    await this.writeStatus(sandbox, { ready });
     return sandbox;
   }
 
-  /** Writes what the controllers would write into both statuses. */
-  async say(sandbox: TestSandbox, state: { ready: boolean; address?: string; resumedAt?: string }): Promise<void> {
+  /** Writes both statuses as the controllers do. */
+  async writeStatus(
+    sandbox: TestSandbox,
+    state: { ready: boolean; address?: string; resumedAt?: string },
+  ): Promise<void> {
     const { namespace, name, id } = sandbox;
     const { address = sandbox.address, resumedAt } = state;
     const podIPs = state.ready ? [address] : null;
@@ -193,15 +196,15 @@ export class World implements AsyncDisposable {
     await this.client.mergePatch(sandboxes, key, { status }, { subresource: 'status' });
   }
 
-  /** Suspends it as somebody would: first its spec, and then its status follows. */
+  /** Suspends a sandbox: first its spec changes, then the statuses follow. `by` is who the annotation names. */
   async suspend(sandbox: TestSandbox, by: string | null): Promise<void> {
     const { namespace, name } = sandbox;
     const metadata = { annotations: { [annotations.suspendedBy]: by } };
     await this.client.mergePatch(sandboxes, { namespace, name }, { metadata, spec: { operatingMode: 'Suspended' } });
-    await this.say(sandbox, { ready: false });
+    await this.writeStatus(sandbox, { ready: false });
   }
 
-  /** Resumes it on another address, as the sandbox-controller and the claim-controller do. */
+  /** Resumes a sandbox on another address, as the controllers do. */
   async resume(sandbox: TestSandbox, address: string): Promise<void> {
     const { namespace, name } = sandbox;
     const patch = {
@@ -209,7 +212,7 @@ export class World implements AsyncDisposable {
       spec: { operatingMode: 'Running' },
     };
     await this.client.mergePatch(sandboxes, { namespace, name }, patch);
-    await this.say(sandbox, { ready: true, address, resumedAt: rfc3339(systemClock.now()) });
+    await this.writeStatus(sandbox, { ready: true, address, resumedAt: rfc3339(systemClock.now()) });
   }
 
   async kill({ namespace, id, name }: TestSandbox): Promise<void> {
@@ -222,7 +225,7 @@ export class World implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.gateway.kill();
+    await this.process.kill();
     await Promise.all([this.bus.close(), this.client.close()]);
     await Promise.all([this.nats.stop(), this.plane.stop()]);
   }
@@ -234,7 +237,7 @@ interface Place {
   readonly claim: SandboxClaim;
 }
 
-function sandboxOf({ namespace, name, claim }: Place, { spec, sandboxNotes }: SandboxInput): Sandbox {
+function sandboxOf({ namespace, name, claim }: Place, { spec, sandboxAnnotations }: SandboxInput): Sandbox {
   const owner = {
     apiVersion: 'extensions.agents.x-k8s.io/v1beta1',
     kind: 'SandboxClaim',
@@ -244,7 +247,7 @@ function sandboxOf({ namespace, name, claim }: Place, { spec, sandboxNotes }: Sa
     blockOwnerDeletion: true,
   };
   return {
-    metadata: { namespace, name, ownerReferences: [owner], annotations: { ...sandboxNotes } },
+    metadata: { namespace, name, ownerReferences: [owner], annotations: { ...sandboxAnnotations } },
     spec: { podTemplate: { spec: { containers: [{ name: 'main', image: 'busybox' }] } }, ...spec },
   };
 }
@@ -268,9 +271,9 @@ export async function freePort(): Promise<number> {
   return port;
 }
 
-/** Asks again until the answer is true; after half a minute its last error counts. */
+/** Asks until the answer is true. After half a minute it throws the last error. */
 export async function eventually(ask: () => Promise<boolean> | boolean): Promise<void> {
-  let last: unknown = new Error('it never became true');
+  let last: unknown = new Error('the condition never became true');
   for (let attempt = 0; attempt < 1_500; attempt += 1) {
     try {
       if (await ask()) return;

@@ -1,25 +1,25 @@
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import type { IncomingMessage } from 'node:http';
 import { connect, constants } from 'node:http2';
 import type { ClientHttp2Session } from 'node:http2';
+import { request as secureRequest } from 'node:https';
 import { connect as connectTcp, createServer } from 'node:net';
 import type { Socket } from 'node:net';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { request as secureRequest } from 'node:https';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { IncomingMessage } from 'node:http';
 import { annotations, labels, sandboxClaims } from '@sandlot/api-types';
 import { ensureBinaries, issueCertificates } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask, echo, read, startTenant } from '../../test/client.ts';
 import type { Echo } from '../../test/client.ts';
-import { DOMAIN, World, eventually, freePort, nextAddress } from '../../test/harness.ts';
+import { DOMAIN, GatewayHarness, eventually, freePort, nextAddress } from '../../test/harness.ts';
 
 const TOKEN = 'a traffic token';
 const guarded = { [annotations.trafficTokenHash]: createHash('sha256').update(TOKEN).digest('hex') };
 
-let world: World;
+let harness: GatewayHarness;
 let folder: string;
 let tlsPort: number;
 let routerPort: number;
@@ -30,7 +30,7 @@ beforeAll(async () => {
   const certificates = [{ name: 'tls', commonName: 'gateway', dnsNames: [`*.${DOMAIN}`] }];
   await issueCertificates(bin('pki'), { dir: folder, certificates });
   [tlsPort, routerPort, apiPort] = [await freePort(), await freePort(), await freePort()];
-  world = await World.start({
+  harness = await GatewayHarness.start({
     TLS_PORT: String(tlsPort),
     TLS_CERT_FILE: join(folder, 'tls.crt'),
     TLS_KEY_FILE: join(folder, 'tls.key'),
@@ -39,22 +39,22 @@ beforeAll(async () => {
   });
 });
 afterAll(async () => {
-  await world[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
 
 describe('a sandbox that is not public', () => {
   it('asks for its traffic token on every port but the one of the daemon, and never sees it', async () => {
-    const sandbox = await world.sandbox({ notes: guarded });
+    const sandbox = await harness.createSandbox({ claimAnnotations: guarded });
     await startTenant(sandbox.address, echo);
     await startTenant(sandbox.address, echo, 49_983);
-    const Host = world.hostOf(sandbox, 8080);
+    const Host = harness.hostOf(sandbox, 8080);
     const refused = { status: 403, json: { sandboxId: sandbox.id, code: 403 } };
-    expect(await ask(world.port, { headers: { Host } })).toMatchObject(refused);
-    expect(await ask(world.port, { headers: { Host, 'E2B-Traffic-Access-Token': 'wrong' } })).toMatchObject(refused);
-    const right = await ask(world.port, { headers: { Host, 'E2B-Traffic-Access-Token': TOKEN } });
+    expect(await ask(harness.port, { headers: { Host } })).toMatchObject(refused);
+    expect(await ask(harness.port, { headers: { Host, 'E2B-Traffic-Access-Token': 'wrong' } })).toMatchObject(refused);
+    const right = await ask(harness.port, { headers: { Host, 'E2B-Traffic-Access-Token': TOKEN } });
     expect([right.status, (right.json as Echo).headers['e2b-traffic-access-token']]).toEqual([200, undefined]);
-    expect((await ask(world.port, { headers: { Host: world.hostOf(sandbox, 49_983) } })).status).toBe(200);
+    expect((await ask(harness.port, { headers: { Host: harness.hostOf(sandbox, 49_983) } })).status).toBe(200);
   });
 });
 
@@ -62,10 +62,10 @@ describe('routes of the daemon', () => {
   it.each(['/init', '/%69nit', '/a/../init', '//init', '/upgrade?x', '/sandlot/tunnel?port=1', '/%2e%2e/freeze'])(
     'that are for the platform alone are closed: %s',
     async (path) => {
-      const sandbox = await world.sandbox();
+      const sandbox = await harness.createSandbox();
       await startTenant(sandbox.address, echo, 49_983);
-      const headers = { Host: world.hostOf(sandbox, 49_983) };
-      expect(await ask(world.port, { method: 'POST', path, headers })).toMatchObject({
+      const headers = { Host: harness.hostOf(sandbox, 49_983) };
+      expect(await ask(harness.port, { method: 'POST', path, headers })).toMatchObject({
         status: 404,
         json: { path, code: 404 },
       });
@@ -73,17 +73,17 @@ describe('routes of the daemon', () => {
   );
 
   it('that run commands without authentication are closed to E2B clients, where there is a daemon', async () => {
-    const sandbox = await world.sandbox({ spec: { runtime: { inject: true } } });
+    const sandbox = await harness.createSandbox({ spec: { runtime: { inject: true } } });
     await startTenant(sandbox.address, echo, 8888);
     const headers = { 'E2b-Sandbox-Id': sandbox.id, 'E2b-Sandbox-Port': '8888' };
-    expect((await ask(world.port, { headers, path: '/execute', method: 'POST' })).status).toBe(404);
-    expect((await ask(world.port, { headers: { Host: world.hostOf(sandbox, 8888) } })).status).toBe(404);
+    expect((await ask(harness.port, { headers, path: '/execute', method: 'POST' })).status).toBe(404);
+    expect((await ask(harness.port, { headers: { Host: harness.hostOf(sandbox, 8888) } })).status).toBe(404);
   });
 });
 
 describe('a server on the loopback of its sandbox', () => {
   it('is reached through the daemon, and a port that is closed there too is reported as closed', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const inner = await startTenant(nextAddress(), echo, 3000);
     const innerAddress = (inner.server.address() as { address: string }).address;
     const daemon = await startTenant(sandbox.address, echo, 49_983);
@@ -99,13 +99,13 @@ describe('a server on the loopback of its sandbox', () => {
       });
       socket.on('error', () => onward.destroy());
     });
-    const reached = await ask(world.port, {
+    const reached = await ask(harness.port, {
       method: 'POST',
-      headers: { Host: world.hostOf(sandbox, 3000) },
+      headers: { Host: harness.hostOf(sandbox, 3000) },
       body: 'text',
     });
     expect(reached).toMatchObject({ status: 200, json: { text: 'text' } });
-    const closed = await ask(world.port, { headers: { Host: world.hostOf(sandbox, 3001) } });
+    const closed = await ask(harness.port, { headers: { Host: harness.hostOf(sandbox, 3001) } });
     expect(closed).toMatchObject({ status: 502, json: { port: 3001 } });
     expect(closed.text).toContain('port is not open');
   });
@@ -113,33 +113,33 @@ describe('a server on the loopback of its sandbox', () => {
 
 describe('two tenants', () => {
   it('do not get at each other by making a claim under the id of another', async () => {
-    const victim = await world.sandbox({ namespace: 'team-a' });
+    const victim = await harness.createSandbox({ namespace: 'team-a' });
     await startTenant(victim.address, (_, response) => response.end('of the victim'));
-    await world.client.create(sandboxClaims, {
+    await harness.client.create(sandboxClaims, {
       metadata: { namespace: 'team-b', name: victim.id, labels: { [labels.sandboxId]: victim.id } },
       spec: { warmPoolRef: { name: 'pool' } },
     });
-    const headers = { Host: world.hostOf(victim, 8080) };
-    for (let n = 0; n < 10; n += 1) expect((await ask(world.port, { headers })).text).toBe('of the victim');
+    const headers = { Host: harness.hostOf(victim, 8080) };
+    for (let n = 0; n < 10; n += 1) expect((await ask(harness.port, { headers })).text).toBe('of the victim');
   });
 
   it('do not get at a Sandbox that a claim only says is its own', async () => {
-    const victim = await world.sandbox({ namespace: 'team-a' });
+    const victim = await harness.createSandbox({ namespace: 'team-a' });
     await startTenant(victim.address, echo);
-    const thief = await world.client.create(sandboxClaims, {
+    const thief = await harness.client.create(sandboxClaims, {
       metadata: { namespace: 'team-a', name: 'thief', labels: { [labels.sandboxId]: 'thief' } },
       spec: { warmPoolRef: { name: 'pool' } },
     });
     const key = { namespace: 'team-a', name: thief.metadata.name ?? '' };
     const status = { sandbox: { name: victim.name, podIPs: [victim.address] }, conditions: [] };
-    await world.client.mergePatch(sandboxClaims, key, { status }, { subresource: 'status' });
-    const reply = ask(world.port, { headers: { Host: `8080-thief.${DOMAIN}` } });
-    await world.client.delete(sandboxClaims, key);
+    await harness.client.mergePatch(sandboxClaims, key, { status }, { subresource: 'status' });
+    const reply = ask(harness.port, { headers: { Host: `8080-thief.${DOMAIN}` } });
+    await harness.client.delete(sandboxClaims, key);
     expect(await reply).toMatchObject({ status: 502 });
   });
 
   it('cannot send the gateway to an address: whatever they say, it goes where the Sandbox is', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     await startTenant(sandbox.address, (_, response) => response.end('here'));
     const elsewhere = nextAddress();
     const other = await startTenant(elsewhere, (_, response) => response.end('elsewhere'));
@@ -149,17 +149,17 @@ describe('two tenants', () => {
   });
 
   it('cannot lead the gateway to itself by the status of a Sandbox', async () => {
-    const sandbox = await world.sandbox({ address: '169.254.169.254' });
-    const reply = await ask(world.port, { headers: { Host: world.hostOf(sandbox, 80) } });
+    const sandbox = await harness.createSandbox({ address: '169.254.169.254' });
+    const reply = await ask(harness.port, { headers: { Host: harness.hostOf(sandbox, 80) } });
     expect(reply).toMatchObject({ status: 502, json: { reason: 'failed' } });
   });
 });
 
 describe('agent-sandbox headers', () => {
   it('need a token on the public port: one whose user may create sandboxes/connect there', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     await startTenant(sandbox.address, echo, 8888);
-    const kubectl = async (...args: string[]) => (await world.plane.kubectl(args)).stdout.trim();
+    const kubectl = async (...args: string[]) => (await harness.plane.kubectl(args)).stdout.trim();
     for (const name of ['friend', 'stranger']) await kubectl('-n', 'team-a', 'create', 'serviceaccount', name);
     await kubectl(
       '-n',
@@ -174,7 +174,7 @@ describe('agent-sandbox headers', () => {
     const headers = { 'X-Sandbox-ID': sandbox.name, 'X-Sandbox-Namespace': 'team-a' };
     const as = async (token: string | undefined) => {
       const authorization = token === undefined ? {} : { Authorization: `Bearer ${token}` };
-      return ask(world.port, { path: '/execute', headers: { ...headers, ...authorization } });
+      return ask(harness.port, { path: '/execute', headers: { ...headers, ...authorization } });
     };
     const tokenOf = (name: string) => kubectl('-n', 'team-a', 'create', 'token', name);
     const friend = await as(await tokenOf('friend'));
@@ -191,7 +191,7 @@ describe('agent-sandbox headers', () => {
   });
 
   it('have errors of their own', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     await startTenant(sandbox.address, () => undefined);
     const headers = { 'X-Sandbox-ID': sandbox.name, 'X-Sandbox-Namespace': 'team-a', 'X-Sandbox-Port': '8080' };
     const late = await ask(routerPort, { headers: { ...headers, 'X-Sandbox-Timeout': '0.2' } });
@@ -203,14 +203,14 @@ describe('agent-sandbox headers', () => {
       status: 502,
       json: { detail: expect.stringContaining('port is not open') as string },
     });
-    expect(await ask(routerPort, { headers: { Host: world.hostOf(sandbox, 8080) } })).toMatchObject({ status: 400 });
+    expect(await ask(routerPort, { headers: { Host: harness.hostOf(sandbox, 8080) } })).toMatchObject({ status: 400 });
   });
 
   it('are dialled again, with the whole body, when nobody listens yet', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const headers = { 'X-Sandbox-ID': sandbox.name, 'X-Sandbox-Namespace': 'team-a', 'X-Sandbox-Port': '8080' };
     const asked = ask(routerPort, { method: 'POST', headers, body: 'whole' });
-    await eventually(async () => (await world.metrics()).includes('sandlot_gateway_open_requests 1'));
+    await eventually(async () => (await harness.metrics()).includes('sandlot_gateway_open_requests 1'));
     await startTenant(sandbox.address, echo);
     expect(await asked).toMatchObject({ status: 200, json: { text: 'whole' } });
   });
@@ -223,7 +223,7 @@ describe('over TLS', () => {
   };
 
   it('serves HTTP/2 with at least 250 streams at a time, bodies and trailers', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const tenant = await startTenant(sandbox.address, (incoming, response) => {
       void read(incoming).then(({ text }) => {
         response.writeHead(200, { 'Set-Cookie': ['a=1', 'b=2'], 'X-Host': incoming.headers.host });
@@ -235,7 +235,7 @@ describe('over TLS', () => {
     const client = await session();
     await once(client, 'remoteSettings');
     expect(client.remoteSettings.maxConcurrentStreams).toBeGreaterThanOrEqual(250);
-    const authority = world.hostOf(sandbox, tenant.port);
+    const authority = harness.hostOf(sandbox, tenant.port);
     const one = async (body: string) => {
       const stream = client.request({ ':method': 'POST', ':path': '/x', ':authority': authority });
       const trailers = once(stream, 'trailers');
@@ -256,29 +256,29 @@ describe('over TLS', () => {
   });
 
   it('refuses, and breaks off, over HTTP/2 too', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const client = await session();
-    const stream = client.request({ ':path': '/', ':authority': world.hostOf(sandbox, 8080) });
+    const stream = client.request({ ':path': '/', ':authority': harness.hostOf(sandbox, 8080) });
     const [head] = (await once(stream, 'response')) as [Record<string, unknown>];
     expect(head[':status']).toBe(502);
     stream.resume();
     await startTenant(sandbox.address, (_, response) => void response.writeHead(200).write('begun'));
-    const second = client.request({ ':path': '/', ':authority': world.hostOf(sandbox, 8080) });
+    const second = client.request({ ':path': '/', ':authority': harness.hostOf(sandbox, 8080) });
     await once(second, 'response');
     second.resume();
     second.on('error', () => undefined);
     const closed = new Promise((resolve) => second.once('close', resolve));
-    await world.kill(sandbox);
+    await harness.kill(sandbox);
     await closed;
     expect(second.rstCode).toBe(constants.NGHTTP2_INTERNAL_ERROR);
     client.close();
   });
 
   it('serves HTTP/1.1 to clients that speak no other', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     await startTenant(sandbox.address, echo);
     const ca = await readFile(join(folder, 'ca.crt'));
-    const headers = { Host: world.hostOf(sandbox, 8080) };
+    const headers = { Host: harness.hostOf(sandbox, 8080) };
     const sent = secureRequest({
       host: '127.0.0.1',
       port: tlsPort,
@@ -296,14 +296,14 @@ describe('over TLS', () => {
 describe('everything else', () => {
   it('goes to the API with its key, and says so when there is none', async () => {
     const headers = { 'X-API-KEY': 'e2b_0', Host: `api.${DOMAIN}` };
-    const away = await ask(world.port, { path: '/v2/sandboxes', headers });
+    const away = await ask(harness.port, { path: '/v2/sandboxes', headers });
     expect(away).toMatchObject({ status: 503, json: { code: 503 } });
     expect(away.headers['retry-after']).toBe('1');
     await startTenant('127.0.0.1', echo, apiPort);
-    const reply = await ask(world.port, { method: 'POST', path: '/v2/sandboxes?a=b', headers, body: '{}' });
+    const reply = await ask(harness.port, { method: 'POST', path: '/v2/sandboxes?a=b', headers, body: '{}' });
     expect(reply).toMatchObject({ status: 200, json: { url: '/v2/sandboxes?a=b', text: '{}' } });
     expect((reply.json as Echo).headers).toMatchObject({ 'x-api-key': 'e2b_0', host: `api.${DOMAIN}` });
-    const file = await ask(world.port, { path: '/files?path=/x' });
+    const file = await ask(harness.port, { path: '/files?path=/x' });
     expect(file).toMatchObject({
       status: 400,
       json: { code: 400, message: expect.stringContaining('E2B_DOMAIN') as string },
@@ -311,7 +311,7 @@ describe('everything else', () => {
   });
 
   it('that is no request is told so, and the next one is served', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     await startTenant(sandbox.address, echo);
     for (const text of [
       '\0\0\0',
@@ -319,18 +319,18 @@ describe('everything else', () => {
       'CONNECT a:1 HTTP/1.1\r\n\r\n',
       'GET http:// HTTP/1.1\r\nHost: a\r\n\r\n',
     ]) {
-      const socket = connectTcp(world.port, '127.0.0.1').end(text);
+      const socket = connectTcp(harness.port, '127.0.0.1').end(text);
       const chunks: Buffer[] = [];
       for await (const chunk of socket) chunks.push(chunk as Buffer);
       expect(Buffer.concat(chunks).toString()).toMatch(/^HTTP\/1\.1 4\d\d /);
     }
-    expect((await ask(world.port, { headers: { Host: world.hostOf(sandbox, 8080) } })).status).toBe(200);
+    expect((await ask(harness.port, { headers: { Host: harness.hostOf(sandbox, 8080) } })).status).toBe(200);
   });
 
   it('that two servers could read differently is refused', async () => {
     const smuggled = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
     const server = createServer();
-    const socket = connectTcp(world.port, '127.0.0.1').end(smuggled);
+    const socket = connectTcp(harness.port, '127.0.0.1').end(smuggled);
     const [chunk] = (await once(socket, 'data')) as [Buffer];
     expect(chunk.toString()).toMatch(/^HTTP\/1\.1 400 /);
     server.close();

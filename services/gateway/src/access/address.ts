@@ -1,6 +1,9 @@
 import { BlockList, isIP } from 'node:net';
 
-/** Where no pod of a sandbox can be: ourselves, the link (cloud metadata), groups, nowhere, and IPv4 in disguise. */
+/**
+ * Networks in which no pod of a sandbox can be: unspecified, loopback, link-local (cloud metadata), multicast, reserved, and
+ * IPv6 forms of IPv4 addresses.
+ */
 const NEVER = [
   '0.0.0.0/8',
   '127.0.0.0/8',
@@ -14,17 +17,17 @@ const NEVER = [
   'ff00::/8',
 ];
 
-/** Whether an address may be dialled. */
+/** Whether the gateway may dial an address. */
 export type AddressRule = (address: string) => boolean;
 
-/** Networks, each family for itself: Node finds every IPv4 address in the IPv6 network of those in disguise. */
+/** Networks by family: Node would find every IPv4 address in the IPv6 network of mapped addresses. */
 export interface Networks {
   readonly ipv4: BlockList;
   readonly ipv6: BlockList;
 }
 
-/** A set of networks in CIDR notation. Throws on one that is none. */
-export function networks(cidrs: readonly string[]): Networks {
+/** Parses networks in CIDR notation. Throws when one is invalid. */
+export function parseNetworks(cidrs: readonly string[]): Networks {
   const set: Networks = { ipv4: new BlockList(), ipv6: new BlockList() };
   for (const cidr of cidrs) {
     const [address = '', bits] = cidr.split('/');
@@ -36,7 +39,6 @@ export function networks(cidrs: readonly string[]): Networks {
   return set;
 }
 
-/** Whether `address` is in one of the networks. */
 function isIn(set: Networks, address: string): boolean {
   const family = familyOf(address);
   return family !== undefined && set[family].check(address, family);
@@ -47,7 +49,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
   return family === 4 ? 'ipv4' : family === 6 ? 'ipv6' : undefined;
 }
 
-/** An IPv4 address as itself, where a socket for both families shows it in disguise. */
+/** The plain form of an IPv4 address that a dual-stack socket shows as mapped (`::ffff:10.0.0.1`). */
 export function plainAddress(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }
@@ -57,9 +59,12 @@ export function isWithin(set: Networks, address: string): boolean {
   return isIn(set, plainAddress(address));
 }
 
-/** The rule of the security checklist: no loopback, link-local, multicast or unspecified address, but for `allowed`. */
-export function addressRule(allowed: readonly string[]): AddressRule {
-  const never = networks(NEVER);
-  const exempt = networks(allowed);
+/**
+ * A rule that allows the addresses of pods: no loopback, link-local, multicast or unspecified address, unless it is in one of
+ * the `allowed` networks.
+ */
+export function createAddressRule(allowed: readonly string[]): AddressRule {
+  const never = parseNetworks(NEVER);
+  const exempt = parseNetworks(allowed);
   return (address) => familyOf(address) !== undefined && (!isIn(never, address) || isIn(exempt, address));
 }

@@ -1,18 +1,18 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ask, echo, startTenant } from '../../test/client.ts';
 import type { Echo, Reply } from '../../test/client.ts';
-import { World, freePort } from '../../test/harness.ts';
+import { GatewayHarness, freePort } from '../../test/harness.ts';
 import type { TestSandbox } from '../../test/harness.ts';
 
-let world: World;
+let harness: GatewayHarness;
 let apiPort: number;
 let sandbox: TestSandbox;
 beforeAll(async () => {
   apiPort = await freePort();
-  world = await World.start({ AGENT_SANDBOX_AUTH: 'any', API_URL: `http://127.0.0.1:${apiPort}` });
-  sandbox = await world.sandbox({ namespace: 'team-a' });
+  harness = await GatewayHarness.start({ AGENT_SANDBOX_AUTH: 'any', API_URL: `http://127.0.0.1:${apiPort}` });
+  sandbox = await harness.createSandbox({ namespace: 'team-a' });
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 beforeEach(async () => {
   await startTenant(sandbox.address, echo, 8888);
 });
@@ -41,7 +41,7 @@ async function startApi(): Promise<void> {
 
 function execute(headers: Readonly<Record<string, string>>): Promise<Reply> {
   const named = { 'X-Sandbox-ID': sandbox.name, 'X-Sandbox-Namespace': 'team-a' };
-  return ask(world.port, { method: 'POST', path: '/execute', headers: { ...named, ...headers } });
+  return ask(harness.port, { method: 'POST', path: '/execute', headers: { ...named, ...headers } });
 }
 
 describe('agent-sandbox headers with an API key', () => {

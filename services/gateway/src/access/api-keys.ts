@@ -6,83 +6,78 @@ import { json } from 'node:stream/consumers';
 import { TokenBucket } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
 import { z } from 'zod';
-import type { Verdict } from './kubernetes-tokens.ts';
+import type { Denial } from './denial.ts';
+import { ExpiringMap } from './expiring-map.ts';
 
 export interface ApiKeysOptions {
-  /** Absent: there is no API, and so there are no keys. */
+  /** Undefined: there is no API, and so there are no keys. */
   readonly apiUrl: string | undefined;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
 const PATH = '/api/v1/key';
-/** A key that is revoked is good for so long. */
-const STANDS_MS = 10_000;
-const REFUSAL_STANDS_MS = 5_000;
+/** How long an answer of the API counts: a revoked key works for this long. */
+const FOUND_MS = 10_000;
+const UNKNOWN_MS = 5_000;
 const MAX_KEYS = 10_000;
+/** Limits the questions to the API, whatever keys clients make up. */
 const RATE = { perSecond: 50, burst: 100 };
-const LIMIT_MS = 5_000;
+const REQUEST_LIMIT_MS = 5_000;
 const MAX_HEAD_BYTES = 16_384;
-/** Longer is no key, and not worth a question. */
-const LONGEST_KEY = 512;
+/** The gateway refuses longer keys without asking. */
+const MAX_KEY_LENGTH = 512;
 
-const owner = z.object({ namespace: z.string(), role: z.string() });
-/** Whose a key is; `unknown`: nobody's. */
-type Owner = z.output<typeof owner> | 'unknown';
+const ownerSchema = z.object({ namespace: z.string(), role: z.string() });
+/** Who owns a key; `unknown`: the API does not know the key. */
+type Owner = z.output<typeof ownerSchema> | 'unknown';
 
 /**
- * Whether the holder of an API key may talk to the sandboxes of a namespace: whether it is the key's own, or an admin's key. The
- * API is asked, with the key itself, so that the gateway needs no right to read keys. What it says stands for ten seconds.
+ * Decides whether the holder of an API key may talk to the sandboxes of a namespace: a key of that namespace and an admin key
+ * may. It asks the API with the key itself, so the gateway needs no right to read keys, and remembers the answer for a while.
  */
 export class ApiKeys {
   readonly #o: ApiKeysOptions;
   readonly #rate = new TokenBucket(RATE);
-  /** By digest: the keys themselves are kept nowhere. */
-  readonly #owners = new Map<string, { readonly owner: Owner; readonly untilMs: number }>();
+  /** By digest: the gateway keeps no keys. */
+  readonly #owners = new ExpiringMap<Owner>(MAX_KEYS);
   readonly #asking = new Map<string, Promise<Owner>>();
 
   constructor(options: ApiKeysOptions) {
     this.#o = options;
   }
 
-  async judge(key: string, namespace: string): Promise<Verdict> {
+  async authorise(key: string, namespace: string): Promise<Denial> {
     const { apiUrl, clock, log } = this.#o;
-    if (apiUrl === undefined || key.length > LONGEST_KEY) return UNKNOWN_KEY;
+    if (apiUrl === undefined || key.length > MAX_KEY_LENGTH) return UNKNOWN_KEY;
     const digest = hash('sha256', key, 'base64');
-    const known = this.#owners.get(digest);
-    if (known !== undefined && known.untilMs > clock.monotonic()) return verdictOf(known.owner, namespace);
+    const known = this.#owners.get(digest, clock.monotonic());
+    if (known !== undefined) return denialOf(known.value, namespace);
     const asking = this.#asking.get(digest);
     if (asking === undefined && this.#rate.take(clock.monotonic(), 0) > 0) return UNSURE;
     try {
-      return verdictOf(await (asking ?? this.#ask(digest, key, apiUrl)), namespace);
+      return denialOf(await (asking ?? this.#ask(digest, key, apiUrl)), namespace);
     } catch (err) {
-      log.warn({ err }, 'the API could not be asked whose an API key is');
+      log.warn({ err }, 'the API could not be asked about an API key');
       return UNSURE;
     }
   }
 
-  /** Those who come with the same key at a time share the answer. */
+  /** Asks the API. Concurrent requests with the same key share the answer. */
   #ask(digest: string, key: string, apiUrl: string): Promise<Owner> {
-    const answer = ownerOf(key, apiUrl)
-      .then((found) => {
-        this.#remember(digest, found);
-        return found;
+    const answer = fetchOwner(key, apiUrl)
+      .then((owner) => {
+        const keptMs = owner === 'unknown' ? UNKNOWN_MS : FOUND_MS;
+        this.#owners.set(digest, owner, this.#o.clock.monotonic() + keptMs);
+        return owner;
       })
       .finally(() => this.#asking.delete(digest));
     this.#asking.set(digest, answer);
     return answer;
   }
-
-  #remember(digest: string, found: Owner): void {
-    const standsMs = found === 'unknown' ? REFUSAL_STANDS_MS : STANDS_MS;
-    this.#owners.delete(digest);
-    this.#owners.set(digest, { owner: found, untilMs: this.#o.clock.monotonic() + standsMs });
-    const [oldest] = this.#owners.keys();
-    if (this.#owners.size > MAX_KEYS && oldest !== undefined) this.#owners.delete(oldest);
-  }
 }
 
-async function ownerOf(key: string, apiUrl: string): Promise<Owner> {
+async function fetchOwner(key: string, apiUrl: string): Promise<Owner> {
   const answer = await get(new URL(PATH, apiUrl), key);
   const { statusCode } = answer;
   if (statusCode === 401 || statusCode === 403) {
@@ -93,25 +88,26 @@ async function ownerOf(key: string, apiUrl: string): Promise<Owner> {
     answer.resume();
     throw new Error(`the API answered ${String(statusCode)} to ${PATH}`);
   }
-  return owner.parse(await json(answer));
+  return ownerSchema.parse(await json(answer));
 }
 
 function get(url: URL, key: string): Promise<IncomingMessage> {
   const { promise, resolve, reject } = Promise.withResolvers<IncomingMessage>();
   const send = url.protocol === 'https:' ? requestSecurely : request;
-  const sent = send(url, { headers: { 'X-API-Key': key }, maxHeaderSize: MAX_HEAD_BYTES, timeout: LIMIT_MS }, resolve);
-  sent.once('timeout', () => sent.destroy(new Error(`no answer within ${LIMIT_MS / 1_000} s`)));
+  const headers = { 'X-API-Key': key };
+  const sent = send(url, { headers, maxHeaderSize: MAX_HEAD_BYTES, timeout: REQUEST_LIMIT_MS }, resolve);
+  sent.once('timeout', () => sent.destroy(new Error(`no answer within ${REQUEST_LIMIT_MS / 1_000} s`)));
   sent.on('error', reject);
   sent.end();
   return promise;
 }
 
-function verdictOf(found: Owner, namespace: string): Verdict {
-  if (found === 'unknown') return UNKNOWN_KEY;
-  if (found.role === 'admin' || found.namespace === namespace) return undefined;
-  const message = `The API key is of the namespace ${found.namespace}, the sandbox of ${namespace}`;
+function denialOf(owner: Owner, namespace: string): Denial {
+  if (owner === 'unknown') return UNKNOWN_KEY;
+  if (owner.role === 'admin' || owner.namespace === namespace) return undefined;
+  const message = `The API key is of the namespace ${owner.namespace}, the sandbox of ${namespace}`;
   return { kind: 'unauthorised', status: 403, message };
 }
 
-const UNKNOWN_KEY: Verdict = { kind: 'unauthorised', status: 401, message: 'The API does not know this API key' };
-const UNSURE: Verdict = { kind: 'unsure', message: 'The API cannot be asked about the API key now; try again' };
+const UNKNOWN_KEY: Denial = { kind: 'unauthorised', status: 401, message: 'The API does not know this API key' };
+const UNSURE: Denial = { kind: 'unsure', message: 'The API cannot be asked about the API key now; try again' };

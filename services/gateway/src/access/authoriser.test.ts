@@ -1,25 +1,25 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { Callers } from './authoriser.ts';
-import type { Auth } from './authoriser.ts';
+import { Authoriser } from './authoriser.ts';
+import type { AuthMode } from './authoriser.ts';
 
 const KEY = { 'x-api-key': 'e2b_1' };
 const BEARER_KEY = { authorization: 'Bearer e2b_1' };
 const TOKEN = { authorization: 'Bearer eyJ.x.y' };
 
-/** Who is asked about a caller, and with what. */
-async function asked(auth: Auth, headers: IncomingHttpHeaders): Promise<string> {
-  const calls: string[] = [];
-  const callers = new Callers({
-    bearers: { judge: async (authorization) => void calls.push(`token ${String(authorization)}`) },
-    keys: { judge: async (key, namespace) => void calls.push(`key ${key} ${namespace}`) },
+/** Who is asked about the sender of these headers, and with what. */
+async function askedWith(auth: AuthMode, headers: IncomingHttpHeaders): Promise<string> {
+  const questions: string[] = [];
+  const authoriser = new Authoriser({
+    tokens: { authorise: async (authorization) => void questions.push(`token ${String(authorization)}`) },
+    keys: { authorise: async (key, namespace) => void questions.push(`key ${key} ${namespace}`) },
   });
-  const verdict = await callers.judge(auth, headers, { namespace: 'team-a', name: 's' });
-  return verdict === undefined ? (calls[0] ?? 'nobody') : `refused ${String('status' in verdict && verdict.status)}`;
+  const denial = await authoriser.authorise(auth, headers, { namespace: 'team-a', name: 's' });
+  return denial === undefined ? (questions[0] ?? 'nobody') : `refused ${String('status' in denial && denial.status)}`;
 }
 
-describe('who is asked about a caller', () => {
-  it.each<[Auth, IncomingHttpHeaders, string]>([
+describe('the authoriser', () => {
+  it.each<[AuthMode, IncomingHttpHeaders, string]>([
     ['none', {}, 'nobody'],
     ['none', KEY, 'nobody'],
     ['token', TOKEN, 'token Bearer eyJ.x.y'],
@@ -35,7 +35,7 @@ describe('who is asked about a caller', () => {
     ['any', { 'x-api-key': '', ...TOKEN }, 'token Bearer eyJ.x.y'],
     ['any', TOKEN, 'token Bearer eyJ.x.y'],
     ['any', {}, 'token undefined'],
-  ])('where it is %s, with %j', async (auth, headers, expected) => {
-    expect(await asked(auth, headers)).toBe(expected);
+  ])('in mode %s, with %j, asks: %s', async (auth, headers, expected) => {
+    expect(await askedWith(auth, headers)).toBe(expected);
   });
 });

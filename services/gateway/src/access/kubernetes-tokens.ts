@@ -3,7 +3,8 @@ import { CORE_GROUP } from '@sandlot/api-types';
 import { createKubeClient, defineResource, isForbidden, KubeError, TokenBucket } from '@sandlot/kube';
 import type { Credentials, KubeObject } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
-import type { Refusal } from '../refusals/refusal.ts';
+import type { Denial } from './denial.ts';
+import { ExpiringMap } from './expiring-map.ts';
 
 interface AccessReview extends KubeObject {
   spec: { resourceAttributes: Readonly<Record<string, string>> };
@@ -18,57 +19,57 @@ const accessReviews = defineResource<AccessReview>({
   namespaced: false,
 });
 
-/** Why a bearer is refused; undefined: he is not. */
-export type Verdict = Extract<Refusal, { kind: 'unauthorised' | 'unsure' }> | undefined;
-
-export interface BearersOptions {
-  /** Where the API server is. Nothing else of it is used: each bearer speaks for himself. */
+export interface KubernetesTokensOptions {
+  /** Where the API server is. The gateway's own credentials are not used: each token speaks for its user. */
   readonly credentials: Pick<Credentials, 'server' | 'ca' | 'serverName' | 'insecure'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-const STANDS_MS = 30_000;
-const REFUSAL_STANDS_MS = 5_000;
-const MAX_VERDICTS = 10_000;
+/** How long an answer of the API server counts. */
+const ALLOWED_MS = 30_000;
+const DENIED_MS = 5_000;
+const MAX_ANSWERS = 10_000;
+/** Limits the questions to the API server, whatever tokens clients make up. */
 const RATE = { perSecond: 50, burst: 100 };
-const LIMIT_MS = 5_000;
+const REQUEST_LIMIT_MS = 5_000;
 
 const BEARER = /^Bearer +([\w.~+/=-]{1,16384})$/i;
 
 /**
- * Whether the bearer of a Kubernetes token may talk to a Sandbox: whether the API server lets him `create` its subresource
- * `connect`, as with `pods/exec`. It is asked with his own token, so that the gateway needs no right to ask about others.
- * Verdicts are kept for half a minute.
+ * Decides whether the user of a Kubernetes token may talk to a Sandbox: whether the user may `create` its subresource
+ * `connect`, as with `pods/exec`. It asks the API server with that token, so the gateway needs no right to review other users'
+ * access, and remembers the answer for a while.
  */
-export class Bearers {
-  readonly #o: BearersOptions;
+export class KubernetesTokens {
+  readonly #o: KubernetesTokensOptions;
   readonly #rate = new TokenBucket(RATE);
-  readonly #verdicts = new Map<string, { readonly verdict: Verdict; readonly untilMs: number }>();
+  readonly #answers = new ExpiringMap<Denial>(MAX_ANSWERS);
 
-  constructor(options: BearersOptions) {
+  constructor(options: KubernetesTokensOptions) {
     this.#o = options;
   }
 
-  async judge(authorization: string | undefined, sandbox: { namespace: string; name: string }): Promise<Verdict> {
+  async authorise(authorization: string | undefined, sandbox: { namespace: string; name: string }): Promise<Denial> {
     const [, token] = BEARER.exec(authorization ?? '') ?? [];
     if (token === undefined) return NO_TOKEN;
     const { clock, log } = this.#o;
     const key = `${hash('sha256', token, 'base64')} ${sandbox.namespace}/${sandbox.name}`;
-    const known = this.#verdicts.get(key);
-    if (known !== undefined && known.untilMs > clock.monotonic()) return known.verdict;
+    const known = this.#answers.get(key, clock.monotonic());
+    if (known !== undefined) return known.value;
     if (this.#rate.take(clock.monotonic(), 0) > 0) return UNSURE;
     try {
-      const verdict = await this.#ask(token, sandbox);
-      this.#remember(key, verdict);
-      return verdict;
+      const denial = await this.#ask(token, sandbox);
+      const keptMs = denial === undefined ? ALLOWED_MS : DENIED_MS;
+      this.#answers.set(key, denial, clock.monotonic() + keptMs);
+      return denial;
     } catch (err) {
-      log.warn({ err }, 'the API server could not be asked whether a bearer may talk to a sandbox');
+      log.warn({ err }, 'the API server could not be asked whether a token allows a sandbox');
       return UNSURE;
     }
   }
 
-  async #ask(token: string, { namespace, name }: { namespace: string; name: string }): Promise<Verdict> {
+  async #ask(token: string, { namespace, name }: { namespace: string; name: string }): Promise<Denial> {
     const { clock } = this.#o;
     const { server, ca, serverName, insecure } = this.#o.credentials;
     const authorization = async (): Promise<string> => `Bearer ${token}`;
@@ -76,7 +77,7 @@ export class Bearers {
     const what = { group: CORE_GROUP, resource: 'sandboxes', subresource: 'connect', verb: 'create', namespace, name };
     try {
       const review = { metadata: {}, spec: { resourceAttributes: what } };
-      const { status } = await client.create(accessReviews, review, { deadlineMs: LIMIT_MS });
+      const { status } = await client.create(accessReviews, review, { deadlineMs: REQUEST_LIMIT_MS });
       return status?.allowed === true ? undefined : forbidden(namespace);
     } catch (error) {
       if (error instanceof KubeError && error.code === 'Unauthorized') return UNKNOWN_TOKEN;
@@ -86,22 +87,13 @@ export class Bearers {
       await client.close();
     }
   }
-
-  #remember(key: string, verdict: Verdict): void {
-    const standsMs = verdict === undefined ? STANDS_MS : REFUSAL_STANDS_MS;
-    this.#verdicts.delete(key);
-    this.#verdicts.set(key, { verdict, untilMs: this.#o.clock.monotonic() + standsMs });
-    if (this.#verdicts.size <= MAX_VERDICTS) return;
-    const [oldest] = this.#verdicts.keys();
-    if (oldest !== undefined) this.#verdicts.delete(oldest);
-  }
 }
 
-const unauthorised = (status: 401 | 403, message: string): Verdict => ({ kind: 'unauthorised', status, message });
+const unauthorised = (status: 401 | 403, message: string): Denial => ({ kind: 'unauthorised', status, message });
 
 const NO_TOKEN = unauthorised(401, 'A Kubernetes token is needed to talk to a sandbox: Authorization: Bearer <token>');
 const UNKNOWN_TOKEN = unauthorised(401, 'The API server does not know this token');
-const UNSURE: Verdict = { kind: 'unsure', message: 'The API server cannot be asked about the token now; try again' };
+const UNSURE: Denial = { kind: 'unsure', message: 'The API server cannot be asked about the token now; try again' };
 
-const forbidden = (namespace: string): Verdict =>
+const forbidden = (namespace: string): Denial =>
   unauthorised(403, `The token's user may not create sandboxes/connect in the namespace ${namespace}`);

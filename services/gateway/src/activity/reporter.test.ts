@@ -1,97 +1,97 @@
 import type { ActivityReport } from '@sandlot/bus';
 import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
-import { Retelling } from './reporter.ts';
+import { ActivityReporter } from './reporter.ts';
 
-/** A bus that can go away, and what listeners heard of it since they were last asked. */
-function telling() {
+/** A reporter on a bus that can disconnect. `received` returns what receivers got since its last call. */
+function createReporter() {
   const clock = new FakeClock();
-  const heard: string[] = [];
+  const reports: string[] = [];
   const bus = {
-    isThere: true,
-    connected: () => bus.isThere,
+    isConnected: true,
+    connected: () => bus.isConnected,
     reportActivity: ({ uid, atMs }: ActivityReport): void => {
-      if (bus.isThere) heard.push(`${uid} ${atMs}`);
+      if (bus.isConnected) reports.push(`${uid} ${atMs}`);
     },
   };
-  const retelling = new Retelling(bus, clock);
-  const use = (uid: string, atMs: number): void => retelling.report({ namespace: 'team-a', name: uid, uid, atMs });
-  return { clock, bus, use, retelling, heard: (): string[] => heard.splice(0) };
+  const reporter = new ActivityReporter(bus, clock);
+  const use = (uid: string, atMs: number): void => reporter.report({ namespace: 'team-a', name: uid, uid, atMs });
+  return { clock, bus, use, reporter, received: (): string[] => reports.splice(0) };
 }
 
 describe('reports of activity', () => {
-  it('are said once while the bus is there', async () => {
-    const { clock, use, heard } = telling();
+  it('are sent once while the bus is connected', async () => {
+    const { clock, use, received } = createReporter();
     use('a', 1);
     await clock.advance(600_000);
-    expect(heard()).toEqual(['a 1']);
+    expect(received()).toEqual(['a 1']);
   });
 
-  it('that the bus missed are said when it is back, and again for those who come back later', async () => {
-    const { clock, bus, use, heard } = telling();
-    bus.isThere = false;
+  it('are resent after a reconnect, several times for receivers that reconnect later', async () => {
+    const { clock, bus, use, received } = createReporter();
+    bus.isConnected = false;
     use('a', 1);
     use('b', 2);
     use('a', 3);
     await clock.advance(3_600_000);
-    expect(heard()).toEqual([]);
-    bus.isThere = true;
+    expect(received()).toEqual([]);
+    bus.isConnected = true;
     await clock.advance(1_000);
-    expect(heard()).toEqual(['b 2', 'a 3']);
+    expect(received()).toEqual(['b 2', 'a 3']);
     await clock.advance(20_000);
-    expect(heard()).toEqual(['b 2', 'a 3', 'b 2', 'a 3']);
+    expect(received()).toEqual(['b 2', 'a 3', 'b 2', 'a 3']);
     await clock.advance(600_000);
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
   });
 
-  it('of the minute before the bus was missed are in doubt, older ones are not', async () => {
-    const { clock, bus, use, heard } = telling();
+  it('are resent when they were sent in the minute before the disconnect, older ones are not', async () => {
+    const { clock, bus, use, received } = createReporter();
     use('old', 1);
     await clock.advance(59_000);
     use('new', 2);
     await clock.advance(5_000);
-    expect(heard()).toEqual(['old 1', 'new 2']);
-    bus.isThere = false;
+    expect(received()).toEqual(['old 1', 'new 2']);
+    bus.isConnected = false;
     await clock.advance(5_000);
-    bus.isThere = true;
+    bus.isConnected = true;
     await clock.advance(1_000);
-    expect(heard()).toEqual(['new 2']);
+    expect(received()).toEqual(['new 2']);
   });
 
-  it('begin anew when the bus goes away again in between', async () => {
-    const { clock, bus, use, heard } = telling();
-    bus.isThere = false;
+  it('are resent from the beginning when the bus disconnects again in between', async () => {
+    const { clock, bus, use, received } = createReporter();
+    bus.isConnected = false;
     use('a', 1);
     await clock.advance(1_000);
-    bus.isThere = true;
+    bus.isConnected = true;
     await clock.advance(2_000);
-    bus.isThere = false;
+    bus.isConnected = false;
     await clock.advance(2_000);
-    heard();
-    bus.isThere = true;
+    received();
+    bus.isConnected = true;
     await clock.advance(60_000);
-    expect(heard()).toEqual(['a 1', 'a 1', 'a 1']);
+    expect(received()).toEqual(['a 1', 'a 1', 'a 1']);
   });
 
-  it('are kept of ten thousand sandboxes, those used last', async () => {
-    const { clock, bus, use, heard } = telling();
-    bus.isThere = false;
+  it('are kept for the ten thousand sandboxes that were used last', async () => {
+    const { clock, bus, use, received } = createReporter();
+    bus.isConnected = false;
     for (let n = 0; n < 10_005; n += 1) use(`s${n}`, n);
     await clock.advance(1_000);
-    bus.isThere = true;
+    bus.isConnected = true;
     await clock.advance(1_000);
-    const all = heard();
+    const all = received();
     expect([all.length, all[0], all.at(-1)]).toEqual([10_000, 's5 5', 's10004 10004']);
   });
 
-  it('are none any more once closed', async () => {
-    const { clock, bus, use, retelling, heard } = telling();
-    bus.isThere = false;
+  it('are not resent after close', async () => {
+    const { clock, bus, use, reporter, received } = createReporter();
+    bus.isConnected = false;
     use('a', 1);
     await clock.advance(1_000);
-    retelling.close();
-    bus.isThere = true;
+    reporter.close();
+    bus.isConnected = true;
     await clock.advance(60_000);
-    expect(heard()).toEqual([]);
+    expect(received()).toEqual([]);
   });
 });

@@ -1,83 +1,84 @@
 import type { ActivityReport, Bus } from '@sandlot/bus';
 import type { Clock, Timer } from '@sandlot/std';
 
-const LOOK_MS = 1_000;
-/** Of what was said so shortly before the bus was seen to be away nobody knows whether it was heard. */
+/** How often the reporter checks whether the bus is connected. */
+const CHECK_MS = 1_000;
+/** A report sent this shortly before a disconnect may be lost: the reporter keeps it and resends it. */
 const DOUBTFUL_MS = 60_000;
-/** When it is all said again, since the bus is back: those who listen come back in their own time. */
-const AGAIN_MS = [0, 5_000, 15_000];
+/** When the reporter resends after a reconnect: receivers reconnect at different times. */
+const RESEND_MS = [0, 5_000, 15_000];
 const MAX_SANDBOXES = 10_000;
 
-interface Said {
+interface Sent {
   readonly report: ActivityReport;
-  /** Monotonic. */
-  readonly saidMs: number;
+  /** Monotonic time. */
+  readonly sentMs: number;
 }
 
-export type Reporting = Pick<Bus, 'reportActivity' | 'connected'>;
+export type ActivityBus = Pick<Bus, 'reportActivity' | 'connected'>;
 
 /**
- * Reports of activity for a bus that may be away: the latest of each Sandbox is kept meanwhile, and said again when the bus is
- * back. Without it, a sandbox that was used would count as idle. Bounded: the oldest of too many are forgotten.
+ * Reports activity over a bus that may be away. It keeps the latest report of each Sandbox and resends it after a reconnect:
+ * without it a sandbox in use would count as idle. When too many Sandboxes are kept, the oldest reports are forgotten.
  */
-export class Retelling {
-  readonly #bus: Reporting;
+export class ActivityReporter {
+  readonly #bus: ActivityBus;
   readonly #clock: Clock;
-  /** By UID of the Sandbox, what was said longest ago first. */
-  readonly #said = new Map<string, Said>();
-  /** Milliseconds after the return of the bus at which to say it all again; empty: nothing is in doubt. */
-  #again: readonly number[] = [];
-  #backMs: number | undefined;
+  /** By UID of the Sandbox, oldest first. */
+  readonly #sent = new Map<string, Sent>();
+  /** Milliseconds after the reconnect at which to resend; empty: no report is in doubt. */
+  #resends: readonly number[] = [];
+  #connectedMs: number | undefined;
   #timer: Timer;
 
-  constructor(bus: Reporting, clock: Clock) {
+  constructor(bus: ActivityBus, clock: Clock) {
     this.#bus = bus;
     this.#clock = clock;
     this.#timer = this.#arm();
   }
 
   report(report: ActivityReport): void {
-    this.#said.delete(report.uid);
-    this.#said.set(report.uid, { report, saidMs: this.#clock.monotonic() });
-    const [oldest] = this.#said.keys();
-    if (this.#said.size > MAX_SANDBOXES && oldest !== undefined) this.#said.delete(oldest);
+    this.#sent.delete(report.uid);
+    this.#sent.set(report.uid, { report, sentMs: this.#clock.monotonic() });
+    const [oldest] = this.#sent.keys();
+    if (this.#sent.size > MAX_SANDBOXES && oldest !== undefined) this.#sent.delete(oldest);
     this.#bus.reportActivity(report);
   }
 
   close(): void {
     this.#timer.cancel();
-    this.#said.clear();
+    this.#sent.clear();
   }
 
   #arm(): Timer {
     return this.#clock.setTimeout(() => {
-      this.#look();
+      this.#check();
       this.#timer = this.#arm();
-    }, LOOK_MS);
+    }, CHECK_MS);
   }
 
-  #look(): void {
+  #check(): void {
     const nowMs = this.#clock.monotonic();
     if (!this.#bus.connected()) {
-      this.#again = AGAIN_MS;
-      this.#backMs = undefined;
+      this.#resends = RESEND_MS;
+      this.#connectedMs = undefined;
       return;
     }
-    this.#backMs ??= nowMs;
-    const [nextMs] = this.#again;
+    this.#connectedMs ??= nowMs;
+    const [nextMs] = this.#resends;
     if (nextMs === undefined) this.#forget(nowMs - DOUBTFUL_MS);
-    else if (nowMs - this.#backMs >= nextMs) this.#sayAgain();
+    else if (nowMs - this.#connectedMs >= nextMs) this.#resend();
   }
 
-  #sayAgain(): void {
-    this.#again = this.#again.slice(1);
-    for (const { report } of this.#said.values()) this.#bus.reportActivity(report);
+  #resend(): void {
+    this.#resends = this.#resends.slice(1);
+    for (const { report } of this.#sent.values()) this.#bus.reportActivity(report);
   }
 
   #forget(beforeMs: number): void {
-    for (const [uid, { saidMs }] of this.#said) {
-      if (saidMs >= beforeMs) return;
-      this.#said.delete(uid);
+    for (const [uid, { sentMs }] of this.#sent) {
+      if (sentMs >= beforeMs) return;
+      this.#sent.delete(uid);
     }
   }
 }

@@ -1,14 +1,14 @@
 import type { Clock, Timer } from '@sandlot/std';
-import type { SandboxRef } from '../decide.ts';
-import { Retelling } from './reporter.ts';
-import type { Reporting } from './reporter.ts';
+import type { SandboxRef } from '../directory/target.ts';
+import { ActivityReporter } from './reporter.ts';
+import type { ActivityBus } from './reporter.ts';
 
 export interface UsedSandbox extends SandboxRef {
   readonly idleMs: number | undefined;
 }
 
 interface Use {
-  /** Requests, streams and WebSockets that are open. */
+  /** Number of open requests, streams and WebSockets. */
   open: number;
   usedMs: number;
   reportedMs: number;
@@ -16,49 +16,47 @@ interface Use {
 }
 
 /**
- * Reports who uses which Sandbox: at once when nothing was said for an interval, and at its end what happened in between.
- * While something is open, the Sandbox is in use. Of those without an idle limit nobody has to know.
+ * Reports which Sandboxes are in use: at once on the first use, then at most once per interval. A Sandbox is in use while
+ * something is open. Sandboxes without an idle limit are not reported.
  */
-export class Activity {
-  readonly #retelling: Retelling;
+export class ActivityTracker {
+  readonly #reporter: ActivityReporter;
   readonly #clock: Clock;
-  readonly #longestMs: number;
+  readonly #maxIntervalMs: number;
+  /** By UID of the Sandbox. */
   readonly #uses = new Map<string, Use>();
 
-  constructor(bus: Reporting, clock: Clock, longestMs: number) {
-    this.#retelling = new Retelling(bus, clock);
+  constructor(bus: ActivityBus, clock: Clock, maxIntervalMs: number) {
+    this.#reporter = new ActivityReporter(bus, clock);
     this.#clock = clock;
-    this.#longestMs = longestMs;
+    this.#maxIntervalMs = maxIntervalMs;
   }
 
-  began(sandbox: UsedSandbox): void {
+  /** Records that a request, stream or WebSocket begins. */
+  begin(sandbox: UsedSandbox): void {
     if (sandbox.idleMs === undefined) return;
     const use = this.#uses.get(sandbox.uid) ?? { open: 0, usedMs: 0, reportedMs: -Infinity, timer: undefined };
     this.#uses.set(sandbox.uid, use);
     use.open += 1;
-    this.#used(sandbox, use);
+    this.#recordUse(sandbox, use);
   }
 
-  ended(sandbox: UsedSandbox): void {
+  /** Records the end of what {@link begin} recorded. */
+  end(sandbox: UsedSandbox): void {
     const use = this.#uses.get(sandbox.uid);
     if (use === undefined) return;
     use.open -= 1;
-    this.#used(sandbox, use);
+    this.#recordUse(sandbox, use);
   }
 
-  /** Sandboxes that are in use or were within the last interval. */
-  get size(): number {
-    return this.#uses.size;
-  }
-
-  /** Reports nothing any more. */
+  /** Stops reporting. */
   close(): void {
     for (const { timer } of this.#uses.values()) timer?.cancel();
     this.#uses.clear();
-    this.#retelling.close();
+    this.#reporter.close();
   }
 
-  #used(sandbox: UsedSandbox, use: Use): void {
+  #recordUse(sandbox: UsedSandbox, use: Use): void {
     use.usedMs = this.#clock.now();
     if (use.timer !== undefined) return;
     this.#report(sandbox, use);
@@ -67,11 +65,11 @@ export class Activity {
   #report(sandbox: UsedSandbox, use: Use): void {
     const { namespace, name, uid, idleMs = 0 } = sandbox;
     use.reportedMs = use.usedMs;
-    this.#retelling.report({ namespace, name, uid, atMs: use.usedMs });
-    use.timer = this.#clock.setTimeout(() => this.#due(sandbox, use), Math.min(this.#longestMs, idleMs / 2));
+    this.#reporter.report({ namespace, name, uid, atMs: use.usedMs });
+    use.timer = this.#clock.setTimeout(() => this.#onInterval(sandbox, use), Math.min(this.#maxIntervalMs, idleMs / 2));
   }
 
-  #due(sandbox: UsedSandbox, use: Use): void {
+  #onInterval(sandbox: UsedSandbox, use: Use): void {
     use.timer = undefined;
     if (use.open > 0) use.usedMs = this.#clock.now();
     if (use.usedMs > use.reportedMs) this.#report(sandbox, use);

@@ -8,13 +8,13 @@ import { Socket } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { Duplex } from 'node:stream';
 import type { Clock, Logger } from '@sandlot/std';
-import type { Door, Gateway } from '../routing/dispatcher.ts';
 import { isHttp2 } from '../proxy/messages.ts';
 import type { Request } from '../proxy/messages.ts';
+import type { Dispatcher, ListenerPolicy } from '../routing/dispatcher.ts';
 
 /**
- * Streams may be silent for long: clients hold one for 640 s and more without a byte. Only a request's head has to come
- * in time.
+ * Only the head of a request has a deadline. Streams may be silent: clients keep them open for 640 s and more without a byte
+ * (docs/reference/e2b-api.md#data-plane).
  */
 const LIMITS = {
   requestTimeout: 0,
@@ -28,11 +28,11 @@ const LIMITS = {
   requireHostHeader: false,
 } as const;
 
-/** Python clients send requests to all sandboxes of a host over few connections (E2B wire contract 1.2). */
+/** Python clients send the requests to all sandboxes over few connections (docs/reference/e2b-api.md#client-configuration). */
 const HTTP2 = {
   maxConcurrentStreams: 1_000,
   initialWindowSize: 262_144,
-  // WebSockets (RFC 8441).
+  // WebSockets over HTTP/2 (RFC 8441).
   enableConnectProtocol: true,
 };
 const CONNECTION_WINDOW_BYTES = 4_194_304;
@@ -41,29 +41,29 @@ const SESSION_MEMORY_MB = 64;
 /** An open port. */
 export interface Listener {
   readonly port: number;
-  /** Connections of clients. */
+  /** Number of open client connections. */
   connections(): number;
-  /** Takes no more connections; those that are idle are closed, the others with the end of their requests. */
+  /** Accepts no more connections. Idle ones close now, the others at the end of their requests. */
   stop(): void;
-  /** Closes what is left. */
+  /** Closes the remaining connections. */
   close(): Promise<void>;
 }
 
 export interface ListenOptions {
-  readonly gateway: Gateway;
-  readonly door: Door;
+  readonly dispatcher: Dispatcher;
+  readonly policy: ListenerPolicy;
   readonly port: number;
   readonly maxConnections: number;
 }
 
-/** Upgrades that are none of ours: HTTP/2 without TLS is declined by going on with HTTP/1.1 (RFC 9110 7.8). */
-const isUpgrade = ({ headers }: IncomingMessage): boolean => !/^\s*h2c\b/i.test(headers.upgrade ?? '');
+/** Whether to switch protocols. The gateway declines HTTP/2 without TLS by serving HTTP/1.1 (RFC 9110 7.8). */
+const acceptsUpgrade = ({ headers }: IncomingMessage): boolean => !/^\s*h2c\b/i.test(headers.upgrade ?? '');
 
 /** Listens for HTTP/1.1. Rejects when the port cannot be bound. */
 export async function listen(options: ListenOptions): Promise<Listener> {
-  const server = createServer({ ...LIMITS, shouldUpgradeCallback: isUpgrade });
+  const server = createServer({ ...LIMITS, shouldUpgradeCallback: acceptsUpgrade });
   serve(server, options);
-  return opened(server, options, () => server.closeIdleConnections());
+  return open(server, options, () => server.closeIdleConnections());
 }
 
 export interface CertificateFiles {
@@ -72,13 +72,16 @@ export interface CertificateFiles {
 }
 
 export interface SecureOptions extends ListenOptions, CertificateFiles {
-  /** How often the files are looked at. */
+  /** How often the files are read. */
   readonly checkMs: number;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** Listens for HTTP/2 and HTTP/1.1 by ALPN over TLS. A certificate that is renewed is taken up without a restart. */
+/**
+ * Listens over TLS for HTTP/2 and HTTP/1.1, as ALPN decides. Uses a renewed certificate without a restart. Rejects when the
+ * port cannot be bound or the files cannot be read.
+ */
 export async function listenSecurely(options: SecureOptions): Promise<Listener> {
   const certificate = await readCertificate(options);
   const server = createSecureServer({
@@ -98,9 +101,9 @@ export async function listenSecurely(options: SecureOptions): Promise<Listener> 
   server.on('sessionError', () => undefined);
   server.setTimeout(0);
   serve(server, options);
-  const following = followCertificate(server, certificate, options);
-  const listener = await opened(server, options, () => {
-    following[Symbol.dispose]();
+  const watching = watchCertificate(server, certificate, options);
+  const listener = await open(server, options, () => {
+    watching[Symbol.dispose]();
     for (const session of sessions) session.close();
   });
   const close = async (): Promise<void> => {
@@ -110,25 +113,26 @@ export async function listenSecurely(options: SecureOptions): Promise<Listener> 
   return { ...listener, close };
 }
 
-function serve(server: Server | Http2SecureServer, { gateway, door }: ListenOptions): void {
-  // Both kinds emit the same; their types have nothing in common.
+function serve(server: Server | Http2SecureServer, { dispatcher, policy }: ListenOptions): void {
+  // Both kinds of server emit the same events, but their types do not overlap.
   const events = server as Server;
-  events.on('request', (request, response) => gateway.serve(door, request, response));
-  events.on('checkContinue', (request, response) => gateway.serve(door, request, response));
+  events.on('request', (request, response) => dispatcher.serve(policy, request, response));
+  events.on('checkContinue', (request, response) => dispatcher.serve(policy, request, response));
   events.on('upgrade', (request: IncomingMessage, socket: Duplex, head: Buffer) => {
-    if (socket instanceof Socket) gateway.upgrade(door, request, { socket, head });
+    if (socket instanceof Socket) dispatcher.upgrade(policy, request, { socket, head });
     else socket.destroy();
   });
   (server as EventEmitter).on('connect', (request: Request, answer: Duplex | Http2ServerResponse) => {
     if (answer instanceof Duplex) rejectRaw(answer, 405, 'CONNECT is not served');
-    else if (isHttp2(request) && request.headers[':protocol'] === 'websocket') gateway.connect(door, request, answer);
+    else if (isHttp2(request) && request.headers[':protocol'] === 'websocket')
+      dispatcher.connect(policy, request, answer);
     else answer.writeHead(405).end();
   });
   events.on('clientError', (error: NodeJS.ErrnoException, socket: Duplex) => rejectBroken(error, socket));
   server.on('tlsClientError', () => undefined);
 }
 
-/** What is not even a request. Its sender may not be there any more. */
+/** Answers what is no HTTP request. Its sender may have left. */
 function rejectBroken(error: NodeJS.ErrnoException, socket: Duplex): void {
   if (error.code === 'ECONNRESET' || !socket.writable) socket.destroy();
   else if (error.code === 'HPE_HEADER_OVERFLOW') rejectRaw(socket, 431, 'The headers are too large');
@@ -143,16 +147,16 @@ function rejectRaw(socket: Duplex, status: number, message: string): void {
   socket.end(`${head}\r\nShould-Retry: false\r\nConnection: close\r\n\r\n${body}`, () => socket.destroy());
 }
 
-async function opened(
+async function open(
   server: Server | Http2SecureServer,
   { port, maxConnections }: ListenOptions,
   onStop: () => void,
 ): Promise<Listener> {
-  const open = new Set<Socket>();
+  const sockets = new Set<Socket>();
   server.maxConnections = maxConnections;
   (server as Server).on('connection', (socket: Socket) => {
-    open.add(socket);
-    socket.once('close', () => open.delete(socket));
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
   });
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -160,14 +164,14 @@ async function opened(
   });
   return {
     port: (server.address() as AddressInfo).port,
-    connections: () => open.size,
+    connections: () => sockets.size,
     stop() {
       server.close();
       onStop();
     },
     async close() {
       if (server.listening) server.close();
-      for (const socket of open) socket.destroy();
+      for (const socket of sockets) socket.destroy();
     },
   };
 }
@@ -182,22 +186,22 @@ async function readCertificate({ certFile, keyFile }: CertificateFiles): Promise
   return { cert, key };
 }
 
-/** A Secret that is mounted changes as a whole; a pair that does not fit is told, and the one before stays. */
-function followCertificate(server: Http2SecureServer, first: Certificate, options: SecureOptions): Disposable {
+/** Kubernetes replaces a mounted Secret as a whole. When the files do not form a valid pair, the current one stays. */
+function watchCertificate(server: Http2SecureServer, first: Certificate, options: SecureOptions): Disposable {
   const { clock, log, checkMs } = options;
   let current = first;
-  const look = async (): Promise<void> => {
+  const check = async (): Promise<void> => {
     try {
       const next = await readCertificate(options);
       if (next.cert === current.cert && next.key === current.key) return;
       server.setSecureContext(next);
       current = next;
-      log.info({}, 'the certificate was renewed');
+      log.info({}, 'the TLS certificate was renewed');
     } catch (err) {
-      log.warn({ err }, 'the certificate could not be renewed; the one before stays');
+      log.warn({ err }, 'the TLS certificate could not be renewed; the current one stays');
     }
   };
-  const arm = () => clock.setTimeout(() => void look().finally(() => (timer = arm())), checkMs);
+  const arm = () => clock.setTimeout(() => void check().finally(() => (timer = arm())), checkMs);
   let timer = arm();
   return { [Symbol.dispose]: () => timer.cancel() };
 }

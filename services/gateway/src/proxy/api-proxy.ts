@@ -3,77 +3,78 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { connect as connectSecurely } from 'node:tls';
 import type { Clock } from '@sandlot/std';
-import type { Call } from './exchange.ts';
-import type { Counters } from './concurrency-limit.ts';
-import { DialError } from './dial.ts';
-import { sendAnswer } from './messages.ts';
 import type { Answer } from '../refusals/answer.ts';
-import { Transfer } from './transfer.ts';
+import type { ConcurrencyLimit } from './concurrency-limit.ts';
 import { Connections } from './connections.ts';
+import { DialError } from './dial.ts';
+import type { Exchange } from './exchange.ts';
+import { sendAnswer } from './messages.ts';
+import { Transfer } from './transfer.ts';
 
-export interface ControlPlaneOptions {
-  /** Absent: there is none. */
+export interface ApiProxyOptions {
+  /** Undefined: the gateway serves no API. */
   readonly apiUrl: string | undefined;
   readonly connectMs: number;
-  readonly perKey: Counters;
+  /** Open requests of each API key. */
+  readonly perKey: ConcurrencyLimit;
   readonly clock: Clock;
-  readonly onAnswer: (call: Call, status: number) => void;
+  readonly onAnswer: (exchange: Exchange, status: number) => void;
 }
 
-/** Passes control-plane requests on to the API, which answers for them. */
-export class ControlPlane {
-  readonly #o: ControlPlaneOptions;
+/** Forwards control-plane requests to the API. */
+export class ApiProxy {
+  readonly #o: ApiProxyOptions;
   readonly #url: URL | undefined;
   readonly #connections: Connections;
 
-  constructor(options: ControlPlaneOptions) {
+  constructor(options: ApiProxyOptions) {
     this.#o = options;
     this.#url = options.apiUrl === undefined ? undefined : new URL(options.apiUrl);
     this.#connections = new Connections(() => this.#connect());
   }
 
-  serve(call: Call): void {
+  serve(exchange: Exchange): void {
     const url = this.#url;
-    if (call.path === '/files' || call.path.startsWith('/files?')) this.#answer(call, NO_SANDBOX_NAMED);
-    else if (url === undefined) this.#answer(call, NO_API);
-    else this.#pass(call, url);
+    if (exchange.path === '/files' || exchange.path.startsWith('/files?')) this.#answer(exchange, NO_SANDBOX_NAMED);
+    else if (url === undefined) this.#answer(exchange, NO_API);
+    else this.#forward(exchange, url);
   }
 
   close(): void {
     this.#connections.destroy();
   }
 
-  #pass(call: Call, url: URL): void {
-    const key = keyOf(call);
+  #forward(exchange: Exchange, url: URL): void {
+    const key = keyOf(exchange);
     const { perKey, clock, onAnswer } = this.#o;
     if (key !== undefined && !perKey.enter(key)) {
       const message = `Too many requests at a time: an API key may have ${perKey.limit}`;
-      this.#answer(call, answerOf(429, message, { 'Retry-After': '1' }));
+      this.#answer(exchange, answerOf(429, message, { 'Retry-After': '1' }));
       return;
     }
-    if (key !== undefined) call.response.once('close', () => perKey.leave(key));
+    if (key !== undefined) exchange.response.once('close', () => perKey.leave(key));
     new Transfer({
-      call,
+      exchange,
       hop: {
         agent: this.#connections,
         hostname: url.hostname,
         port: portOf(url),
-        host: call.origin.host,
+        host: exchange.peer.host,
         kind: 'control',
       },
       clock,
       timeoutMs: undefined,
-      onAnswer: (status) => onAnswer(call, status),
-      onFailure: (error) => this.#answer(call, error instanceof DialError ? API_AWAY : API_BROKE_OFF),
+      onAnswer: (status) => onAnswer(exchange, status),
+      onFailure: (error) => this.#answer(exchange, error instanceof DialError ? API_UNREACHABLE : NO_ANSWER),
     }).start();
   }
 
-  #answer(call: Call, answer: Answer): void {
-    this.#o.onAnswer(call, answer.status);
-    if (!call.response.headersSent) sendAnswer(call.request, call.response, answer);
+  #answer(exchange: Exchange, answer: Answer): void {
+    this.#o.onAnswer(exchange, answer.status);
+    if (!exchange.response.headersSent) sendAnswer(exchange.request, exchange.response, answer);
   }
 
-  /** Rejects with {@link DialError}: then the request has certainly not been sent. */
+  /** Rejects with {@link DialError}, which means that the request has not been sent. */
   #connect(): Promise<Socket> {
     const { promise, resolve, reject } = Promise.withResolvers<Socket>();
     const url = this.#url ?? new URL('http://localhost');
@@ -101,13 +102,13 @@ function portOf({ port, protocol }: URL): number {
   return port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port);
 }
 
-/** The key itself is kept nowhere. */
-function keyOf({ request: { headers } }: Call): string | undefined {
+/** A digest of the API key: the gateway keeps no keys. */
+function keyOf({ request: { headers } }: Exchange): string | undefined {
   const key = headers['x-api-key'];
   return typeof key === 'string' ? hash('sha256', key, 'base64') : undefined;
 }
 
-/** In the shape of the control plane's errors (E2B wire contract 2.1). */
+/** An error in the format of the API (docs/reference/e2b-api.md#conventions). */
 function answerOf(status: number, message: string, headers: Readonly<Record<string, string>>): Answer {
   const body = JSON.stringify({ code: status, message });
   const length = String(Buffer.byteLength(body));
@@ -116,8 +117,8 @@ function answerOf(status: number, message: string, headers: Readonly<Record<stri
 
 const FINAL = { 'Should-Retry': 'false' };
 const NO_API = answerOf(404, 'This gateway serves sandboxes only: it has no API', FINAL);
-const API_AWAY = answerOf(503, 'The API cannot be reached now; try again', { 'Retry-After': '1' });
-const API_BROKE_OFF = answerOf(502, 'The API gave no answer: whether it did what was asked is not known', FINAL);
+const API_UNREACHABLE = answerOf(503, 'The API cannot be reached now; try again', { 'Retry-After': '1' });
+const NO_ANSWER = answerOf(502, 'The API gave no answer: whether it did what was asked is not known', FINAL);
 const NO_SANDBOX_NAMED = answerOf(
   400,
   'This URL names no sandbox. URLs of files work where sandboxes have host names: set E2B_DOMAIN instead of E2B_SANDBOX_URL',

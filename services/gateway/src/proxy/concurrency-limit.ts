@@ -1,5 +1,5 @@
-/** How many of something each key has at a time, up to a limit. Keys without any take no memory. */
-export class Counters {
+/** Limits how many exchanges each key has open at a time. A key without any takes no memory. */
+export class ConcurrencyLimit {
   readonly limit: number;
   readonly #counts = new Map<string, number>();
 
@@ -7,7 +7,7 @@ export class Counters {
     this.limit = limit;
   }
 
-  /** Takes one place; false when all are taken. Give it back by {@link leave}. */
+  /** Takes one place; false when the key has none left. The caller gives the place back with {@link leave}. */
   enter(key: string): boolean {
     const count = this.#counts.get(key) ?? 0;
     if (count >= this.limit) return false;
@@ -19,10 +19,5 @@ export class Counters {
     const count = this.#counts.get(key) ?? 0;
     if (count > 1) this.#counts.set(key, count - 1);
     else this.#counts.delete(key);
-  }
-
-  /** Keys that have at least one. */
-  get size(): number {
-    return this.#counts.size;
   }
 }

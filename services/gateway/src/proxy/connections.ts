@@ -5,13 +5,13 @@ import type { Duplex } from 'node:stream';
 import { DialError } from './dial.ts';
 
 /**
- * A connection that nobody uses is closed after so long. Servers of tenants close theirs whenever they like, some after
- * two seconds and without a word; a request that is sent at that moment is lost, and most may not be sent twice.
+ * How long an unused connection is kept. Servers in sandboxes close theirs at any time, some after two seconds: a request
+ * that is sent at that moment is lost, and most requests must not be sent twice.
  */
 const UNUSED_MS = 1_500;
 const MAX_UNUSED = 256;
 
-/** Connections to one place, kept while they are of use. */
+/** A pool of connections that `dialPort` opens. */
 export class Connections extends Agent {
   readonly #dial: (port: number) => Promise<Socket>;
   #isClosed = false;
@@ -40,7 +40,7 @@ export class Connections extends Agent {
   }
 
   override keepSocketAlive(socket: Duplex): boolean {
-    // Its types say that it returns nothing; Node goes by what it returns.
+    // The types say that it returns nothing, but Node uses what it returns.
     const keep: (socket: Duplex) => unknown = super.keepSocketAlive.bind(this);
     const isKept = keep(socket) === true;
     if (isKept && socket instanceof Socket) socket.setTimeout(UNUSED_MS);
@@ -58,5 +58,5 @@ export class Connections extends Agent {
   }
 }
 
-/** Of a failed dial; the agent looks at the error first. */
+/** Stands for the socket of a failed dial; the agent checks the error first. */
 const NO_SOCKET = new Socket();

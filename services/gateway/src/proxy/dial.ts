@@ -1,9 +1,9 @@
+import { request } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { request } from 'node:http';
 import { DAEMON_PORT } from '../routing/paths.ts';
 
-/** Why a sandbox could not be reached. `refused`: it said so itself, so nothing listens. */
+/** A dial that failed. `refused`: the pod refused the connection, so nothing listens on the port. */
 export class DialError extends Error {
   override readonly name = 'DialError';
   readonly code: 'refused' | 'unreachable';
@@ -14,29 +14,29 @@ export class DialError extends Error {
   }
 }
 
-export interface Place {
+export interface DialTarget {
   readonly address: string;
   readonly port: number;
   readonly limitMs: number;
 }
 
 /**
- * Connects to a port of a pod. What listens on the loopback of the pod alone is reached through its daemon, which says
- * by 502 that nothing listens there either. Rejects with {@link DialError}.
+ * Connects to a port of a pod. When the pod refuses, it tries the loopback of the pod through the daemon's tunnel; the daemon
+ * answers 502 when nothing listens there either. Rejects with {@link DialError}.
  */
-export async function dial(place: Place): Promise<Socket> {
+export async function dial(target: DialTarget): Promise<Socket> {
   try {
-    return await connectTo(place);
+    return await connectTo(target);
   } catch (error) {
     const wasRefused = error instanceof DialError && error.code === 'refused';
-    if (!wasRefused || place.port === DAEMON_PORT) throw error;
-    return tunnelTo(place, error);
+    if (!wasRefused || target.port === DAEMON_PORT) throw error;
+    return tunnelTo(target, error);
   }
 }
 
 const REFUSED = new Set(['ECONNREFUSED', 'ECONNRESET']);
 
-function connectTo({ address, port, limitMs }: Place): Promise<Socket> {
+function connectTo({ address, port, limitMs }: DialTarget): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
   const socket = connect({ host: address, port, noDelay: true, keepAlive: true, keepAliveInitialDelay: 60_000 });
   socket.setTimeout(limitMs);
@@ -56,10 +56,10 @@ function connectTo({ address, port, limitMs }: Place): Promise<Socket> {
   return promise;
 }
 
-/** A connection to the loopback of the pod: the daemon answers 101 and passes bytes on from then on. */
-function tunnelTo({ address, port, limitMs }: Place, refusal: DialError): Promise<Socket> {
+/** Connects to the loopback of the pod: the daemon answers 101 and then passes bytes through. */
+function tunnelTo({ address, port, limitMs }: DialTarget, refusal: DialError): Promise<Socket> {
   const { promise, resolve, reject } = Promise.withResolvers<Socket>();
-  const asked = request({
+  const tunnel = request({
     host: address,
     port: DAEMON_PORT,
     path: `/sandlot/tunnel?port=${port}`,
@@ -67,20 +67,20 @@ function tunnelTo({ address, port, limitMs }: Place, refusal: DialError): Promis
     agent: false,
     timeout: limitMs,
   });
-  asked.once('upgrade', (_, socket: Socket, head) => {
+  tunnel.once('upgrade', (_, socket: Socket, head) => {
     socket.setTimeout(0);
     socket.setNoDelay(true);
     if (head.length > 0) socket.unshift(head);
     resolve(socket);
   });
-  asked.once('response', (answer) => {
+  tunnel.once('response', (answer) => {
     answer.resume();
-    asked.destroy();
+    tunnel.destroy();
     reject(refusal);
   });
-  asked.once('timeout', () => asked.destroy());
-  // No daemon, or none that knows tunnels: then the first refusal was all there is to say.
-  asked.once('error', () => reject(refusal));
-  asked.end();
+  tunnel.once('timeout', () => tunnel.destroy());
+  // There is no daemon, or it has no tunnels: the refusal of the pod itself counts.
+  tunnel.once('error', () => reject(refusal));
+  tunnel.end();
   return promise;
 }

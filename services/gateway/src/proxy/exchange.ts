@@ -1,51 +1,51 @@
 import type { ServerHttp2Stream } from 'node:http2';
 import type { Socket } from 'node:net';
-import type { Dialect, Route } from '../routing/classify.ts';
-import type { Origin } from './headers.ts';
-import { bodyBytes, sendAnswer } from './messages.ts';
-import type { Request, Response } from './messages.ts';
 import { answerOf, prefersHtml } from '../refusals/answer.ts';
 import type { Refusal } from '../refusals/refusal.ts';
+import type { Dialect, Route } from '../routing/classify.ts';
+import { bodyBytes, sendAnswer } from './messages.ts';
+import type { Request, Response } from './messages.ts';
+import type { Peer } from './peer.ts';
 
-/** How a request named where it goes; a label of metrics. */
+/** How a request named its destination; a metric label. */
 export const ROUTE_LABELS = ['host', 'headers', 'router', 'control'] as const;
 export type RouteLabel = (typeof ROUTE_LABELS)[number];
 
-/** One request on its way through the gateway. */
-export interface Call {
+/** One request and its response on their way through the gateway. */
+export interface Exchange {
   readonly request: Request;
   readonly response: Response;
-  /** The target in origin form, as the client wrote it. */
+  /** The request target in origin form, exactly as the client wrote it. */
   readonly path: string;
-  readonly origin: Origin;
+  readonly peer: Peer;
   readonly route: RouteLabel;
   readonly dialect: Dialect;
   readonly startedMs: number;
-  /** Of a request for an upgrade: the connection is the client's own. */
+  /** Set when the request asks for another protocol. */
   readonly upgrade: Upgrade | undefined;
 }
 
-/** A connection to one side, or a stream of HTTP/2 that is one to the client (RFC 8441). */
-export type End = Socket | ServerHttp2Stream;
+/** A connection of a client, or an HTTP/2 stream that acts as one (RFC 8441). */
+export type ClientSocket = Socket | ServerHttp2Stream;
 
 export interface Upgrade {
   readonly protocol: string;
-  readonly socket: End;
-  /** What the client has sent already. */
+  readonly socket: ClientSocket;
+  /** Bytes that the client sent after the head of its request. */
   readonly head: Buffer;
 }
 
-/** A call that goes to a port of a sandbox. */
-export interface SandboxCall extends Call {
-  /** As the client named the sandbox. */
+/** An exchange with a port of a sandbox. */
+export interface SandboxExchange extends Exchange {
+  /** The id or name by which the client named the sandbox. */
   readonly id: string;
   readonly port: number;
-  /** Until the head of the answer; undefined: as long as it takes. */
+  /** Limit until the head of the response; undefined: none. */
   readonly timeoutMs: number | undefined;
   readonly isHealthCheck: boolean;
 }
 
-/** Which label a route has. */
+/** The metric label of a route. */
 export function labelOf(route: Route): RouteLabel {
   switch (route.kind) {
     case 'sandbox':
@@ -59,21 +59,21 @@ export function labelOf(route: Route): RouteLabel {
   }
 }
 
-/** Whose errors the client of a route understands. */
+/** The error format that the client of a route understands. */
 export function dialectOf(route: Route): Dialect {
   if (route.kind === 'malformed') return route.dialect;
   return route.kind === 'router' ? 'router' : 'e2b';
 }
 
-/** Answers a call by a refusal; nothing when an answer is under way. */
-export function refuse({ request, response, dialect }: Call, refusal: Refusal): void {
+/** Answers an exchange with a refusal; does nothing when a response has begun. */
+export function refuse({ request, response, dialect }: Exchange, refusal: Refusal): void {
   if (response.headersSent || response.writableEnded) return;
   const { 'user-agent': agent, accept } = request.headers;
   sendAnswer(request, response, answerOf(refusal, { dialect, html: prefersHtml(agent, accept) }));
 }
 
-/** Whether a request may be sent a second time when its connection broke before an answer came. */
-export function isRepeatable({ request }: Call): boolean {
+/** Whether the request may be sent again when its connection broke before a response came. */
+export function isRepeatable({ request }: Exchange): boolean {
   const { method = '' } = request;
   return bodyBytes(request) === 0 && ['GET', 'HEAD', 'OPTIONS'].includes(method);
 }

@@ -1,4 +1,7 @@
-/** Between two machines alone (RFC 9110 7.6.1); framing and upgrades are decided anew for the next hop. */
+import type { Peer } from './peer.ts';
+import { pairsOf } from './raw-headers.ts';
+
+/** Headers of one connection (RFC 9110 7.6.1). The gateway decides framing and upgrades anew for the next hop. */
 const HOP_BY_HOP = new Set([
   'connection',
   'keep-alive',
@@ -10,38 +13,29 @@ const HOP_BY_HOP = new Set([
   'http2-settings',
 ]);
 
-/** What a sandbox never sees: keys of the platform and the names by which it was found. */
+/** Headers a sandbox never sees: keys of the platform and the routing headers. */
 const SANDBOX = ['x-api-key', 'e2b-sandbox-id', 'e2b-sandbox-port', 'e2b-traffic-access-token'];
 const NEVER_TO_SANDBOX = new Set([...HOP_BY_HOP, ...SANDBOX]);
-/** Agent-sandbox clients send their own credentials to the router (E2B wire contract 6.3). */
+/** Agent-sandbox clients authenticate to the router with Authorization (docs/reference/runtime.md#agent-sandbox-api). */
 const NEVER_FROM_ROUTER = new Set([...HOP_BY_HOP, ...SANDBOX, 'host', 'authorization']);
 
 const DROPPED = { sandbox: NEVER_TO_SANDBOX, router: NEVER_FROM_ROUTER, control: HOP_BY_HOP } as const;
 
-/** By whom a request came. */
-export interface Origin {
-  readonly address: string;
-  readonly proto: 'http' | 'https';
-  readonly host: string;
-  /** A proxy of ours sent it: what it says of where the request comes from is true. */
-  readonly isTrusted: boolean;
-}
-
 export interface RequestHeaders {
-  /** Names and values in turn, as they came. */
+  /** Names and values in turn, as the client sent them. */
   readonly raw: readonly string[];
   readonly to: keyof typeof DROPPED;
-  readonly origin: Origin;
+  readonly peer: Peer;
   /** The value of Host for the next hop. */
   readonly host: string;
-  /** Value of Connection, whose tokens name more headers of this hop. */
+  /** The value of Connection, whose tokens name further headers of this connection. */
   readonly connection: string | undefined;
-  /** Of an upgrade: the protocol that is asked for. */
+  /** The protocol that an upgrade asks for. */
   readonly upgrade: string | undefined;
   readonly te: string | undefined;
 }
 
-/** The headers of a request for the next hop, names and values in turn and as they were spelled. */
+/** The headers of a request for the next hop: names and values in turn, spelled as the client spelled them. */
 export function requestHeaders(given: RequestHeaders): string[] {
   const { raw, to, host } = given;
   const dropped = DROPPED[to];
@@ -51,24 +45,24 @@ export function requestHeaders(given: RequestHeaders): string[] {
   const cookies: string[] = [];
   for (const [name, value] of pairsOf(raw)) {
     const lower = name.toLowerCase();
-    if (isOfThisHop(lower, dropped) || named.has(lower) || isPrefixed(lower, to)) continue;
+    if (endsHere(lower, dropped) || named.has(lower) || isReserved(lower, to)) continue;
     if (lower === 'cookie') cookies.push(value);
     else if (!noteForwarded(lower, value, forwarded)) kept.push(name, value);
   }
-  // HTTP/2 may split cookies, HTTP/1.1 may not.
+  // HTTP/2 may send several Cookie headers, HTTP/1.1 only one.
   if (cookies.length > 0) kept.push('Cookie', cookies.join('; '));
-  return addForwarded(addNegotiated(kept, given), forwarded, given.origin);
+  return addForwarded(addNegotiated(kept, given), forwarded, given.peer);
 }
 
-/** What is negotiated with the next hop. */
+/** Adds the headers that negotiate with the next hop. */
 function addNegotiated(kept: string[], { te, upgrade }: RequestHeaders): string[] {
   if (te !== undefined && /trailers/i.test(te)) kept.push('TE', 'trailers');
   if (upgrade !== undefined) kept.push('Connection', 'Upgrade', 'Upgrade', upgrade);
   return kept;
 }
 
-/** `:path` and the like are of HTTP/2; Host is set anew. */
-function isOfThisHop(lower: string, dropped: ReadonlySet<string>): boolean {
+/** Whether a header ends here: pseudo-headers of HTTP/2 such as `:path`, Host, and the headers of one connection. */
+function endsHere(lower: string, dropped: ReadonlySet<string>): boolean {
   return lower === 'host' || lower.charCodeAt(0) === COLON || dropped.has(lower);
 }
 
@@ -79,7 +73,7 @@ const NO_TOKENS: ReadonlySet<string> = new Set();
 function tokensOf(connection: string | undefined): ReadonlySet<string> {
   if (connection === undefined || connection === 'keep-alive' || connection === 'close') return NO_TOKENS;
   const tokens = connection.split(',').map((token) => token.trim().toLowerCase());
-  // The body's length is not for a client to take away from it.
+  // A client must not remove the length of its body by naming it here.
   return new Set(tokens.filter((token) => token !== 'content-length' && token !== 'transfer-encoding'));
 }
 
@@ -98,12 +92,12 @@ function noteForwarded(lower: string, value: string, forwarded: Forwarded): bool
   return true;
 }
 
-/** Names that are ours alone: nobody outside speaks in the platform's name. */
-function isPrefixed(lower: string, to: RequestHeaders['to']): boolean {
+/** Whether the name is reserved for the platform: a client must not send such a header to the next hop. */
+function isReserved(lower: string, to: RequestHeaders['to']): boolean {
   return lower.startsWith('x-sandlot-') || (to !== 'control' && lower.startsWith('x-sandbox-'));
 }
 
-function addForwarded(kept: string[], forwarded: Forwarded, { address, proto, host, isTrusted }: Origin): string[] {
+function addForwarded(kept: string[], forwarded: Forwarded, { address, proto, host, isTrusted }: Peer): string[] {
   const before = isTrusted ? forwarded.for : [];
   kept.push('X-Forwarded-For', [...before, address].join(', '));
   kept.push('X-Forwarded-Proto', (isTrusted ? forwarded.proto : undefined) ?? proto);
@@ -111,7 +105,7 @@ function addForwarded(kept: string[], forwarded: Forwarded, { address, proto, ho
   return kept;
 }
 
-/** The headers of an answer for the client, names and values in turn. */
+/** The headers of a response for the client, names and values in turn. */
 export function responseHeaders(raw: readonly string[], connection: string | undefined): string[] {
   const named = tokensOf(connection);
   const kept: string[] = [];
@@ -120,23 +114,4 @@ export function responseHeaders(raw: readonly string[], connection: string | und
     if (!HOP_BY_HOP.has(lower) && lower !== 'transfer-encoding' && !named.has(lower)) kept.push(name, value);
   }
   return kept;
-}
-
-/** The same as HTTP/2 wants them: names in lower case, values of one name together. */
-export function asHttp2(flat: readonly string[]): Record<string, string | string[]> {
-  const together: Record<string, string | string[]> = {};
-  for (let at = 0; at < flat.length; at += 2) {
-    const name = (flat[at] ?? '').toLowerCase();
-    const value = flat[at + 1] ?? '';
-    const before = Object.hasOwn(together, name) ? together[name] : undefined;
-    together[name] = before === undefined ? value : [before, value].flat();
-  }
-  return together;
-}
-
-/** Names and values in turn as pairs. */
-export function pairsOf(flat: readonly string[]): [string, string][] {
-  const pairs: [string, string][] = [];
-  for (let at = 0; at < flat.length; at += 2) pairs.push([flat[at] ?? '', flat[at + 1] ?? '']);
-  return pairs;
 }

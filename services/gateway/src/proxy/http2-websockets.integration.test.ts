@@ -11,12 +11,12 @@ import { ensureBinaries, issueCertificates } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { echo, startTenant } from '../../test/client.ts';
 import type { Tenant } from '../../test/client.ts';
-import { DOMAIN, World, eventually, freePort } from '../../test/harness.ts';
+import { DOMAIN, GatewayHarness, eventually, freePort } from '../../test/harness.ts';
 import type { TestSandbox } from '../../test/harness.ts';
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
-let world: World;
+let harness: GatewayHarness;
 let folder: string;
 let client: ClientHttp2Session;
 beforeAll(async () => {
@@ -25,7 +25,7 @@ beforeAll(async () => {
   const certificates = [{ name: 'tls', commonName: 'gateway', dnsNames: [`*.${DOMAIN}`] }];
   await issueCertificates(bin('pki'), { dir: folder, certificates });
   const tlsPort = await freePort();
-  world = await World.start({
+  harness = await GatewayHarness.start({
     TLS_PORT: String(tlsPort),
     TLS_CERT_FILE: join(folder, 'tls.crt'),
     TLS_KEY_FILE: join(folder, 'tls.key'),
@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   client.destroy();
-  await world[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -71,7 +71,7 @@ function open(sandbox: TestSandbox, more: OutgoingHttpHeaders = {}): ClientHttp2
     ':protocol': 'websocket',
     ':scheme': 'https',
     ':path': '/chat?x=1',
-    ':authority': world.hostOf(sandbox, 8080),
+    ':authority': harness.hostOf(sandbox, 8080),
     'sec-websocket-version': '13',
     'sec-websocket-protocol': 'chat',
     ...more,
@@ -90,11 +90,11 @@ async function heard(stream: ClientHttp2Stream, text: string): Promise<void> {
 }
 
 const openNow = async (): Promise<string> =>
-  /^sandlot_gateway_websockets (\d+)$/m.exec(await world.metrics())?.[1] ?? '';
+  /^sandlot_gateway_websockets (\d+)$/m.exec(await harness.metrics())?.[1] ?? '';
 
 describe('a WebSocket over HTTP/2', () => {
   it('is one over HTTP/1.1 for the sandbox, and both ends speak', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const { seen } = await startEcho(sandbox.address);
     const stream = open(sandbox);
     const head = await answerOf(stream);
@@ -115,12 +115,12 @@ describe('a WebSocket over HTTP/2', () => {
   });
 
   it('ends on one side when it does on the other, and with its sandbox', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const { tenant } = await startEcho(sandbox.address);
     for (const end of [
       () => tenant.sockets.forEach((socket) => socket.end()),
       () => tenant.sockets.forEach((socket) => socket.destroy()),
-      () => void world.suspend(sandbox, null),
+      () => void harness.suspend(sandbox, null),
     ]) {
       const stream = open(sandbox);
       expect((await answerOf(stream))[':status']).toBe(200);
@@ -134,7 +134,7 @@ describe('a WebSocket over HTTP/2', () => {
   });
 
   it('that a client leaves is over for the sandbox', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const { tenant } = await startEcho(sandbox.address);
     const stream = open(sandbox);
     await answerOf(stream);
@@ -148,12 +148,12 @@ describe('a WebSocket over HTTP/2', () => {
     ['to a control route of the daemon', { ':authority': 'daemon', ':path': '/sandlot/tunnel?port=22' }, 404],
     ['of another protocol', { ':protocol': 'connect-udp' }, 405],
   ])('%s is refused as a request is', async (_, more, status) => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     await startEcho(sandbox.address);
     await startTenant(sandbox.address, echo, 49_983);
     const ports: Record<string, number> = { closed: 9, daemon: 49_983 };
     const port = ports[String(more[':authority'])] ?? 8080;
-    const stream = open(sandbox, { ...more, ':authority': world.hostOf(sandbox, port) });
+    const stream = open(sandbox, { ...more, ':authority': harness.hostOf(sandbox, port) });
     expect((await answerOf(stream))[':status']).toBe(status);
     stream.resume();
     await once(stream, 'close');

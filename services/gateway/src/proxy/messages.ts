@@ -1,8 +1,8 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { constants } from 'node:http2';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
-import type { IncomingMessage, ServerResponse } from 'node:http';
-import { asHttp2, pairsOf } from './headers.ts';
 import type { Answer } from '../refusals/answer.ts';
+import { asHttp2, pairsOf } from './raw-headers.ts';
 
 /** A request over HTTP/1.1 or HTTP/2. */
 export type Request = IncomingMessage | Http2ServerRequest;
@@ -11,7 +11,7 @@ export type Response = ServerResponse | Http2ServerResponse;
 export const isHttp2 = (message: Request | Response): message is Http2ServerRequest | Http2ServerResponse =>
   'stream' in message;
 
-/** Bytes of the body that are to come; 0: none, Infinity: nobody knows. What follows a CONNECT is no body. */
+/** Size of the request body in bytes; 0: no body, Infinity: unknown. What follows a CONNECT is no body. */
 export function bodyBytes(request: Request): number {
   if (request.method === 'CONNECT') return 0;
   const length = request.headers['content-length'];
@@ -20,14 +20,14 @@ export function bodyBytes(request: Request): number {
   return request.headers['transfer-encoding'] === undefined ? 0 : Infinity;
 }
 
-/** Host of HTTP/1.1 and `:authority` of HTTP/2, unless the target itself names it. */
+/** The host that a request names: in an absolute target, else in `:authority` (HTTP/2), else in Host. */
 export function hostOf(request: Request, target: { readonly authority: string | undefined } | undefined) {
   if (target?.authority !== undefined) return target.authority;
   const authority = isHttp2(request) ? request.authority : '';
   return authority === '' ? request.headers.host : authority;
 }
 
-/** Whether a request names hosts more than once: others on its way may have gone by the other one (RFC 9112 3.2, 9113 8.3.1). */
+/** Whether a request names two hosts: a proxy on its way may have used the other one (RFC 9112 3.2, RFC 9113 8.3.1). */
 export function hasTwoHosts(request: Request): boolean {
   if (isHttp2(request)) {
     const { authority, headers } = request;
@@ -41,21 +41,21 @@ export function hasTwoHosts(request: Request): boolean {
 
 const isHost = (name: string): boolean => name.length === 4 && name.toLowerCase() === 'host';
 
-/** Sends the head of an answer that comes from elsewhere, names and values in turn. */
+/** Sends the head of an upstream's response; `headers` are names and values in turn. */
 export function sendHead(response: Response, answer: IncomingMessage, headers: string[]): void {
   const { statusCode = 502, statusMessage } = answer;
-  // The answer's own Date, or none.
+  // The upstream's Date passes through; Node must not add its own.
   response.sendDate = false;
   if (isHttp2(response)) response.writeHead(statusCode, asHttp2(headers));
   else response.writeHead(statusCode, statusMessage, headers);
 }
 
-/** Sends a head that has not gone out with the beginning of its body; over HTTP/2 it never waits. */
+/** Sends a head that waits for the first bytes of its body. HTTP/2 sends heads at once. */
 export function flushHead(response: Response): void {
   if (!isHttp2(response) && !response.writableEnded) response.flushHeaders();
 }
 
-/** Sends trailers, if there are any, and ends the answer. */
+/** Sends the trailers, if any, and ends the response. */
 export function sendEnd(response: Response, rawTrailers: readonly string[]): void {
   if (rawTrailers.length > 0) {
     if (isHttp2(response)) response.addTrailers(asHttp2(rawTrailers));
@@ -64,22 +64,22 @@ export function sendEnd(response: Response, rawTrailers: readonly string[]): voi
   response.end();
 }
 
-/** A body of this size that nobody wants is read to its end, so that its connection goes on; a larger one ends it. */
-const WORTH_READING_BYTES = 262_144;
+/** An unwanted request body up to this size is read, so that its connection stays usable; a larger one closes it. */
+const MAX_UNWANTED_BYTES = 262_144;
 
-/** Answers without anybody's help; nothing has been sent yet. */
+/** Sends an answer of the gateway itself. Nothing has been sent before. */
 export function sendAnswer(request: Request, response: Response, { status, headers, body }: Answer): void {
   if (isHttp2(response)) {
     response.writeHead(status, asHttp2(Object.entries(headers).flat()));
   } else {
-    const isWorth = bodyBytes(request) <= WORTH_READING_BYTES || request.complete;
-    response.writeHead(status, isWorth ? { ...headers } : { ...headers, Connection: 'close' });
+    const isReadable = bodyBytes(request) <= MAX_UNWANTED_BYTES || request.complete;
+    response.writeHead(status, isReadable ? { ...headers } : { ...headers, Connection: 'close' });
   }
   if (request.method === 'HEAD') response.end();
   else response.end(body);
 }
 
-/** Ends an answer that cannot be finished, in a way that shows that it is not whole. */
+/** Ends a response that cannot be finished, so that the client sees that it is incomplete. */
 export function breakOff(response: Response): void {
   if (isHttp2(response)) response.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   else response.destroy();

@@ -1,21 +1,24 @@
 import { isWithin, plainAddress } from '../access/address.ts';
 import type { Networks } from '../access/address.ts';
-import type { Origin } from './headers.ts';
 import type { Request } from './messages.ts';
 
-export interface OriginOptions {
-  /** Networks of proxies that say truly where a request comes from. */
-  readonly trusted: Networks;
+/** Who sent a request over its connection, and by which host it named us. */
+export interface Peer {
+  readonly address: string;
+  readonly proto: 'http' | 'https';
+  readonly host: string;
+  /** The peer is a proxy of ours, so its X-Forwarded-* headers are true. */
+  readonly isTrusted: boolean;
 }
 
-/** By whom a request came. Node gives the peer's address only while it is connected. */
-export function originOf(request: Request, host: string | undefined, { trusted }: OriginOptions): Origin {
+/** The peer of a request. Call it while the client is connected: Node gives the address only then. */
+export function peerOf(request: Request, host: string | undefined, trustedProxies: Networks): Peer {
   const { socket } = request;
   const address = socket.remoteAddress ?? '';
   return {
     address: plainAddress(address),
     proto: 'encrypted' in socket ? 'https' : 'http',
     host: host ?? '',
-    isTrusted: isWithin(trusted, address),
+    isTrusted: isWithin(trustedProxies, address),
   };
 }

@@ -1,142 +1,153 @@
-import { refuse } from './exchange.ts';
-import type { SandboxCall } from './exchange.ts';
-import type { Counters } from './concurrency-limit.ts';
+import { checkAccess } from '../access/check-access.ts';
 import { decide } from '../decide.ts';
 import type { Decision } from '../decide.ts';
-import type { Holds } from '../waiting/held-requests.ts';
-import { bodyBytes } from './messages.ts';
-import type { GatewayMetrics } from '../telemetry/metrics.ts';
-import { obstacle, Passage } from './forwarder.ts';
-import type { PassageDeps } from './forwarder.ts';
+import type { Directory } from '../directory/directory.ts';
+import type { Query } from '../directory/query.ts';
+import type { SandboxSnapshot } from '../directory/snapshot.ts';
 import type { Refusal } from '../refusals/refusal.ts';
 import { DAEMON_PORT } from '../routing/paths.ts';
-import type { Routes } from '../directory/directory.ts';
-import type { Query, Situation } from '../directory/snapshot.ts';
+import type { GatewayMetrics } from '../telemetry/metrics.ts';
 import { carrierOf, inWaitSpan } from '../telemetry/trace.ts';
 import type { ClientTraces } from '../telemetry/trace.ts';
-import type { Upstreams } from './upstreams.ts';
-import { waitFor } from '../waiting/wait-until-ready.ts';
+import type { HeldRequests } from '../waiting/held-requests.ts';
+import { waitUntilReady } from '../waiting/wait-until-ready.ts';
 import type { WaitDeps, WaitEnd } from '../waiting/wait-until-ready.ts';
+import type { ConcurrencyLimit } from './concurrency-limit.ts';
+import { refuse } from './exchange.ts';
+import type { SandboxExchange } from './exchange.ts';
+import { Forwarder } from './forwarder.ts';
+import type { ForwarderDeps } from './forwarder.ts';
+import { bodyBytes } from './messages.ts';
+import type { Upstreams } from './upstreams.ts';
 
-export interface SandboxDoorDeps extends WaitDeps {
-  readonly routes: Routes;
+export interface SandboxProxyDeps extends WaitDeps {
+  readonly directory: Directory;
   readonly upstreams: Upstreams;
-  readonly holds: Holds;
-  readonly perSandbox: Counters;
-  readonly perKey: Counters;
+  readonly heldRequests: HeldRequests;
+  readonly perSandbox: ConcurrencyLimit;
+  readonly perKey: ConcurrencyLimit;
   readonly metrics: GatewayMetrics;
-  readonly isRoutable: (address: string) => boolean;
+  readonly isDialable: (address: string) => boolean;
   readonly execPort: number;
   readonly holdMs: number;
   readonly traces: ClientTraces;
-  readonly onAnswer: (call: SandboxCall, status: number) => void;
-  readonly refused: (call: SandboxCall, refusal: Refusal) => void;
-  readonly began: PassageDeps['began'];
-  readonly ended: PassageDeps['ended'];
-  readonly onUpgrade: PassageDeps['onUpgrade'];
+  readonly onAnswer: (exchange: SandboxExchange, status: number) => void;
+  readonly onRefusal: (exchange: SandboxExchange, refusal: Refusal) => void;
+  readonly onBegin: ForwarderDeps['onBegin'];
+  readonly onEnd: ForwarderDeps['onEnd'];
+  readonly onUpgrade: ForwarderDeps['onUpgrade'];
 }
 
-const COLD: Refusal = { kind: 'unsure', message: 'The gateway does not know the sandboxes yet; try again' };
+const NOT_SYNCED: Refusal = { kind: 'unsure', message: 'The gateway does not know the sandboxes yet; try again' };
+const TOO_MANY_HELD: Refusal = {
+  kind: 'unsure',
+  message: 'Too many requests wait for their sandboxes; try again',
+};
 
-/** Lets calls through to sandboxes: those that are there at once, those that sleep or start when they are ready. */
-export class SandboxDoor {
-  readonly #deps: SandboxDoorDeps;
+/** Serves exchanges with sandboxes: looks the sandbox up, decides, and then forwards, holds or refuses the exchange. */
+export class SandboxProxy {
+  readonly #deps: SandboxProxyDeps;
 
-  constructor(deps: SandboxDoorDeps) {
+  constructor(deps: SandboxProxyDeps) {
     this.#deps = deps;
   }
 
-  /** Passes a call on, refuses it or holds it. Resolves when that is settled; undefined: it is already. */
-  pass(call: SandboxCall, query: Query): Promise<void> | undefined {
-    const { routes } = this.#deps;
-    if (!routes.hasSynced()) {
-      this.#refuse(call, COLD);
+  /** Serves an exchange. Returns undefined when it is forwarded or refused at once, which costs no promise. */
+  serve(exchange: SandboxExchange, query: Query): Promise<void> | undefined {
+    const { directory } = this.#deps;
+    if (!directory.hasSynced()) {
+      this.#refuse(exchange, NOT_SYNCED);
       return undefined;
     }
-    const decision = this.#decide(call, routes.situation(query));
+    const decision = this.#decide(exchange, directory.find(query));
     if (decision.kind === 'go') {
-      this.#go(call, query, decision);
+      this.#forward(exchange, query, decision);
       return undefined;
     }
-    return this.#slowly(call, query, decision);
+    return this.#serveLater(exchange, query, decision);
   }
 
-  #decide(call: SandboxCall, situation: Situation): Decision {
-    // A probe of the daemon has no side effect: clients ask by it whether a sandbox runs (E2B wire contract 3.3).
-    const wakes = !(call.isHealthCheck && call.port === DAEMON_PORT);
-    return decide(situation, { wakes, isRoutable: this.#deps.isRoutable });
+  #decide(exchange: SandboxExchange, { claim, sandbox }: SandboxSnapshot): Decision {
+    return decide({
+      claim,
+      sandbox,
+      dialable: (sandbox?.status?.podIPs ?? []).filter(this.#deps.isDialable),
+      // Clients probe the daemon to learn whether a sandbox runs (docs/reference/e2b-api.md#access-rules).
+      wakes: !(exchange.isHealthCheck && exchange.port === DAEMON_PORT),
+    });
   }
 
-  async #slowly(call: SandboxCall, query: Query, cached: Exclude<Decision, { kind: 'go' }>): Promise<void> {
-    // A client may know of a write that our watches have not brought yet: nobody is sent away because of them alone.
-    const confirmed = cached.kind === 'gone' ? await this.#deps.routes.confirm(query) : undefined;
-    if (call.response.destroyed) return;
-    if (confirmed === 'unsure' && cached.kind === 'gone' && cached.reason === 'unknown') {
-      this.#refuse(call, COLD);
+  async #serveLater(exchange: SandboxExchange, query: Query, cached: Exclude<Decision, { kind: 'go' }>): Promise<void> {
+    // The client may know of a write that the watches do not show yet: the API server confirms before a refusal.
+    const live = cached.kind === 'gone' ? await this.#deps.directory.findLive(query) : undefined;
+    if (exchange.response.destroyed) return;
+    if (live === 'unsure' && cached.kind === 'gone' && cached.reason === 'unknown') {
+      this.#refuse(exchange, NOT_SYNCED);
       return;
     }
-    const isKnown = confirmed !== undefined && confirmed !== 'unsure';
-    const decision = isKnown ? this.#decide(call, confirmed) : cached;
-    if (decision.kind === 'wait') await this.#hold(call, query, decision);
-    else this.#settle(call, query, decision);
+    const isKnown = live !== undefined && live !== 'unsure';
+    const decision = isKnown ? this.#decide(exchange, live) : cached;
+    if (decision.kind === 'wait') await this.#hold(exchange, query, decision);
+    else this.#finish(exchange, query, decision);
   }
 
-  #settle(call: SandboxCall, query: Query, end: WaitEnd): void {
-    const { id } = call;
-    if (end.kind === 'go') this.#go(call, query, end);
-    else if (end.kind === 'gone') this.#refuse(call, { kind: 'gone', id, reason: end.reason });
-    else if (end.kind === 'late') this.#refuse(call, { kind: 'late', id, seconds: this.#deps.holdMs / 1_000 });
+  #finish(exchange: SandboxExchange, query: Query, end: WaitEnd): void {
+    const { id } = exchange;
+    if (end.kind === 'go') this.#forward(exchange, query, end);
+    else if (end.kind === 'gone') this.#refuse(exchange, { kind: 'gone', id, reason: end.reason });
+    else if (end.kind === 'late') this.#refuse(exchange, { kind: 'late', id, seconds: this.#deps.holdMs / 1_000 });
   }
 
-  #go(call: SandboxCall, query: Query, { target, terms }: Extract<Decision, { kind: 'go' }>): void {
-    const { upstreams, routes, execPort } = this.#deps;
-    const refusal = obstacle(call, terms, execPort);
+  #forward(exchange: SandboxExchange, query: Query, { target, terms }: Extract<Decision, { kind: 'go' }>): void {
+    const { upstreams, directory, execPort } = this.#deps;
+    const refusal = checkAccess(exchange, terms, execPort);
     if (refusal !== undefined) {
-      this.#refuse(call, refusal);
+      this.#refuse(exchange, refusal);
       return;
     }
     const upstream = upstreams.get(target);
-    new Passage(
-      call,
+    new Forwarder(
+      exchange,
       { upstream, terms },
       {
         ...this.#deps,
-        onAnswer: (status) => this.#deps.onAnswer(call, status),
-        refused: (what) => this.#deps.refused(call, what),
-        now: () => routes.situation(query),
+        onAnswer: (status) => this.#deps.onAnswer(exchange, status),
+        onRefusal: (what) => this.#deps.onRefusal(exchange, what),
+        find: () => directory.find(query),
       },
     ).start();
   }
 
-  async #hold(call: SandboxCall, query: Query, first: Extract<Decision, { kind: 'wait' }>): Promise<void> {
-    const { holds, clock, metrics, traces, holdMs, execPort } = this.#deps;
-    const refusal = obstacle(call, first.terms, execPort);
+  /** Keeps an exchange until its sandbox is ready, and has the sandbox woken while it sleeps. */
+  async #hold(exchange: SandboxExchange, query: Query, first: Extract<Decision, { kind: 'wait' }>): Promise<void> {
+    const { heldRequests, clock, metrics, traces, holdMs, execPort } = this.#deps;
+    const refusal = checkAccess(exchange, first.terms, execPort);
     if (refusal !== undefined) {
-      this.#refuse(call, refusal);
+      this.#refuse(exchange, refusal);
       return;
     }
-    using place = holds.enter(bodyBytes(call.request));
+    using place = heldRequests.enter(bodyBytes(exchange.request));
     if (place === undefined) {
-      this.#refuse(call, { kind: 'unsure', message: 'Too many requests wait for their sandboxes; try again' });
+      this.#refuse(exchange, TOO_MANY_HELD);
       return;
     }
     const startedMs = clock.monotonic();
-    const end = await inWaitSpan({ carrier: carrierOf(call.request), traces, wake: first.wake }, async () => {
-      const how = await waitFor(this.#deps, {
+    const end = await inWaitSpan({ carrier: carrierOf(exchange.request), traces, wake: first.wake }, async () => {
+      const how = await waitUntilReady(this.#deps, {
         query,
         first,
         limitMs: holdMs,
-        decide: (situation) => this.#decide(call, situation),
-        onLeft: (left) => call.response.once('close', left),
+        decide: (snapshot) => this.#decide(exchange, snapshot),
+        onLeft: (left) => exchange.response.once('close', left),
       });
-      metrics.waited(how.kind, (clock.monotonic() - startedMs) / 1_000);
+      metrics.recordWait(how.kind, (clock.monotonic() - startedMs) / 1_000);
       return how;
     });
-    this.#settle(call, query, end);
+    this.#finish(exchange, query, end);
   }
 
-  #refuse(call: SandboxCall, refusal: Refusal): void {
-    this.#deps.refused(call, refusal);
-    refuse(call, refusal);
+  #refuse(exchange: SandboxExchange, refusal: Refusal): void {
+    this.#deps.onRefusal(exchange, refusal);
+    refuse(exchange, refusal);
   }
 }

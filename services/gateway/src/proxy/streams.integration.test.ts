@@ -1,25 +1,25 @@
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { createServer } from 'node:net';
 import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
-import { readFile } from 'node:fs/promises';
-import { createServer } from 'node:net';
 import { systemClock } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask, echo, keptAlive, read, startTenant } from '../../test/client.ts';
 import type { Echo } from '../../test/client.ts';
-import { World, eventually } from '../../test/harness.ts';
+import { GatewayHarness, eventually } from '../../test/harness.ts';
 
 const MEBIBYTE = 1_048_576;
 const SIZE = 200 * MEBIBYTE;
 const CHUNK = Buffer.alloc(65_536, 'x');
 
-let world: World;
+let harness: GatewayHarness;
 beforeAll(async () => {
-  world = await World.start();
+  harness = await GatewayHarness.start();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
 function* bytes(): Iterable<Buffer> {
   for (let sent = 0; sent < SIZE; sent += CHUNK.length) yield CHUNK;
@@ -27,19 +27,19 @@ function* bytes(): Iterable<Buffer> {
 
 /** Memory of the gateway's process, in MiB. */
 async function residentMiB(): Promise<number> {
-  const status = await readFile(`/proc/${world.gateway.pid}/status`, 'utf8');
+  const status = await readFile(`/proc/${harness.process.pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) / 1_024;
 }
 
 /** Bytes to or from all sandboxes so far, as metrics have them. */
 async function bytesOf(direction: 'to' | 'from'): Promise<number> {
   const line = new RegExp(`^sandlot_gateway_bytes_total\\{direction="${direction}_sandboxes"\\} (\\S+)$`, 'm');
-  return Number(line.exec(await world.metrics())?.[1] ?? Number.NaN);
+  return Number(line.exec(await harness.metrics())?.[1] ?? Number.NaN);
 }
 
 describe('what streams through the gateway', () => {
   it('uploads 200 MB no faster than the sandbox takes them, in little memory', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     let received = 0;
     const go = Promise.withResolvers<undefined>();
     const tenant = await startTenant(sandbox.address, (incoming, response) => {
@@ -49,8 +49,8 @@ describe('what streams through the gateway', () => {
       });
     });
     const [before, bytesBefore] = [await residentMiB(), await bytesOf('to')];
-    const headers = { Host: world.hostOf(sandbox, tenant.port), 'Content-Length': String(SIZE) };
-    const sent = request({ agent: false, host: '127.0.0.1', port: world.port, method: 'POST', headers });
+    const headers = { Host: harness.hostOf(sandbox, tenant.port), 'Content-Length': String(SIZE) };
+    const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, method: 'POST', headers });
     const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
     const uploaded = pipeline(Readable.from(bytes()), sent);
     // The tenant reads nothing yet: the gateway must stop the client instead of taking it all.
@@ -67,7 +67,7 @@ describe('what streams through the gateway', () => {
   });
 
   it('downloads 200 MB no faster than the client takes them, in little memory', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     let produced = 0;
     const tenant = await startTenant(sandbox.address, (_, response) => {
       const counted = function* () {
@@ -79,8 +79,8 @@ describe('what streams through the gateway', () => {
       void pipeline(Readable.from(counted()), response);
     });
     const [before, bytesBefore] = [await residentMiB(), await bytesOf('from')];
-    const headers = { Host: world.hostOf(sandbox, tenant.port) };
-    const sent = request({ agent: false, host: '127.0.0.1', port: world.port, headers }).end();
+    const headers = { Host: harness.hostOf(sandbox, tenant.port) };
+    const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, headers }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     await systemClock.sleep(1_000);
     expect(produced).toBeLessThan(SIZE / 4);
@@ -94,14 +94,14 @@ describe('what streams through the gateway', () => {
   });
 
   it('sends server-sent events on as they come, and the head before any', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const next = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
     const tenant = await startTenant(sandbox.address, (_, response) => {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' }).flushHeaders();
       for (const [index, { promise }] of next.entries()) void promise.then(() => response.write(`data: ${index}\n\n`));
     });
-    const headers = { Host: world.hostOf(sandbox, tenant.port) };
-    const sent = request({ agent: false, host: '127.0.0.1', port: world.port, headers }).end();
+    const headers = { Host: harness.hostOf(sandbox, tenant.port) };
+    const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, headers }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     expect(answer.headers['content-type']).toBe('text/event-stream');
     for (const [index, { resolve }] of next.entries()) {
@@ -113,11 +113,11 @@ describe('what streams through the gateway', () => {
   });
 
   it('lets the sandbox know at once that a client has gone, though nothing was ever answered', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const arrived = Promise.withResolvers<IncomingMessage>();
     const tenant = await startTenant(sandbox.address, (incoming) => arrived.resolve(incoming));
-    const headers = { Host: world.hostOf(sandbox, tenant.port) };
-    const sent = request({ agent: false, host: '127.0.0.1', port: world.port, headers }).end();
+    const headers = { Host: harness.hostOf(sandbox, tenant.port) };
+    const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, headers }).end();
     sent.on('error', () => undefined);
     const incoming = await arrived.promise;
     const closed = once(incoming.socket, 'close');
@@ -127,7 +127,7 @@ describe('what streams through the gateway', () => {
   });
 
   it('passes trailers in both directions', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const tenant = await startTenant(sandbox.address, (incoming, response) => {
       void read(incoming).then(({ trailers }) => {
         response.writeHead(200, { Trailer: 'X-Checksum' });
@@ -137,12 +137,12 @@ describe('what streams through the gateway', () => {
       });
     });
     const headers = {
-      Host: world.hostOf(sandbox, tenant.port),
+      Host: harness.hostOf(sandbox, tenant.port),
       Trailer: 'X-Sum',
       TE: 'trailers',
       'Transfer-Encoding': 'chunked',
     };
-    const sent = request({ agent: false, host: '127.0.0.1', port: world.port, method: 'POST', headers });
+    const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, method: 'POST', headers });
     sent.write('text');
     sent.addTrailers({ 'X-Sum': '42' });
     sent.end();
@@ -151,7 +151,7 @@ describe('what streams through the gateway', () => {
   });
 
   it('leaves it to the sandbox whether a client that expects 100 Continue may go on', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const tenant = await startTenant(sandbox.address, echo);
     tenant.server.on('checkContinue', (incoming: IncomingMessage, response: Parameters<typeof echo>[1]) => {
       if (incoming.url === '/no') {
@@ -162,8 +162,8 @@ describe('what streams through the gateway', () => {
       echo(incoming, response);
     });
     const expecting = async (path: string) => {
-      const headers = { Host: world.hostOf(sandbox, tenant.port), Expect: '100-continue', 'Content-Length': '4' };
-      const sent = request({ agent: false, host: '127.0.0.1', port: world.port, method: 'PUT', path, headers });
+      const headers = { Host: harness.hostOf(sandbox, tenant.port), Expect: '100-continue', 'Content-Length': '4' };
+      const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, method: 'PUT', path, headers });
       let continued = false;
       sent.once('continue', () => {
         continued = true;
@@ -180,46 +180,46 @@ describe('what streams through the gateway', () => {
   });
 
   it('keeps what bodies say of themselves: an empty one, one without an announcement, one that is announced', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const tenant = await startTenant(sandbox.address, (incoming, response) => {
       if (incoming.url === '/empty') response.writeHead(200, { 'Content-Length': '0', 'X-A': ['1', '2'] }).end();
       else echo(incoming, response);
     });
-    const headers = { Host: world.hostOf(sandbox, tenant.port) };
+    const headers = { Host: harness.hostOf(sandbox, tenant.port) };
     const agent = keptAlive();
-    const empty = await ask(world.port, { path: '/empty', headers, agent });
+    const empty = await ask(harness.port, { path: '/empty', headers, agent });
     expect([empty.headers['content-length'], empty.headers['x-a']]).toEqual(['0', '1, 2']);
-    const head = await ask(world.port, { path: '/empty', method: 'HEAD', headers, agent });
+    const head = await ask(harness.port, { path: '/empty', method: 'HEAD', headers, agent });
     expect([head.status, head.headers['content-length']]).toEqual([200, '0']);
-    const post = await ask(world.port, { method: 'POST', headers: { ...headers, 'Content-Length': '0' }, agent });
+    const post = await ask(harness.port, { method: 'POST', headers: { ...headers, 'Content-Length': '0' }, agent });
     expect((post.json as Echo).headers['content-length']).toBe('0');
-    const body = await ask(world.port, { method: 'POST', headers, body: 'text', agent });
+    const body = await ask(harness.port, { method: 'POST', headers, body: 'text', agent });
     expect((body.json as Echo).text).toBe('text');
     agent.destroy();
   });
 
   it('tells the client that an answer was cut off', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const tenant = await startTenant(sandbox.address, (incoming, response) => {
       response.writeHead(200, { 'Content-Length': '100' });
       response.write('half', () => incoming.socket.destroy());
     });
-    const headers = { Host: world.hostOf(sandbox, tenant.port) };
-    const sent = request({ agent: false, host: '127.0.0.1', port: world.port, headers }).end();
+    const headers = { Host: harness.hostOf(sandbox, tenant.port) };
+    const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, headers }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     await expect(read(answer)).rejects.toThrow('aborted');
   });
 
   it('answers by 502 for what is no HTTP, and goes on', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const server = createServer((socket) => void socket.end('not http at all\r\n\r\n')).listen(8080, sandbox.address);
     await once(server, 'listening');
-    const headers = { Host: world.hostOf(sandbox, 8080) };
-    expect(await ask(world.port, { headers })).toMatchObject({
+    const headers = { Host: harness.hostOf(sandbox, 8080) };
+    expect(await ask(harness.port, { headers })).toMatchObject({
       status: 502,
       json: { sandboxId: sandbox.id, port: 8080 },
     });
     server.close();
-    await eventually(async () => (await ask(world.port, { headers })).text.includes('port is not open'));
+    await eventually(async () => (await ask(harness.port, { headers })).text.includes('port is not open'));
   });
 });

@@ -1,34 +1,34 @@
-import type { Counters } from './concurrency-limit.ts';
-import type { Target } from '../decide.ts';
-import type { Ends } from './transfer.ts';
-import type { Ongoing, Upstream } from './upstreams.ts';
+import type { Target } from '../directory/target.ts';
+import type { ConcurrencyLimit } from './concurrency-limit.ts';
+import type { SocketPair } from './transfer.ts';
+import type { ActiveExchange, Upstream } from './upstreams.ts';
 
-/** Where an upgraded connection is counted. Each of thousands refers to this, and to nothing larger. */
-export interface Place {
+/** Where an upgraded connection is counted. Thousands of connections refer to this, so it holds nothing large. */
+export interface UpgradeContext {
   readonly upstream: Upstream;
   readonly keyId: string | undefined;
-  readonly perSandbox: Counters;
-  readonly perKey: Counters;
-  readonly ended: (target: Target) => void;
+  readonly perSandbox: ConcurrencyLimit;
+  readonly perKey: ConcurrencyLimit;
+  readonly onEnd: (target: Target) => void;
   readonly onUpgrade: (change: 1 | -1) => void;
 }
 
-/** Keeps the place that a call had taken, for its upgraded connection, until that closes or its sandbox goes away. */
-export function hold(place: Place, [client, sandbox]: Ends): void {
-  const { upstream, keyId, perSandbox, perKey, ended, onUpgrade } = place;
-  const ongoing: Ongoing = {
+/** Keeps the places that an exchange took until its upgraded connection closes. The sandbox's end closes the connection. */
+export function trackUpgraded(context: UpgradeContext, [client, sandbox]: SocketPair): void {
+  const { upstream, keyId, perSandbox, perKey, onEnd, onUpgrade } = context;
+  const exchange: ActiveExchange = {
     end() {
       client.destroy();
       sandbox.destroy();
     },
   };
-  upstream.ongoing.add(ongoing);
+  upstream.active.add(exchange);
   onUpgrade(1);
   client.once('close', () => {
-    upstream.ongoing.delete(ongoing);
+    upstream.active.delete(exchange);
     perSandbox.leave(upstream.target.uid);
     if (keyId !== undefined) perKey.leave(keyId);
-    ended(upstream.target);
+    onEnd(upstream.target);
     onUpgrade(-1);
   });
 }

@@ -1,44 +1,46 @@
 import { randomBytes } from 'node:crypto';
-import { request as sendRequest, ServerResponse } from 'node:http';
+import { request as sendRequest } from 'node:http';
 import type { Agent, ClientRequest, IncomingMessage } from 'node:http';
-import { Socket } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Clock, Timer } from '@sandlot/std';
 import { isRepeatable } from './exchange.ts';
-import type { Call, End } from './exchange.ts';
-import { asHttp2, pairsOf, requestHeaders, responseHeaders } from './headers.ts';
+import type { ClientSocket, Exchange } from './exchange.ts';
+import { requestHeaders, responseHeaders } from './headers.ts';
 import { bodyBytes, breakOff, flushHead, sendEnd, sendHead } from './messages.ts';
-import type { Request, Response } from './messages.ts';
+import type { Request } from './messages.ts';
+import { pairsOf } from './raw-headers.ts';
+import { joinSockets, switchProtocols } from './switch-protocols.ts';
 
-/** Where a call is passed on to. */
+/** Where a request is forwarded to. */
 export interface NextHop {
   readonly agent: Agent;
   readonly hostname: string;
   readonly port: number;
-  /** Value of Host. */
+  /** The value of Host. */
   readonly host: string;
   readonly kind: 'sandbox' | 'router' | 'control';
 }
 
-/** The two ends of an upgraded connection: the client's, and the sandbox's. */
-export type Ends = readonly [End, Socket];
+/** The two sockets of an upgraded connection. */
+export type SocketPair = readonly [client: ClientSocket, sandbox: Socket];
 
 export interface TransferOptions {
-  readonly call: Call;
+  readonly exchange: Exchange;
   readonly hop: NextHop;
   readonly clock: Clock;
-  /** Until the head of the answer; undefined: as long as it takes. */
+  /** Limit until the head of the response; undefined: none. */
   readonly timeoutMs: number | undefined;
-  /** The head of the answer has come. */
+  /** Called with the head of the response. */
   readonly onAnswer: (status: number) => void;
-  /** The two ends speak with each other from now on, and the transfer has nothing more to do with them. */
-  readonly onUpgraded?: (ends: Ends) => void;
-  /** No answer came, and none was sent to the client. `late`: within the time-out. */
-  readonly onFailure: (error: NodeJS.ErrnoException, late: boolean) => void;
+  /** Called when the two sides have switched protocols: from now on the transfer has no part in them. */
+  readonly onUpgrade?: (sockets: SocketPair) => void;
+  /** Called when no response came; the client has got nothing yet. `isLate`: the limit has passed. */
+  readonly onFailure: (error: NodeJS.ErrnoException, isLate: boolean) => void;
 }
 
 /**
- * Passes one call on and its answer back, byte by byte as they come and no faster than the other side takes them. When
- * one side goes away the other is let go at once.
+ * Streams one request to the next hop and the response back, no faster than the receiver reads. When one side closes, the
+ * transfer closes the other at once.
  */
 export class Transfer {
   readonly #o: TransferOptions;
@@ -53,70 +55,70 @@ export class Transfer {
   }
 
   start(): void {
-    const { call, clock, timeoutMs } = this.#o;
-    if (timeoutMs !== undefined) this.#timer = clock.setTimeout(() => this.#late(), timeoutMs);
-    call.response.once('close', () => this.#clientDone());
+    const { exchange, clock, timeoutMs } = this.#o;
+    if (timeoutMs !== undefined) this.#timer = clock.setTimeout(() => this.#onTimeout(), timeoutMs);
+    exchange.response.once('close', () => this.#onClientClose());
     this.#send();
   }
 
-  /** Lets both sides go. Whoever calls it has answered the client, or breaks its answer off. */
+  /** Stops the transfer. The caller answers the client or breaks off the response. */
   cancel(): void {
     if (this.#isOver) return;
-    this.#over();
+    this.#finish();
     this.#upstream?.destroy();
   }
 
   #send(): void {
-    const { call, hop } = this.#o;
-    const { request } = call;
+    const { exchange, hop } = this.#o;
+    const { request } = exchange;
     const length = bodyBytes(request);
     const upstream = sendRequest({
       agent: hop.agent,
       hostname: hop.hostname,
       port: hop.port,
       method: methodOf(request),
-      path: call.path,
+      path: exchange.path,
       headers: this.#headers(length),
       setHost: false,
     });
     this.#upstream = upstream;
-    upstream.once('response', (answer) => this.#answered(answer));
-    upstream.on('error', (error) => this.#failed(error));
-    if (call.upgrade !== undefined) upstream.once('upgrade', (...given: Upgraded) => this.#upgraded(...given));
+    upstream.once('response', (answer) => this.#onResponse(answer));
+    upstream.on('error', (error) => this.#onError(error));
+    if (exchange.upgrade !== undefined) upstream.once('upgrade', (...given: UpgradeEvent) => this.#onUpgrade(...given));
     if (length === 0) {
       upstream.end();
       return;
     }
-    if (request.headers.expect !== undefined) upstream.once('continue', () => call.response.writeContinue());
-    // Not before there is a connection: a dial that fails may be tried again, with the whole body.
+    if (request.headers.expect !== undefined) upstream.once('continue', () => exchange.response.writeContinue());
+    // Only once connected: a failed dial may be repeated, and then needs the whole body.
     upstream.once('socket', () => sendBody(request, upstream));
   }
 
   #headers(length: number): string[] {
-    const { call, hop } = this.#o;
-    const { headers, rawHeaders, method = '' } = call.request;
-    const made = requestHeaders({
+    const { exchange, hop } = this.#o;
+    const { headers, rawHeaders, method = '' } = exchange.request;
+    const sent = requestHeaders({
       raw: rawHeaders,
       to: hop.kind,
-      origin: call.origin,
+      peer: exchange.peer,
       host: hop.host,
       connection: headers.connection,
-      upgrade: call.upgrade?.protocol,
-      te: one(headers['te']),
+      upgrade: exchange.upgrade?.protocol,
+      te: joined(headers['te']),
     });
-    if (method === 'CONNECT') made.push('Sec-WebSocket-Key', randomBytes(NONCE_BYTES).toString('base64'));
+    if (method === 'CONNECT') sent.push('Sec-WebSocket-Key', randomBytes(NONCE_BYTES).toString('base64'));
     const isFramed = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
-    if (!isFramed && length > 0) made.push('Transfer-Encoding', 'chunked');
-    // Node would otherwise announce a body, of no length, that the client did not.
-    else if (!isFramed && EXPECTS_BODY.has(method)) made.push('Content-Length', '0');
-    return made;
+    if (!isFramed && length > 0) sent.push('Transfer-Encoding', 'chunked');
+    // Without it Node would announce a chunked body, which the client did not.
+    else if (!isFramed && EXPECTS_BODY.has(method)) sent.push('Content-Length', '0');
+    return sent;
   }
 
-  #answered(answer: IncomingMessage): void {
-    const { call, onAnswer } = this.#o;
-    const { response } = call;
+  #onResponse(answer: IncomingMessage): void {
+    const { exchange, onAnswer } = this.#o;
+    const { response } = exchange;
     this.#timer?.cancel();
-    answer.on('error', () => this.#brokeOff());
+    answer.on('error', () => this.#breakOff());
     if (this.#isOver) return;
     onAnswer(answer.statusCode ?? 0);
     sendHead(response, answer, responseHeaders(answer.rawHeaders, answer.headers.connection));
@@ -124,120 +126,81 @@ export class Transfer {
     answer.once('end', () => {
       if (!this.#isOver) sendEnd(response, answer.rawTrailers);
     });
-    // A head goes out together with the beginning of its body, and alone where that takes its time.
+    // The head goes out with the first bytes of the body, or alone when they take longer.
     setImmediate(() => {
       if (!this.#isOver) flushHead(response);
     });
   }
 
-  #upgraded(answer: IncomingMessage, upstream: Socket, begun: Buffer): void {
-    const { response, upgrade } = this.#o.call;
+  #onUpgrade(answer: IncomingMessage, upstream: Socket, head: Buffer): void {
+    const { response, upgrade } = this.#o.exchange;
     this.#timer?.cancel();
     if (upgrade === undefined || this.#isOver) {
       upstream.destroy();
       return;
     }
     this.#isUpgraded = true;
-    this.#over();
+    this.#finish();
     this.#o.onAnswer(101);
-    this.#o.onUpgraded?.([upgrade.socket, upstream]);
+    this.#o.onUpgrade?.([upgrade.socket, upstream]);
     switchProtocols(response, upgrade.socket, answer);
-    join(upgrade.socket, upstream, { toFirst: begun, toSecond: upgrade.head });
+    joinSockets(upgrade.socket, upstream, { toFirst: head, toSecond: upgrade.head });
   }
 
-  #failed(error: NodeJS.ErrnoException): void {
+  #onError(error: NodeJS.ErrnoException): void {
     if (this.#isOver) return;
-    const { call, onFailure } = this.#o;
-    if (call.response.headersSent) {
-      this.#brokeOff();
+    const { exchange, onFailure } = this.#o;
+    if (exchange.response.headersSent) {
+      this.#breakOff();
       return;
     }
     const wasUnused = this.#upstream?.reusedSocket === true && error.code === 'ECONNRESET';
-    if (wasUnused && !this.#isSecondTry && isRepeatable(call)) {
+    if (wasUnused && !this.#isSecondTry && isRepeatable(exchange)) {
       this.#isSecondTry = true;
       this.#send();
       return;
     }
-    this.#over();
+    this.#finish();
     onFailure(error, false);
   }
 
-  #late(): void {
+  #onTimeout(): void {
     if (this.#isOver) return;
-    this.#over();
+    this.#finish();
     this.#upstream?.destroy();
     this.#o.onFailure(new Error('no answer in time'), true);
   }
 
-  /** The answer ends before its end. */
-  #brokeOff(): void {
+  /** Ends both sides in the middle of a response. */
+  #breakOff(): void {
     if (this.#isOver) return;
-    this.#over();
+    this.#finish();
     this.#upstream?.destroy();
-    breakOff(this.#o.call.response);
+    breakOff(this.#o.exchange.response);
   }
 
-  /** The client has its answer, or has gone. An upload that nobody reads any more ends with it. */
-  #clientDone(): void {
+  /** The client has the whole response, or has left. Ends an upload that is still running. */
+  #onClientClose(): void {
     if (this.#isUpgraded) return;
-    const { call } = this.#o;
-    const isWhole = call.response.writableFinished && this.#upstream?.writableFinished === true;
-    this.#over();
-    if (isWhole) return;
+    const { exchange } = this.#o;
+    const isComplete = exchange.response.writableFinished && this.#upstream?.writableFinished === true;
+    this.#finish();
+    if (isComplete) return;
     this.#upstream?.destroy();
-    call.request.unpipe();
+    exchange.request.unpipe();
   }
 
-  #over(): void {
+  #finish(): void {
     this.#isOver = true;
     this.#timer?.cancel();
   }
 }
 
-/** Over HTTP/1.1 with the head as it came; over HTTP/2 with success, and without what proves the switch (RFC 8441 5). */
-function switchProtocols(response: Response, end: End, answer: IncomingMessage): void {
-  if (end instanceof Socket) {
-    if (response instanceof ServerResponse) response.detachSocket(end);
-    end.write(rawHead(answer), 'latin1');
-    return;
-  }
-  const pairs = pairsOf(responseHeaders(answer.rawHeaders, answer.headers.connection));
-  const kept = pairs.filter(([name]) => name.toLowerCase() !== 'sec-websocket-accept');
-  end.respond({ ':status': 200, ...asHttp2(kept.flat()) });
-}
-
-/** An extended CONNECT is what a GET with an upgrade is in HTTP/1.1. */
+/** An extended CONNECT of HTTP/2 becomes a GET with an upgrade in HTTP/1.1. */
 const methodOf = ({ method = 'GET' }: Request): string => (method === 'CONNECT' ? 'GET' : method);
 
-/** Of Sec-WebSocket-Key, which HTTP/2 has not. */
+/** Length of Sec-WebSocket-Key, which HTTP/2 does not have. */
 const NONCE_BYTES = 16;
-
-/** The head of an answer as it came. */
-function rawHead({ statusCode = 101, statusMessage = '', rawHeaders }: IncomingMessage): string {
-  const lines = pairsOf(rawHeaders).map(([name, value]) => `${name}: ${value}\r\n`);
-  return `HTTP/1.1 ${statusCode} ${statusMessage}\r\n${lines.join('')}\r\n`;
-}
-
-/** Lets two connections speak with each other until either ends; first what each has said already. */
-function join(first: End, second: Socket, said: { readonly toFirst: Buffer; readonly toSecond: Buffer }): void {
-  if (said.toFirst.length > 0) first.write(said.toFirst);
-  if (said.toSecond.length > 0) second.write(said.toSecond);
-  for (const [one, other] of [
-    [first, second],
-    [second, first],
-  ] as const) {
-    one.setTimeout(0);
-    one.once('error', () => other.destroy());
-    one.once('close', () => finish(other));
-    one.pipe(other);
-  }
-}
-
-/** Closes it once what was said to it is sent. */
-function finish(end: End): void {
-  if (end instanceof Socket) end.destroySoon();
-  else end.end(() => end.close());
-}
 
 function sendBody(request: Request, upstream: ClientRequest): void {
   request.pipe(upstream, { end: false });
@@ -247,9 +210,9 @@ function sendBody(request: Request, upstream: ClientRequest): void {
   });
 }
 
-type Upgraded = [IncomingMessage, Socket, Buffer];
+type UpgradeEvent = [IncomingMessage, Socket, Buffer];
 
 const EXPECTS_BODY = new Set(['POST', 'PUT', 'PATCH']);
 
-const one = (value: string | string[] | undefined): string | undefined =>
+const joined = (value: string | string[] | undefined): string | undefined =>
   Array.isArray(value) ? value.join(', ') : value;

@@ -1,16 +1,17 @@
-import type { GoneReason, Target } from '../decide.ts';
+import type { GoneReason } from '../directory/decide-ending.ts';
+import type { Target } from '../directory/target.ts';
 import type { Traffic } from '../telemetry/traffic.ts';
 import { Connections } from './connections.ts';
 import { dial } from './dial.ts';
 
-/** Something that goes on with a sandbox and ends when that does. */
-export interface Ongoing {
-  /** The sandbox has gone away: end it now. */
+/** A request, stream or WebSocket that is open with a sandbox and ends with it. */
+export interface ActiveExchange {
+  /** Ends the exchange now, because the sandbox is gone. */
   end(reason: GoneReason): void;
 }
 
 export interface UpstreamOptions {
-  /** Until a connection is there, milliseconds. */
+  /** Limit for opening a connection. */
   readonly connectMs: number;
   readonly traffic: Traffic;
 }
@@ -19,7 +20,7 @@ export interface UpstreamOptions {
 export class Upstream {
   readonly target: Target;
   readonly connections: Connections;
-  readonly ongoing = new Set<Ongoing>();
+  readonly active = new Set<ActiveExchange>();
 
   constructor(target: Target, { connectMs, traffic }: UpstreamOptions) {
     const [address] = target.addresses;
@@ -31,21 +32,21 @@ export class Upstream {
     });
   }
 
-  /** Closes everything, on both sides. */
+  /** Ends every exchange and closes the connections on both sides. */
   close(reason: GoneReason): void {
-    for (const one of [...this.ongoing]) one.end(reason);
+    for (const exchange of [...this.active]) exchange.end(reason);
     this.connections.destroy();
   }
 
   get isUnused(): boolean {
     const { sockets, freeSockets, requests } = this.connections;
-    return this.ongoing.size === 0 && [sockets, freeSockets, requests].every((all) => Object.keys(all).length === 0);
+    return this.active.size === 0 && [sockets, freeSockets, requests].every((all) => Object.keys(all).length === 0);
   }
 }
 
 /**
- * Connections by sandbox and incarnation: the address of a pod is given to another one some day, and no connection to the
- * one may serve the other.
+ * Upstreams by UID of the Sandbox. Only one incarnation of a Sandbox has connections: Kubernetes gives the address of a pod
+ * to another pod later, and a connection to the first must not serve the second.
  */
 export class Upstreams {
   readonly #options: UpstreamOptions;
@@ -55,28 +56,29 @@ export class Upstreams {
     this.#options = options;
   }
 
+  /** The upstream of the target. Closes the upstream of an earlier incarnation. */
   get(target: Target): Upstream {
     const known = this.#byUid.get(target.uid);
     if (known?.target.incarnation === target.incarnation) return known;
     known?.close('failed');
-    const made = new Upstream(target, this.#options);
-    this.#byUid.set(target.uid, made);
-    return made;
+    const upstream = new Upstream(target, this.#options);
+    this.#byUid.set(target.uid, upstream);
+    return upstream;
   }
 
-  /** The one of a Sandbox, if there is any. */
+  /** The upstream of a Sandbox, if it has one. */
   of(uid: string): Upstream | undefined {
     return this.#byUid.get(uid);
   }
 
-  /** Ends everything that goes on with a Sandbox, and forgets it. */
+  /** Ends every exchange with a Sandbox and forgets its upstream. */
   drop(uid: string, reason: GoneReason): void {
     const known = this.#byUid.get(uid);
     this.#byUid.delete(uid);
     known?.close(reason);
   }
 
-  /** Forgets those that nobody uses: an agent without connections is small, but there is one per sandbox ever used. */
+  /** Forgets unused upstreams: each is small, but there is one for every sandbox ever used. */
   sweep(): void {
     for (const [uid, upstream] of this.#byUid) if (upstream.isUnused) this.#byUid.delete(uid);
   }
@@ -85,10 +87,10 @@ export class Upstreams {
     return this.#byUid.size;
   }
 
-  /** Requests, streams and WebSockets that go on. */
-  get ongoing(): number {
+  /** Number of open requests, streams and WebSockets. */
+  get activeCount(): number {
     let count = 0;
-    for (const { ongoing } of this.#byUid.values()) count += ongoing.size;
+    for (const { active } of this.#byUid.values()) count += active.size;
     return count;
   }
 

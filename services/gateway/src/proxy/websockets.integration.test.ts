@@ -6,16 +6,16 @@ import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask, echo, read, startTenant } from '../../test/client.ts';
 import type { Tenant } from '../../test/client.ts';
-import { World, eventually } from '../../test/harness.ts';
+import { GatewayHarness, eventually } from '../../test/harness.ts';
 import type { TestSandbox } from '../../test/harness.ts';
 
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 
-let world: World;
+let harness: GatewayHarness;
 beforeAll(async () => {
-  world = await World.start();
+  harness = await GatewayHarness.start();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
 /** A WebSocket server that sends every byte back: after the handshake the gateway looks at none. */
 async function startEcho(address: string): Promise<Tenant> {
@@ -37,7 +37,7 @@ async function startEcho(address: string): Promise<Tenant> {
 }
 
 const handshake = (sandbox: TestSandbox) => ({
-  Host: world.hostOf(sandbox, 8080),
+  Host: harness.hostOf(sandbox, 8080),
   Connection: 'Upgrade',
   Upgrade: 'websocket',
   'Sec-WebSocket-Version': '13',
@@ -46,7 +46,7 @@ const handshake = (sandbox: TestSandbox) => ({
 
 async function open(sandbox: TestSandbox): Promise<Socket> {
   const headers = handshake(sandbox);
-  const sent = request({ agent: false, host: '127.0.0.1', port: world.port, headers }).end();
+  const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, headers }).end();
   const [answer, socket] = (await once(sent, 'upgrade')) as [IncomingMessage, Socket];
   const accept = createHash('sha1').update(`${headers['Sec-WebSocket-Key']}${GUID}`).digest('base64');
   expect(answer.headers['sec-websocket-accept']).toBe(accept);
@@ -55,7 +55,7 @@ async function open(sandbox: TestSandbox): Promise<Socket> {
 
 describe('a WebSocket', () => {
   it('is passed through in both directions, and ends on one side when it does on the other', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const tenant = await startEcho(sandbox.address);
     const socket = await open(sandbox);
     const text = randomBytes(300_000);
@@ -66,10 +66,10 @@ describe('a WebSocket', () => {
       if (Buffer.concat(chunks).length === text.length) break;
     }
     expect(Buffer.concat(chunks).equals(text)).toBe(true);
-    expect(await world.metrics()).toMatch(/^sandlot_gateway_websockets 1$/m);
+    expect(await harness.metrics()).toMatch(/^sandlot_gateway_websockets 1$/m);
     socket.destroy();
     await eventually(() => tenant.sockets.every(({ destroyed }) => destroyed));
-    await eventually(async () => /^sandlot_gateway_websockets 0$/m.test(await world.metrics()));
+    await eventually(async () => /^sandlot_gateway_websockets 0$/m.test(await harness.metrics()));
     const second = await open(sandbox);
     const closed = once(second, 'close');
     for (const one of tenant.sockets) one.destroy();
@@ -77,12 +77,12 @@ describe('a WebSocket', () => {
   });
 
   it('that a sandbox declines is answered by what the sandbox says', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     await startEcho(sandbox.address);
     const sent = request({
       agent: false,
       host: '127.0.0.1',
-      port: world.port,
+      port: harness.port,
       path: '/no',
       headers: handshake(sandbox),
     }).end();
@@ -91,8 +91,8 @@ describe('a WebSocket', () => {
   });
 
   it('that goes nowhere is refused as a request is', async () => {
-    const sandbox = await world.sandbox();
-    const sent = request({ agent: false, host: '127.0.0.1', port: world.port, headers: handshake(sandbox) }).end();
+    const sandbox = await harness.createSandbox();
+    const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, headers: handshake(sandbox) }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     const reply = await read(answer);
     expect(reply).toMatchObject({ status: 502, json: { sandboxId: sandbox.id, port: 8080, code: 502 } });
@@ -100,36 +100,36 @@ describe('a WebSocket', () => {
   });
 
   it('to a control route of the daemon is refused', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     await startTenant(sandbox.address, echo, 49_983);
-    const headers = { ...handshake(sandbox), Host: world.hostOf(sandbox, 49_983) };
+    const headers = { ...handshake(sandbox), Host: harness.hostOf(sandbox, 49_983) };
     const path = '/sandlot/tunnel?port=22';
-    const sent = request({ agent: false, host: '127.0.0.1', port: world.port, path, headers }).end();
+    const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, path, headers }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     expect((await read(answer)).status).toBe(404);
   });
 
   it('ends with its sandbox', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const tenant = await startEcho(sandbox.address);
     const socket = await open(sandbox);
     socket.resume();
     const closed = once(socket, 'close');
-    await world.suspend(sandbox, null);
+    await harness.suspend(sandbox, null);
     await closed;
     await eventually(() => tenant.sockets.every(({ destroyed }) => destroyed));
   });
 
   it('is not what a client gets that offers HTTP/2 in clear text: it goes on with HTTP/1.1', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     await startTenant(sandbox.address, echo);
     const headers = {
-      Host: world.hostOf(sandbox, 8080),
+      Host: harness.hostOf(sandbox, 8080),
       Connection: 'Upgrade, HTTP2-Settings',
       Upgrade: 'h2c',
       'HTTP2-Settings': 'AAMAAABkAAQAAP__',
     };
-    const reply = await ask(world.port, { method: 'POST', headers, body: 'text' });
+    const reply = await ask(harness.port, { method: 'POST', headers, body: 'text' });
     expect(reply).toMatchObject({ status: 200, json: { text: 'text' } });
   });
 });

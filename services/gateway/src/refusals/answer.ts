@@ -1,17 +1,18 @@
-import type { GoneReason } from '../decide.ts';
+import type { GoneReason } from '../directory/decide-ending.ts';
 import type { Dialect } from '../routing/classify.ts';
 import type { Refusal } from './refusal.ts';
 
-/** An answer of the gateway's own. */
+/** An answer of the gateway itself. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
 
+/** Who reads an answer. */
 export interface Audience {
   readonly dialect: Dialect;
-  /** A person looks at it in a browser. */
+  /** A person reads it in a browser. */
   readonly html: boolean;
 }
 
@@ -19,7 +20,7 @@ interface Content {
   readonly status: number;
   readonly message: string;
   readonly more?: Readonly<Record<string, string | number>>;
-  /** Nothing has happened and the same request may succeed: seconds after which it is worth trying. */
+  /** Seconds after which the same request may succeed; set only when it had no effect. */
   readonly retryAfter?: number;
 }
 
@@ -57,7 +58,7 @@ export function answerOf(refusal: Refusal, { dialect, html }: Audience): Answer 
 }
 
 function contentOf(refusal: Refusal): Content {
-  // Each kind has its own writer below; the compiler holds the two together.
+  // Each kind has its own writer below; the compiler heldRequests the two together.
   const write = CONTENTS[refusal.kind] as (given: Refusal) => Content;
   return write(refusal);
 }
@@ -104,7 +105,7 @@ function tooMany({ id, limit, whose }: Extract<Refusal, { kind: 'too-many' }>): 
   };
 }
 
-/** Agent-sandbox clients know 502 for what cannot be reached and 504 for what takes too long (wire contract 6.3). */
+/** Agent-sandbox clients expect 504 for a sandbox that takes too long (docs/reference/runtime.md#agent-sandbox-api). */
 function routerStatus({ kind }: Refusal, { status }: Content): number {
   return kind === 'late' ? 504 : status;
 }
@@ -114,7 +115,7 @@ function pageOf(status: number, message: string): string {
   return `<!doctype html><html lang="en"><meta charset="utf-8"><title>${status}</title><h1>${status}</h1><p>${text}</p></html>\n`;
 }
 
-/** Whether the client is a browser that shows what it gets, rather than a program in one. */
+/** Whether the client is a browser that shows the answer as a page, and not a program that runs in one. */
 export function prefersHtml(userAgent: string | undefined, accept: string | undefined): boolean {
   if (userAgent === undefined || accept === undefined || !userAgent.startsWith('Mozilla/')) return false;
   const html = accept.indexOf('text/html');

@@ -1,6 +1,6 @@
-import type { GoneReason } from '../decide.ts';
+import type { GoneReason } from '../directory/decide-ending.ts';
 
-/** Why a request does not reach a sandbox. The bodies are those of E2B's wire contract, 3.2. */
+/** Why a request does not reach a sandbox. docs/reference/e2b-api.md#data-plane-errors has the answers. */
 export type Refusal =
   | { readonly kind: 'gone'; readonly id: string; readonly reason: GoneReason }
   | { readonly kind: 'port-closed'; readonly id: string; readonly port: number }

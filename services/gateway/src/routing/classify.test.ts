@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { addressRule } from '../access/address.ts';
+import { createAddressRule } from '../access/address.ts';
 import { classify, classifyRouter, hostName } from './classify.ts';
 import type { Route } from './classify.ts';
 import { isControlPath, isHealthCheck, targetOf } from './paths.ts';
@@ -228,11 +228,11 @@ describe('addresses', () => {
     ['localhost', false],
     ['', false],
   ])('%s may be dialled: %s', (address, expected) => {
-    expect(addressRule([])(address)).toBe(expected);
+    expect(createAddressRule([])(address)).toBe(expected);
   });
 
   it('that tests need are allowed by name only', () => {
-    expect(['127.0.0.1', '::1'].map(addressRule(['127.0.0.0/8']))).toEqual([true, false]);
-    expect(() => addressRule(['localhost'])).toThrow('localhost is no network');
+    expect(['127.0.0.1', '::1'].map(createAddressRule(['127.0.0.0/8']))).toEqual([true, false]);
+    expect(() => createAddressRule(['localhost'])).toThrow('localhost is no network');
   });
 });

@@ -1,32 +1,30 @@
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** What a request says about where it wants to go. */
+/** The parts of a request that name its destination. */
 export interface RequestHead {
   /** Host, or `:authority` of HTTP/2. */
   readonly host: string | undefined;
   readonly headers: IncomingHttpHeaders;
 }
 
-/** Where a request goes (E2B wire contract 1.2 and 6.3). */
+/** Where a request goes (docs/reference/e2b-api.md#client-configuration, docs/reference/runtime.md#agent-sandbox-api). */
 export type Route =
   | { readonly kind: 'sandbox'; readonly via: 'host' | 'headers'; readonly id: string; readonly port: number }
   | ({ readonly kind: 'router' } & RouterTarget)
   | { readonly kind: 'control' }
   | { readonly kind: 'malformed'; readonly dialect: Dialect; readonly message: string };
 
-/** Whose errors the client understands. */
+/** Which format of errors the client understands. */
 export type Dialect = 'e2b' | 'router';
 
-/** What the agent-sandbox headers name. */
+/** The destination that the agent-sandbox headers name. */
 export interface RouterTarget {
   readonly namespace: string;
   readonly name: string;
   readonly port: number;
-  /** Until the head of the answer, milliseconds. */
+  /** Limit until the head of the response. */
   readonly timeoutMs: number;
   readonly uid: string | undefined;
-  /** Used only if it is an address of that very Sandbox. */
-  readonly podIp: string | undefined;
 }
 
 export interface ClassifyOptions {
@@ -34,12 +32,12 @@ export interface ClassifyOptions {
   readonly maxTimeoutMs: number;
 }
 
-/** Name or address, and port. Whatever else is in it, another server would read as another host. */
+/** A name or address and a port. Other servers might read anything else as another host. */
 const HOST = /^\s*([\w.-]*|\[[\da-f:.]+\])(:\d{0,5})?\s*$/i;
 const SANDBOX_LABEL = /^([0-9]{1,5})-([a-z0-9]+)$/;
 const NEARLY_SANDBOX_LABEL = /^[0-9]*-/;
 const SANDBOX_ID = /^[a-z0-9]+$/;
-/** `<port>-<id>` has to fit a DNS label. */
+/** `<port>-<id>` must fit a DNS label. */
 const LONGEST_ID = 57;
 const DNS_LABEL = /^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/;
 const PORT = /^[0-9]{1,5}$/;
@@ -48,12 +46,12 @@ const SECONDS = /^[0-9]{1,9}(\.[0-9]{1,9})?$/;
 const DEFAULT_EXEC_PORT = 8888;
 const DEFAULT_TIMEOUT_MS = 180_000;
 
-/** Where the request goes; first match wins, and a sandbox named by the host makes routing headers void. */
+/** Finds out where a request goes. The first match wins: the host, then the E2B headers, then the agent-sandbox headers. */
 export function classify(head: RequestHead, options: ClassifyOptions): Route {
   return byHost(head.host, options.domains) ?? byHeaders(head.headers) ?? byRouterHeaders(head.headers, options);
 }
 
-/** The same where only agent-sandbox clients are served. */
+/** The same for a listener that serves agent-sandbox clients only. */
 export function classifyRouter(head: RequestHead, options: ClassifyOptions): Route {
   const route = byRouterHeaders(head.headers, options);
   return route.kind === 'control' ? malformed('router', 'X-Sandbox-ID is missing: it names the sandbox') : route;
@@ -72,7 +70,7 @@ function byHost(host: string | undefined, domains: ReadonlySet<string>): Route |
     : undefined;
 }
 
-/** Host without its port, in lower case, as DNS compares it. */
+/** The host name without its port, in the form in which DNS names are compared. */
 export function hostName(host: string | undefined): string {
   const plain = (host ?? '').trim().toLowerCase();
   const colon = plain.lastIndexOf(':');
@@ -116,7 +114,6 @@ function byRouterHeaders(headers: IncomingHttpHeaders, { maxTimeoutMs }: Classif
     port,
     timeoutMs: Math.min(timeoutMs, maxTimeoutMs),
     uid: single(headers['x-sandbox-uid']),
-    podIp: single(headers['x-sandbox-pod-ip']),
   };
 }
 
@@ -133,7 +130,7 @@ function portOf(text: string | string[]): number | undefined {
   return port <= LAST_PORT ? port : undefined;
 }
 
-/** Undefined: it is no duration. */
+/** The timeout in milliseconds; undefined: the text is not a positive number of seconds. */
 function timeoutOf(text: string | string[] | undefined): number | undefined {
   if (text === undefined) return DEFAULT_TIMEOUT_MS;
   if (typeof text !== 'string' || !SECONDS.test(text)) return undefined;

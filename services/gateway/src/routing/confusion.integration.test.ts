@@ -11,10 +11,10 @@ import { ensureBinaries, issueCertificates } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { ask, echo, startTenant } from '../../test/client.ts';
 import type { Tenant } from '../../test/client.ts';
-import { DOMAIN, World, eventually, freePort } from '../../test/harness.ts';
+import { DOMAIN, GatewayHarness, eventually, freePort } from '../../test/harness.ts';
 import type { TestSandbox } from '../../test/harness.ts';
 
-let world: World;
+let harness: GatewayHarness;
 let folder: string;
 let tlsPort: number;
 let routerPort: number;
@@ -22,7 +22,7 @@ beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sandlot-gateway-'));
   await certify();
   [tlsPort, routerPort] = [await freePort(), await freePort()];
-  world = await World.start({
+  harness = await GatewayHarness.start({
     TLS_PORT: String(tlsPort),
     TLS_CERT_FILE: join(folder, 'tls.crt'),
     TLS_KEY_FILE: join(folder, 'tls.key'),
@@ -30,10 +30,10 @@ beforeAll(async () => {
     ROUTER_PORT: String(routerPort),
     MAX_CONNECTIONS_PER_KEY: '2',
   });
-  [mine, victim] = [await world.sandbox(), await world.sandbox()];
+  [mine, victim] = [await harness.createSandbox(), await harness.createSandbox()];
 });
 afterAll(async () => {
-  await world[Symbol.asyncDispose]();
+  await harness[Symbol.asyncDispose]();
   await rm(folder, { recursive: true, force: true });
 });
 
@@ -86,31 +86,31 @@ describe('control routes of the daemon, however they are written', () => {
   ];
   const ways: Record<string, (path: string) => Promise<number>> = {
     'by host': async (path) =>
-      (await ask(world.port, { method: 'POST', path, headers: { Host: world.hostOf(mine, 49_983) } })).status,
+      (await ask(harness.port, { method: 'POST', path, headers: { Host: harness.hostOf(mine, 49_983) } })).status,
     'by headers of E2B': async (path) => {
       const headers = { 'E2b-Sandbox-Id': mine.id, 'E2b-Sandbox-Port': '49983' };
-      return (await ask(world.port, { method: 'POST', path, headers })).status;
+      return (await ask(harness.port, { method: 'POST', path, headers })).status;
     },
     'by headers of agent-sandbox': async (path) => {
       const headers = { 'X-Sandbox-ID': mine.name, 'X-Sandbox-Namespace': 'team-a', 'X-Sandbox-Port': '49983' };
       return (await ask(routerPort, { method: 'POST', path, headers })).status;
     },
     'in absolute form': async (path) => {
-      const target = `http://${world.hostOf(mine, 49_983)}${path}`;
+      const target = `http://${harness.hostOf(mine, 49_983)}${path}`;
       return Number(
-        statusesIn(await say(world.port, `POST ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`))[0],
+        statusesIn(await say(harness.port, `POST ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`))[0],
       );
     },
     'as an upgrade': async (path) => {
-      const head = `GET ${path} HTTP/1.1\r\nHost: ${world.hostOf(mine, 49_983)}\r\n`;
+      const head = `GET ${path} HTTP/1.1\r\nHost: ${harness.hostOf(mine, 49_983)}\r\n`;
       return Number(
-        statusesIn(await say(world.port, `${head}Connection: Upgrade\r\nUpgrade: sandlot-tunnel\r\n\r\n`))[0],
+        statusesIn(await say(harness.port, `${head}Connection: Upgrade\r\nUpgrade: sandlot-tunnel\r\n\r\n`))[0],
       );
     },
     'over HTTP/2': async (path) => {
       const ca = await readFile(join(folder, 'ca.crt'));
       const client = connectHttp2(`https://127.0.0.1:${tlsPort}`, { ca, servername: `x.${DOMAIN}` });
-      const asked = { ':method': 'POST', ':path': path, ':authority': world.hostOf(mine, 49_983) };
+      const asked = { ':method': 'POST', ':path': path, ':authority': harness.hostOf(mine, 49_983) };
       const [head] = (await once(client.request(asked).end(), 'response')) as [Record<string, unknown>];
       client.destroy();
       return Number(head[':status']);
@@ -126,7 +126,7 @@ describe('control routes of the daemon, however they are written', () => {
 
 describe('a Host that is not plain', () => {
   const asked = (...lines: string[]): string => `GET / HTTP/1.1\r\n${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`;
-  const host = (of: TestSandbox): string => world.hostOf(of, 8080);
+  const host = (of: TestSandbox): string => harness.hostOf(of, 8080);
 
   it.each<[string, () => string, string]>([
     ['twice, of two sandboxes', () => asked(`Host: ${host(mine)}`, `Host: ${host(victim)}`), '400'],
@@ -146,7 +146,7 @@ describe('a Host that is not plain', () => {
       '400',
     ],
   ])('%s, reaches nobody', async (_, text, status) => {
-    expect(statusesIn(await say(world.port, text()))).toEqual([status]);
+    expect(statusesIn(await say(harness.port, text()))).toEqual([status]);
     expect([connectionsTo(ofMine), connectionsTo(ofVictim)]).toEqual([0, 0]);
   });
 
@@ -161,7 +161,7 @@ describe('a Host that is not plain', () => {
       () => asked(`Host: ${host(mine)}`, `E2b-Sandbox-Id: ${victim.id}`, 'E2b-Sandbox-Port: 8080'),
     ],
   ])('%s, reaches its sandbox', async (_, text) => {
-    expect(statusesIn(await say(world.port, text()))).toEqual(['200']);
+    expect(statusesIn(await say(harness.port, text()))).toEqual(['200']);
     expect([connectionsTo(ofMine), connectionsTo(ofVictim)]).toEqual([1, 0]);
   });
 
@@ -193,10 +193,10 @@ describe('a request that two servers could read differently', () => {
     ['a chunk whose size is signed', 'Transfer-Encoding: chunked\r\n', '+0\r\n\r\n'],
     ['a chunk whose size is none', 'Transfer-Encoding: chunked\r\n', 'zz\r\n\r\n'],
   ])('%s, is refused with all that follows it', async (_, headers, body) => {
-    const hidden = `GET /hidden HTTP/1.1\r\nHost: ${world.hostOf(victim, 8080)}\r\n\r\n`;
+    const hidden = `GET /hidden HTTP/1.1\r\nHost: ${harness.hostOf(victim, 8080)}\r\n\r\n`;
     const said = await say(
-      world.port,
-      `POST / HTTP/1.1\r\nHost: ${world.hostOf(mine, 8080)}\r\n${headers}\r\n${body}${hidden}`,
+      harness.port,
+      `POST / HTTP/1.1\r\nHost: ${harness.hostOf(mine, 8080)}\r\n${headers}\r\n${body}${hidden}`,
     );
     expect(statusesIn(said)).toEqual(['400']);
     expect(connectionsTo(ofVictim)).toBe(0);
@@ -205,9 +205,13 @@ describe('a request that two servers could read differently', () => {
 
 describe('limits of a key', () => {
   it('bound what all of its sandboxes have together, and no other key', async () => {
-    const notes = { [annotations.apiKeyId]: 'key-1' };
-    const same = [await world.sandbox({ notes }), await world.sandbox({ notes }), await world.sandbox({ notes })];
-    const other = await world.sandbox({ notes: { [annotations.apiKeyId]: 'key-2' } });
+    const claimAnnotations = { [annotations.apiKeyId]: 'key-1' };
+    const same = [
+      await harness.createSandbox({ claimAnnotations }),
+      await harness.createSandbox({ claimAnnotations }),
+      await harness.createSandbox({ claimAnnotations }),
+    ];
+    const other = await harness.createSandbox({ claimAnnotations: { [annotations.apiKeyId]: 'key-2' } });
     for (const { address } of [...same, other]) {
       await startTenant(address, (incoming, response) => {
         if (incoming.url === '/now') response.end();
@@ -215,12 +219,12 @@ describe('limits of a key', () => {
       });
     }
     const open = same.slice(0, 2).map((sandbox) => {
-      const headers = { Host: world.hostOf(sandbox, 8080) };
-      return request({ agent: false, host: '127.0.0.1', port: world.port, headers }).end();
+      const headers = { Host: harness.hostOf(sandbox, 8080) };
+      return request({ agent: false, host: '127.0.0.1', port: harness.port, headers }).end();
     });
     await Promise.all(open.map((one) => once(one, 'response')));
     const now = async (sandbox: TestSandbox | undefined) =>
-      ask(world.port, { path: '/now', headers: { Host: world.hostOf(sandbox ?? mine, 8080) } });
+      ask(harness.port, { path: '/now', headers: { Host: harness.hostOf(sandbox ?? mine, 8080) } });
     expect(await now(same[2])).toMatchObject({ status: 429, json: { code: 429, connectionLimit: 2 } });
     expect((await now(other)).status).toBe(200);
     for (const one of open) one.destroy();
@@ -250,7 +254,7 @@ describe('a certificate that is renewed', () => {
     await once(client, 'connect');
     await certify();
     await eventually(async () => (await shown()) !== before);
-    const stream = client.request({ ':path': '/', ':authority': world.hostOf(mine, 8080) });
+    const stream = client.request({ ':path': '/', ':authority': harness.hostOf(mine, 8080) });
     const [head] = (await once(stream, 'response')) as [Record<string, unknown>];
     expect(head[':status']).toBe(200);
     client.destroy();

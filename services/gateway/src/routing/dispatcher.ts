@@ -3,153 +3,158 @@ import type { IncomingMessage } from 'node:http';
 import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import type { Socket } from 'node:net';
 import type { Logger } from '@sandlot/std';
-import type { Auth, Callers } from '../access/authoriser.ts';
+import type { Networks } from '../access/address.ts';
+import type { Authoriser, AuthMode } from '../access/authoriser.ts';
+import type { Query } from '../directory/query.ts';
+import type { ApiProxy } from '../proxy/api-proxy.ts';
 import { dialectOf, labelOf, refuse } from '../proxy/exchange.ts';
-import type { Call, SandboxCall, Upgrade } from '../proxy/exchange.ts';
-import { classify, classifyRouter } from './classify.ts';
-import type { ClassifyOptions, Route } from './classify.ts';
-import type { ControlPlane } from '../proxy/api-proxy.ts';
-import { originOf } from '../proxy/peer.ts';
-import type { OriginOptions } from '../proxy/peer.ts';
+import type { Exchange, SandboxExchange, Upgrade } from '../proxy/exchange.ts';
 import { hasTwoHosts, hostOf } from '../proxy/messages.ts';
 import type { Request, Response } from '../proxy/messages.ts';
-import { DAEMON_PORT, isControlPath, isHealthCheck, targetOf } from './paths.ts';
+import { peerOf } from '../proxy/peer.ts';
+import type { SandboxProxy } from '../proxy/sandbox-proxy.ts';
 import type { Refusal } from '../refusals/refusal.ts';
-import type { SandboxDoor } from '../proxy/sandbox-proxy.ts';
-import type { Query } from '../directory/snapshot.ts';
+import { classify, classifyRouter } from './classify.ts';
+import type { ClassifyOptions, Route } from './classify.ts';
+import { DAEMON_PORT, isControlPath, isHealthCheck, targetOf } from './paths.ts';
 
-/** Who may use agent-sandbox headers on a listener, and whether it serves anything else. */
-export interface Door {
+/** What a listener serves. */
+export interface ListenerPolicy {
+  /** `router`: agent-sandbox requests only. */
   readonly only: 'router' | undefined;
-  readonly auth: Auth;
+  /** How the senders of agent-sandbox requests authenticate. */
+  readonly auth: AuthMode;
 }
 
-export interface GatewayDeps {
+export interface DispatcherDeps {
   readonly classifying: ClassifyOptions;
-  readonly origins: OriginOptions;
-  readonly control: ControlPlane;
-  readonly sandboxes: SandboxDoor;
-  readonly callers: Callers;
-  readonly now: () => number;
+  /** Networks of proxies whose X-Forwarded-* headers are true. */
+  readonly trustedProxies: Networks;
+  readonly api: ApiProxy;
+  readonly sandboxes: SandboxProxy;
+  readonly authoriser: Authoriser;
+  readonly monotonicMs: () => number;
   readonly log: Logger;
-  readonly refused: (call: Call, refusal: Refusal) => void;
+  readonly onRefusal: (exchange: Exchange, refusal: Refusal) => void;
 }
 
-/** Takes requests from listeners and sends each where it belongs. */
-export class Gateway {
-  readonly #deps: GatewayDeps;
+/** Takes requests from the listeners and passes each to the proxy of sandboxes or to the proxy of the API. */
+export class Dispatcher {
+  readonly #deps: DispatcherDeps;
 
-  constructor(deps: GatewayDeps) {
+  constructor(deps: DispatcherDeps) {
     this.#deps = deps;
   }
 
-  /** A request, as a listener has it. */
-  serve(door: Door, request: Request, response: Response): void {
-    this.#take(door, { request, response, upgrade: undefined });
+  /** Serves an ordinary request. */
+  serve(policy: ListenerPolicy, request: Request, response: Response): void {
+    this.#dispatch(policy, { request, response, upgrade: undefined });
   }
 
-  /** A request to go on with another protocol on the same connection. */
-  upgrade(door: Door, request: IncomingMessage, { socket, head }: { socket: Socket; head: Buffer }): void {
+  /** Serves a request that asks to switch its HTTP/1.1 connection to another protocol. */
+  upgrade(policy: ListenerPolicy, request: IncomingMessage, { socket, head }: { socket: Socket; head: Buffer }): void {
     const response = new ServerResponse(request);
     response.shouldKeepAlive = false;
-    // Whatever goes wrong with it ends it, and what goes on with it listens for that.
+    // An error closes the socket; everything that uses the socket listens for its close.
     socket.on('error', () => socket.destroy());
     if (socket.destroyed) return;
     response.assignSocket(socket);
     response.once('finish', () => socket.end());
-    this.#take(door, { request, response, upgrade: { protocol: request.headers.upgrade ?? '', socket, head } });
+    this.#dispatch(policy, { request, response, upgrade: { protocol: request.headers.upgrade ?? '', socket, head } });
   }
 
-  /** A WebSocket over a stream of HTTP/2 (RFC 8441). */
-  connect(door: Door, request: Http2ServerRequest, response: Http2ServerResponse): void {
+  /** Serves a WebSocket over an HTTP/2 stream (RFC 8441). */
+  connect(policy: ListenerPolicy, request: Http2ServerRequest, response: Http2ServerResponse): void {
     const { stream } = request;
     stream.on('error', () => stream.destroy());
-    this.#take(door, { request, response, upgrade: { protocol: 'websocket', socket: stream, head: Buffer.alloc(0) } });
+    const upgrade: Upgrade = { protocol: 'websocket', socket: stream, head: Buffer.alloc(0) };
+    this.#dispatch(policy, { request, response, upgrade });
   }
 
-  #take(door: Door, given: Pick<Call, 'request' | 'response'> & { upgrade: Upgrade | undefined }): void {
+  #dispatch(policy: ListenerPolicy, given: Pick<Exchange, 'request' | 'response' | 'upgrade'>): void {
     const { request } = given;
     const target = targetOf(request.url ?? '');
     const host = hostOf(request, target);
     const head = { host, headers: request.headers };
-    const { classifying, now, origins } = this.#deps;
-    const route = door.only === 'router' ? classifyRouter(head, classifying) : classify(head, classifying);
-    const call: Call = {
+    const { classifying, monotonicMs, trustedProxies } = this.#deps;
+    const route = policy.only === 'router' ? classifyRouter(head, classifying) : classify(head, classifying);
+    const exchange: Exchange = {
       ...given,
       path: target === undefined ? '/' : target.path,
-      origin: originOf(request, host, origins),
+      peer: peerOf(request, host, trustedProxies),
       route: labelOf(route),
       dialect: dialectOf(route),
-      startedMs: now(),
+      startedMs: monotonicMs(),
     };
-    if (target === undefined) this.#refuse(call, { kind: 'malformed', message: 'The request target is no path' });
-    else if (hasTwoHosts(request)) this.#refuse(call, { kind: 'malformed', message: 'There may be one Host only' });
-    else this.#send(door, call, route);
+    if (target === undefined) this.#refuse(exchange, { kind: 'malformed', message: 'The request target is no path' });
+    else if (hasTwoHosts(request)) {
+      this.#refuse(exchange, { kind: 'malformed', message: 'There may be one Host only' });
+    } else this.#send(policy, exchange, route);
   }
 
-  #send(door: Door, call: Call, route: Route): void {
+  #send(policy: ListenerPolicy, exchange: Exchange, route: Route): void {
     switch (route.kind) {
       case 'malformed':
-        this.#refuse(call, { kind: 'malformed', message: route.message });
+        this.#refuse(exchange, { kind: 'malformed', message: route.message });
         return;
       case 'control':
-        this.#deps.control.serve(call);
+        this.#deps.api.serve(exchange);
         return;
       case 'sandbox':
-        this.#toSandbox(sandboxCallOf(call, route.id, route), { by: 'id', id: route.id });
+        this.#sendToSandbox(sandboxExchangeOf(exchange, route.id, route), { by: 'id', id: route.id });
         return;
       case 'router':
-        this.#byRouter(door, call, route);
+        this.#sendByRouterHeaders(policy, exchange, route);
     }
   }
 
-  #byRouter(door: Door, call: Call, route: Extract<Route, { kind: 'router' }>): void {
+  #sendByRouterHeaders(policy: ListenerPolicy, exchange: Exchange, route: Extract<Route, { kind: 'router' }>): void {
     const { namespace, name, uid } = route;
-    const next = sandboxCallOf(call, name, route);
+    const next = sandboxExchangeOf(exchange, name, route);
     const query: Query = { by: 'name', namespace, name, uid };
-    if (door.auth === 'none') {
-      this.#toSandbox(next, query);
+    if (policy.auth === 'none') {
+      this.#sendToSandbox(next, query);
       return;
     }
-    const judged = this.#deps.callers.judge(door.auth, call.request.headers, route);
-    this.#settle(
-      call,
-      judged.then((verdict) => {
-        if (verdict === undefined) this.#toSandbox(next, query);
-        else this.#refuse(call, verdict);
+    const authorised = this.#deps.authoriser.authorise(policy.auth, exchange.request.headers, route);
+    this.#catchFailure(
+      exchange,
+      authorised.then((denial) => {
+        if (denial === undefined) this.#sendToSandbox(next, query);
+        else this.#refuse(exchange, denial);
       }),
     );
   }
 
-  #toSandbox(call: SandboxCall, query: Query): void {
-    if (call.port === DAEMON_PORT && isControlPath(call.path)) {
-      this.#refuse(call, { kind: 'blocked', path: call.path });
+  #sendToSandbox(exchange: SandboxExchange, query: Query): void {
+    if (exchange.port === DAEMON_PORT && isControlPath(exchange.path)) {
+      this.#refuse(exchange, { kind: 'blocked', path: exchange.path });
       return;
     }
-    const passed = this.#deps.sandboxes.pass(call, query);
-    if (passed !== undefined) this.#settle(call, passed);
+    const served = this.#deps.sandboxes.serve(exchange, query);
+    if (served !== undefined) this.#catchFailure(exchange, served);
   }
 
-  /** What nobody foresaw is told to people, and the client is not left waiting. */
-  #settle(call: Call, work: Promise<void>): void {
+  /** Logs an unexpected error and answers the client, which would otherwise wait for ever. */
+  #catchFailure(exchange: Exchange, work: Promise<void>): void {
     work.catch((err: unknown) => {
-      this.#deps.log.error({ err }, 'a request could not be handled');
-      refuse(call, { kind: 'unsure', message: 'The gateway failed to handle the request' });
+      this.#deps.log.error({ err }, 'the gateway failed to handle a request');
+      refuse(exchange, { kind: 'unsure', message: 'The gateway failed to handle the request' });
     });
   }
 
-  #refuse(call: Call, refusal: Refusal): void {
-    this.#deps.refused(call, refusal);
-    refuse(call, refusal);
+  #refuse(exchange: Exchange, refusal: Refusal): void {
+    this.#deps.onRefusal(exchange, refusal);
+    refuse(exchange, refusal);
   }
 }
 
-function sandboxCallOf(
-  call: Call,
+function sandboxExchangeOf(
+  exchange: Exchange,
   id: string,
   to: { readonly port: number; readonly timeoutMs?: number },
-): SandboxCall {
+): SandboxExchange {
   const { port, timeoutMs } = to;
-  const isProbe = call.upgrade === undefined && isHealthCheck(call.request.method ?? '', port, call.path);
-  return { ...call, id, port, timeoutMs, isHealthCheck: isProbe };
+  const isProbe = exchange.upgrade === undefined && isHealthCheck(exchange.request.method ?? '', port, exchange.path);
+  return { ...exchange, id, port, timeoutMs, isHealthCheck: isProbe };
 }

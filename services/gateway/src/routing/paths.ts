@@ -1,23 +1,23 @@
-/** Port of the daemon that speaks E2B's protocol. */
+/** The port of the daemon that serves E2B's protocol. */
 export const DAEMON_PORT = 49_983;
 
-/** Control routes of the daemon: for the platform alone (E2B wire contract 3.3), `/sandlot/...` being ours. */
+/** Control directory of the daemon: for the platform alone (E2B wire contract 3.3), `/sandlot/...` being ours. */
 const CONTROL = new Set(['init', 'freeze', 'unfreeze', 'collapse', 'fsfreeze', 'fsthaw', 'upgrade', 'sandlot']);
 
-/** Decoding more often than this is nobody's honest path. */
+/** No honest path is encoded more often than this. */
 const MOST_DECODINGS = 8;
 
 const ABSOLUTE = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)(.*)$/is;
 
-/** A request target as an origin server takes it; undefined for one that is none. */
-export interface Target {
+/** A request target as an origin server receives it. */
+export interface RequestTarget {
   readonly path: string;
-  /** Of a target in absolute form, which names the host itself. */
+  /** The host that a target in absolute form names. */
   readonly authority: string | undefined;
 }
 
-/** Reads a request target without normalising it. */
-export function targetOf(url: string): Target | undefined {
+/** Parses a request target without normalising it; undefined: it is invalid. */
+export function targetOf(url: string): RequestTarget | undefined {
   if (url.startsWith('/')) return { path: url, authority: undefined };
   if (url === '*') return { path: url, authority: undefined };
   const [, authority, rest = ''] = ABSOLUTE.exec(url) ?? [];
@@ -26,8 +26,8 @@ export function targetOf(url: string): Target | undefined {
 }
 
 /**
- * Whether a path leads to a control route however it is written: percent-encoded, also repeatedly, with dot segments,
- * repeated or wrong slashes, parameters, or in other letters. Rather one path too many than one too few.
+ * Whether a path may lead to a control route of the daemon, however it is written: percent-encoded, even repeatedly, with dot
+ * segments, repeated slashes, backslashes, parameters or capitals. When in doubt the answer is yes.
  */
 export function isControlPath(path: string): boolean {
   const first = firstSegment(fullyDecoded(withoutQuery(path)));
@@ -46,11 +46,11 @@ function fullyDecoded(path: string): string {
   return text;
 }
 
-/** The first segment that is left when dot segments are resolved, of letters as a router compares them. */
+/** The first segment after resolving dot segments, in the form in which a router compares it. */
 function firstSegment(path: string): string | undefined {
   const kept: string[] = [];
   for (const part of path.split(/[/\\]+/)) {
-    // Whatever a lenient server cuts off a segment: parameters, a query that was encoded, blanks, control characters.
+    // A lenient server drops these from a segment: parameters, an encoded query, blanks, control characters.
     const segment = (part.split(/[;?#]/, 1)[0] ?? '').replaceAll(/[^\x21-\x7e]/g, '').toLowerCase();
     if (segment === '..') kept.pop();
     else if (segment !== '' && segment !== '.') kept.push(segment);
@@ -59,8 +59,8 @@ function firstSegment(path: string): string | undefined {
 }
 
 /**
- * A look at a sandbox, which says nothing about use: a probe of envd, of the code interpreter, of the agent-sandbox runtime,
- * or what envd measures, which dashboards ask for all the time.
+ * Whether a request only looks at a sandbox, which is no use of it: a probe of the daemon, of the code interpreter or of the
+ * agent-sandbox runtime, or the daemon's metrics, which dashboards poll.
  */
 export function isHealthCheck(method: string, port: number, path: string): boolean {
   if (method !== 'GET' && method !== 'HEAD') return false;

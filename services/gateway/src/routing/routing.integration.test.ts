@@ -2,21 +2,21 @@ import { sandboxClaims } from '@sandlot/api-types';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask, echo, startTenant } from '../../test/client.ts';
 import type { Echo } from '../../test/client.ts';
-import { World } from '../../test/harness.ts';
+import { GatewayHarness } from '../../test/harness.ts';
 
-let world: World;
+let harness: GatewayHarness;
 beforeAll(async () => {
-  world = await World.start();
+  harness = await GatewayHarness.start();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
 describe('a running sandbox', () => {
   it('is reached by its host and by headers, at once after it was made', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const tenant = await startTenant(sandbox.address, echo);
-    const byHost = await ask(world.port, {
+    const byHost = await ask(harness.port, {
       path: '/a%2Fb/../c?d=%20',
-      headers: { Host: world.hostOf(sandbox, tenant.port) },
+      headers: { Host: harness.hostOf(sandbox, tenant.port) },
     });
     expect(byHost).toMatchObject({ status: 200, json: { method: 'GET', url: '/a%2Fb/../c?d=%20' } });
     const headers = {
@@ -25,19 +25,19 @@ describe('a running sandbox', () => {
       'X-Access-Token': 't',
       'X-API-KEY': 'k',
     };
-    const byHeaders = await ask(world.port, { headers });
+    const byHeaders = await ask(harness.port, { headers });
     const { headers: seen } = byHeaders.json as Echo;
     expect(seen).toMatchObject({ 'x-access-token': 't', 'x-forwarded-for': '127.0.0.1', 'x-forwarded-proto': 'http' });
     expect(Object.keys(seen).filter((name) => /api-key|e2b/.test(name))).toEqual([]);
   });
 
   it('is not there once it was killed', async () => {
-    const sandbox = await world.sandbox();
-    await world.kill(sandbox);
-    const reply = await ask(world.port, { headers: { Host: world.hostOf(sandbox, 8080) } });
+    const sandbox = await harness.createSandbox();
+    await harness.kill(sandbox);
+    const reply = await ask(harness.port, { headers: { Host: harness.hostOf(sandbox, 8080) } });
     expect(reply.status).toBe(502);
     expect(reply.json).toMatchObject({ sandboxId: sandbox.id, code: 502 });
     expect(reply.text).toContain('was not found');
-    await expect(world.client.get(sandboxClaims, { namespace: 'team-a', name: sandbox.id })).rejects.toThrow();
+    await expect(harness.client.get(sandboxClaims, { namespace: 'team-a', name: sandbox.id })).rejects.toThrow();
   });
 });

@@ -15,21 +15,21 @@ export interface AnswerMeasure {
   readonly route: RouteLabel;
   readonly status: number;
   readonly seconds: number;
-  /** The client's trace, as the text of a carrier. */
+  /** The client's trace context, as the text of a carrier. */
   readonly carrier: string | undefined;
 }
 
 export interface GatewayMetrics {
-  /** The head of an answer went out, ours or a sandbox's. */
-  answered(answer: AnswerMeasure): void;
-  refused(kind: Refusal['kind']): void;
-  /** Call it inside of the wait's span. */
-  waited(outcome: WaitOutcome, seconds: number): void;
-  lookedUp(result: 'found' | 'missing' | 'unsure'): void;
+  /** Records the head of an answer, the gateway's own or an upstream's. */
+  recordAnswer(answer: AnswerMeasure): void;
+  countRefusal(kind: Refusal['kind']): void;
+  /** Records a wait. Call it inside the span of the wait, which becomes the exemplar. */
+  recordWait(outcome: WaitOutcome, seconds: number): void;
+  countLookup(result: 'found' | 'missing' | 'unsure'): void;
 }
 
-/** What is counted when somebody looks. */
-export interface GatewayState {
+/** Values that are read at each scrape. */
+export interface GatewayGauges {
   readonly clients: () => number;
   readonly webSockets: () => number;
   readonly requests: () => number;
@@ -41,8 +41,8 @@ export interface GatewayState {
 const CODES = ['1xx', '2xx', '3xx', '4xx', '5xx'];
 const LOOKUPS = ['found', 'missing', 'unsure'] as const;
 
-/** Rate, errors and duration of requests, and what the gateway holds on to. */
-export function createGatewayMetrics(registry: MetricsRegistry, state: GatewayState): GatewayMetrics {
+/** Creates the metrics of the gateway: rate, errors and duration of requests, and what is open. */
+export function createGatewayMetrics(registry: MetricsRegistry, gauges: GatewayGauges): GatewayMetrics {
   const requests = createLatencyHistogram({
     registry,
     name: 'sandlot_gateway_request_seconds',
@@ -71,21 +71,21 @@ export function createGatewayMetrics(registry: MetricsRegistry, state: GatewaySt
   for (const result of LOOKUPS) lookups.inc({ result }, 0);
   for (const route of ROUTE_LABELS) for (const code of CODES) requests.zero({ route, code });
   for (const outcome of WAIT_ENDS) waits.zero({ outcome });
-  createGauges(registry, state);
-  countTraffic(registry, state.traffic);
+  createGauges(registry, gauges);
+  countTraffic(registry, gauges.traffic);
   return {
-    answered: ({ route, status, seconds, carrier }) => {
+    recordAnswer: ({ route, status, seconds, carrier }) => {
       const measured = { route, code: CODES[Math.floor(status / 100) - 1] ?? '5xx' };
       if (carrier === undefined) requests.observe(measured, seconds);
       else requests.observeTraced(measured, seconds, { span: carriedSpan(carrier), isSlow: false });
     },
-    refused: (reason) => refusals.inc({ reason }),
-    waited: (outcome, seconds) => waits.observe({ outcome }, seconds),
-    lookedUp: (result) => lookups.inc({ result }),
+    countRefusal: (reason) => refusals.inc({ reason }),
+    recordWait: (outcome, seconds) => waits.observe({ outcome }, seconds),
+    countLookup: (result) => lookups.inc({ result }),
   };
 }
 
-function createGauges(registry: MetricsRegistry, state: GatewayState): void {
+function createGauges(registry: MetricsRegistry, gauges: GatewayGauges): void {
   const gauge = (name: string, help: string, value: () => number): Gauge =>
     new Gauge({
       name,
@@ -95,14 +95,14 @@ function createGauges(registry: MetricsRegistry, state: GatewayState): void {
         this.set(value());
       },
     });
-  gauge('sandlot_gateway_client_connections', 'Open connections of clients.', state.clients);
-  gauge('sandlot_gateway_websockets', 'Open WebSockets and other upgraded connections.', state.webSockets);
-  gauge('sandlot_gateway_open_requests', 'Requests and streams that go on with sandboxes.', state.requests);
-  gauge('sandlot_gateway_held_requests', 'Requests that wait for their sandbox.', state.held);
-  gauge('sandlot_gateway_sandboxes', 'Sandboxes to which connections are kept.', state.sandboxes);
+  gauge('sandlot_gateway_client_connections', 'Open connections of clients.', gauges.clients);
+  gauge('sandlot_gateway_websockets', 'Open WebSockets and other upgraded connections.', gauges.webSockets);
+  gauge('sandlot_gateway_open_requests', 'Requests and streams that go on with sandboxes.', gauges.requests);
+  gauge('sandlot_gateway_held_requests', 'Requests that wait for their sandbox.', gauges.held);
+  gauge('sandlot_gateway_sandboxes', 'Sandboxes to which connections are kept.', gauges.sandboxes);
 }
 
-function countTraffic(registry: MetricsRegistry, totals: GatewayState['traffic']): void {
+function countTraffic(registry: MetricsRegistry, totals: GatewayGauges['traffic']): void {
   new Counter({
     name: 'sandlot_gateway_bytes_total',
     help: 'Bytes on connections to sandboxes, heads of requests and answers included.',

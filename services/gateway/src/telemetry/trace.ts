@@ -1,8 +1,8 @@
 import { carriedContext, linkToContext, recordSpan, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
+import type { SandboxRef } from '../directory/target.ts';
 import type { Request } from '../proxy/messages.ts';
-import type { SandboxRef } from '../decide.ts';
 
-/** What a client's trace context is to us. */
+/** What the gateway does with a client's trace context: links its own traces to it, or makes it the parent of its spans. */
 export type ClientTraces = 'link' | 'parent';
 
 /** The trace context that came with a request, as the text of a carrier; undefined without one. */
@@ -18,7 +18,7 @@ export interface WaitSpan {
   readonly wake: SandboxRef | undefined;
 }
 
-/** Runs a wait in a span of its own, which the wish to wake a sandbox carries on. */
+/** Runs a wait in its own span, whose context the wake request carries. */
 export function inWaitSpan<T>({ carrier, traces, wake }: WaitSpan, work: () => Promise<T>): Promise<T> {
   const from = carriedContext(carrier);
   const attributes = wake === undefined ? {} : attributesOf(wake);
@@ -35,7 +35,7 @@ export interface RequestSpan {
   readonly endMs: number;
 }
 
-/** Makes the span of a request that is part of a sampled trace of its client. */
+/** Records the span of a request when its client sampled the trace. */
 export function recordRequest({ carrier, status, startMs, endMs }: RequestSpan): void {
   const parent = carriedContext(carrier, 'sampled');
   if (parent === undefined) return;

@@ -1,18 +1,18 @@
 import type { Socket } from 'node:net';
 
-/** Bytes since the start of the process. */
+/** Bytes since the process started. */
 export interface TrafficTotals {
   readonly toSandboxes: number;
   readonly fromSandboxes: number;
 }
 
-/** What goes over connections to sandboxes. Sockets count by themselves, so no byte is slower for it. */
+/** Counts the bytes on connections to sandboxes. Sockets count their own bytes, so this costs the data path nothing. */
 export class Traffic {
   readonly #open = new Set<Socket>();
   #toSandboxes = 0;
   #fromSandboxes = 0;
 
-  /** Counts a connection to a sandbox for as long as it lives. */
+  /** Counts a connection to a sandbox until it closes. */
   watch(socket: Socket): void {
     this.#open.add(socket);
     socket.once('close', () => {

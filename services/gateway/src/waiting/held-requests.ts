@@ -1,5 +1,9 @@
-/** Requests that wait for their sandbox: bounded in number and in what of their bodies may be in memory meanwhile. */
-export class Holds {
+/** What Node reads of an unread body before it stops reading the connection. */
+const BUFFERED_BYTES = 131_072;
+const HEAD_BYTES = 16_384;
+
+/** Bounds the requests that wait for their sandbox: their number, and the bytes of their bodies in memory. */
+export class HeldRequests {
   readonly #max: number;
   readonly #maxBytes: number;
   #count = 0;
@@ -14,7 +18,10 @@ export class Holds {
     return this.#count;
   }
 
-  /** A place for a request with a body of `bodyBytes` (Infinity: nobody knows); undefined when there is none. */
+  /**
+   * Takes a place for a request with a body of `bodyBytes` (Infinity: unknown), until the result is disposed of. Undefined when
+   * there is no place left.
+   */
   enter(bodyBytes: number): Disposable | undefined {
     const bytes = HEAD_BYTES + Math.min(bodyBytes, BUFFERED_BYTES);
     if (this.#count >= this.#max || this.#bytes + bytes > this.#maxBytes) return undefined;
@@ -31,7 +38,3 @@ export class Holds {
     };
   }
 }
-
-/** What Node reads of a body that nobody asks for, before it stops reading its connection. */
-const BUFFERED_BYTES = 131_072;
-const HEAD_BYTES = 16_384;

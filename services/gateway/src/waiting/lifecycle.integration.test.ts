@@ -1,87 +1,89 @@
-import { annotations, sandboxes } from '@sandlot/api-types';
 import { once } from 'node:events';
 import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
+import { annotations, sandboxes } from '@sandlot/api-types';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask, echo, keptAlive, read, startTenant } from '../../test/client.ts';
-import { World, eventually, nextAddress } from '../../test/harness.ts';
+import { GatewayHarness, eventually, nextAddress } from '../../test/harness.ts';
 import type { TestSandbox } from '../../test/harness.ts';
 
-let world: World;
+let harness: GatewayHarness;
 beforeAll(async () => {
-  world = await World.start({
+  harness = await GatewayHarness.start({
     HOLD_MAX: '3',
     HOLD_TIMEOUT: '4s',
     ACTIVITY_INTERVAL: '1s',
     MAX_CONNECTIONS_PER_SANDBOX: '2',
   });
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => harness[Symbol.asyncDispose]());
 
 const wakeable = { [annotations.autoResume]: 'true' };
-const to = (sandbox: TestSandbox, port = 8080) => ({ headers: { Host: world.hostOf(sandbox, port) } });
+const to = (sandbox: TestSandbox, port = 8080) => ({ headers: { Host: harness.hostOf(sandbox, port) } });
 const held = async (): Promise<number> =>
-  Number(/^sandlot_gateway_held_requests (\d+)$/m.exec(await world.metrics())?.[1] ?? Number.NaN);
+  Number(/^sandlot_gateway_held_requests (\d+)$/m.exec(await harness.metrics())?.[1] ?? Number.NaN);
 
 describe('a request to a sandbox that sleeps', () => {
   it('wakes it, is held meanwhile, and goes through as soon as it is ready; all who wait share one wish', async () => {
-    const sandbox = await world.sandbox({ notes: wakeable });
-    await world.suspend(sandbox, 'API');
+    const sandbox = await harness.createSandbox({ claimAnnotations: wakeable });
+    await harness.suspend(sandbox, 'API');
     const address = nextAddress();
     await startTenant(address, echo);
-    const asked = [1, 2].map((n) => ask(world.port, { ...to(sandbox), method: 'POST', body: `body ${n}` }));
-    await eventually(() => world.wishes.includes(sandbox.uid));
+    const asked = [1, 2].map((n) => ask(harness.port, { ...to(sandbox), method: 'POST', body: `body ${n}` }));
+    await eventually(() => harness.wakeRequests.includes(sandbox.uid));
     await eventually(async () => (await held()) === 2);
-    await world.resume(sandbox, address);
+    await harness.resume(sandbox, address);
     for (const [index, reply] of (await Promise.all(asked)).entries()) {
       expect(reply).toMatchObject({ status: 200, json: { text: `body ${index + 1}` } });
     }
-    expect(world.wishes.filter((uid) => uid === sandbox.uid).length).toBeLessThan(4);
-    expect(await world.metrics()).toMatch(/^sandlot_gateway_wake_seconds_count\{outcome="go"\} [1-9]/m);
+    expect(harness.wakeRequests.filter((uid) => uid === sandbox.uid).length).toBeLessThan(4);
+    expect(await harness.metrics()).toMatch(/^sandlot_gateway_wake_seconds_count\{outcome="go"\} [1-9]/m);
     expect(await held()).toBe(0);
   });
 
   it('repeats its wish while it waits, and is answered by 409 when that takes too long', async () => {
-    const sandbox = await world.sandbox({ notes: wakeable });
-    await world.suspend(sandbox, 'API');
-    const reply = await ask(world.port, to(sandbox));
+    const sandbox = await harness.createSandbox({ claimAnnotations: wakeable });
+    await harness.suspend(sandbox, 'API');
+    const reply = await ask(harness.port, to(sandbox));
     expect(reply).toMatchObject({ status: 409, json: { sandboxId: sandbox.id, code: 409 } });
     expect(reply.headers['should-retry']).toBe('false');
-    expect(world.wishes.filter((uid) => uid === sandbox.uid).length).toBeGreaterThan(1);
+    expect(harness.wakeRequests.filter((uid) => uid === sandbox.uid).length).toBeGreaterThan(1);
   });
 
   it('is told that it is paused where it does not resume by itself, and wakes nothing by asking for its health', async () => {
-    const paused = await world.sandbox();
-    await world.suspend(paused, 'API');
+    const paused = await harness.createSandbox();
+    await harness.suspend(paused, 'API');
     const json = { sandboxId: paused.id, code: 502, reason: 'paused' };
-    expect(await ask(world.port, to(paused))).toMatchObject({ status: 502, json });
-    const probed = await world.sandbox({ notes: wakeable });
-    await world.suspend(probed, 'API');
-    const reply = await ask(world.port, { ...to(probed, 49_983), path: '/health' });
+    expect(await ask(harness.port, to(paused))).toMatchObject({ status: 502, json });
+    const probed = await harness.createSandbox({ claimAnnotations: wakeable });
+    await harness.suspend(probed, 'API');
+    const reply = await ask(harness.port, { ...to(probed, 49_983), path: '/health' });
     expect(reply).toMatchObject({ status: 502, json: { reason: 'paused' } });
     expect(reply.text).toContain('was not found');
-    expect(world.wishes).not.toContain(probed.uid);
-    expect(world.wishes).not.toContain(paused.uid);
+    expect(harness.wakeRequests).not.toContain(probed.uid);
+    expect(harness.wakeRequests).not.toContain(paused.uid);
   });
 
   it('wakes what idleness suspended although nobody asked for auto-resume', async () => {
-    const sandbox = await world.sandbox();
-    await world.suspend(sandbox, 'Idle');
+    const sandbox = await harness.createSandbox();
+    await harness.suspend(sandbox, 'Idle');
     const address = nextAddress();
     await startTenant(address, echo);
-    const asked = ask(world.port, to(sandbox));
-    await eventually(() => world.wishes.includes(sandbox.uid));
-    await world.resume(sandbox, address);
+    const asked = ask(harness.port, to(sandbox));
+    await eventually(() => harness.wakeRequests.includes(sandbox.uid));
+    await harness.resume(sandbox, address);
     expect((await asked).status).toBe(200);
   });
 
   it('is not held without bound: one too many is told to come again', async () => {
-    const sandbox = await world.sandbox({ ready: false });
+    const sandbox = await harness.createSandbox({ ready: false });
     const agent = keptAlive();
-    const waiting = [1, 2, 3].map(() => request({ agent, host: '127.0.0.1', port: world.port, ...to(sandbox) }).end());
+    const waiting = [1, 2, 3].map(() =>
+      request({ agent, host: '127.0.0.1', port: harness.port, ...to(sandbox) }).end(),
+    );
     for (const one of waiting) one.on('error', () => undefined);
     await eventually(async () => (await held()) === 3);
-    const reply = await ask(world.port, to(sandbox));
+    const reply = await ask(harness.port, to(sandbox));
     expect(reply).toMatchObject({ status: 503, json: { code: 503 } });
     expect([reply.headers['retry-after'], reply.headers['should-retry']]).toEqual(['1', undefined]);
     for (const one of waiting) one.destroy();
@@ -92,118 +94,120 @@ describe('a request to a sandbox that sleeps', () => {
 
 describe('when a sandbox goes away', () => {
   const rows: readonly (readonly [how: string, reason: string, end: (sandbox: TestSandbox) => Promise<void>])[] = [
-    ['killed', 'killed', (sandbox) => world.kill(sandbox)],
-    ['paused', 'paused', (sandbox) => world.suspend(sandbox, 'API')],
+    ['killed', 'killed', (sandbox) => harness.kill(sandbox)],
+    ['paused', 'paused', (sandbox) => harness.suspend(sandbox, 'API')],
     [
       'expired',
       'expired',
-      async ({ namespace, name }) => world.patchStatus({ namespace, name }, { phase: 'Expired', podIPs: null }),
+      async ({ namespace, name }) => harness.patchStatus({ namespace, name }, { phase: 'Expired', podIPs: null }),
     ],
   ];
 
   it.each(rows)('%s: its open requests and connections end at once, on both sides', async (_, reason, end) => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const arrived = Promise.withResolvers<undefined>();
     const tenant = await startTenant(sandbox.address, (incoming, response) => {
       if (incoming.url === '/stream') response.writeHead(200).write('begun');
       else arrived.resolve(undefined);
     });
-    const options = { agent: false, host: '127.0.0.1', port: world.port, ...to(sandbox) } as const;
+    const options = { agent: false, host: '127.0.0.1', port: harness.port, ...to(sandbox) } as const;
     const streaming = request({ ...options, path: '/stream' }).end();
     const [stream] = (await once(streaming, 'response')) as [IncomingMessage];
-    const unanswered = ask(world.port, to(sandbox));
+    const unanswered = ask(harness.port, to(sandbox));
     await arrived.promise;
     await end(sandbox);
     expect(await unanswered).toMatchObject({ status: 502, json: { sandboxId: sandbox.id, reason } });
     await expect(read(stream)).rejects.toThrow('aborted');
     await eventually(() => tenant.sockets.length === 2 && tenant.sockets.every(({ destroyed }) => destroyed));
-    expect(await ask(world.port, to(sandbox))).toMatchObject({ status: 502 });
+    expect(await ask(harness.port, to(sandbox))).toMatchObject({ status: 502 });
   });
 
   it('no connection to its pod serves the next one, which may have another address', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const before = await startTenant(sandbox.address, (_, response) => response.end('before'));
     const agent = keptAlive();
-    expect((await ask(world.port, { ...to(sandbox), agent })).text).toBe('before');
+    expect((await ask(harness.port, { ...to(sandbox), agent })).text).toBe('before');
     expect(before.sockets.map(({ destroyed }) => destroyed)).toEqual([false]);
     const address = nextAddress();
     await startTenant(address, (_, response) => response.end('after'));
-    await world.suspend(sandbox, 'API');
+    await harness.suspend(sandbox, 'API');
     await eventually(() => before.sockets.every(({ destroyed }) => destroyed));
-    await world.resume(sandbox, address);
-    await eventually(async () => (await ask(world.port, { ...to(sandbox), agent })).text === 'after');
+    await harness.resume(sandbox, address);
+    await eventually(async () => (await ask(harness.port, { ...to(sandbox), agent })).text === 'after');
     agent.destroy();
   });
 });
 
 describe('limits', () => {
   it('bound what one sandbox has at a time, and say how much that is', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     await startTenant(sandbox.address, (incoming, response) => {
       if (incoming.url === '/now') response.end();
       else response.writeHead(200).flushHeaders();
     });
-    const open = [1, 2].map(() => request({ agent: false, host: '127.0.0.1', port: world.port, ...to(sandbox) }).end());
+    const open = [1, 2].map(() =>
+      request({ agent: false, host: '127.0.0.1', port: harness.port, ...to(sandbox) }).end(),
+    );
     await Promise.all(open.map((one) => once(one, 'response')));
-    const reply = await ask(world.port, { ...to(sandbox), path: '/now' });
+    const reply = await ask(harness.port, { ...to(sandbox), path: '/now' });
     expect(reply).toMatchObject({ status: 429, json: { sandboxId: sandbox.id, code: 429, connectionLimit: 2 } });
     for (const one of open) one.destroy();
-    await eventually(async () => (await ask(world.port, { ...to(sandbox), path: '/now' })).status === 200);
+    await eventually(async () => (await ask(harness.port, { ...to(sandbox), path: '/now' })).status === 200);
   });
 });
 
 describe('activity', () => {
   const idle = { idle: { suspendAfterSeconds: 60 } };
-  const reportsOf = ({ uid }: TestSandbox): number => world.reports.filter((report) => report.uid === uid).length;
+  const reportsOf = ({ uid }: TestSandbox): number => harness.reports.filter((report) => report.uid === uid).length;
 
   it('is reported when it begins and again after a while, not for every request', async () => {
-    const sandbox = await world.sandbox({ spec: idle });
+    const sandbox = await harness.createSandbox({ spec: idle });
     await startTenant(sandbox.address, echo);
-    for (let n = 0; n < 20; n += 1) await ask(world.port, to(sandbox));
+    for (let n = 0; n < 20; n += 1) await ask(harness.port, to(sandbox));
     await eventually(() => reportsOf(sandbox) > 0);
     expect(reportsOf(sandbox)).toBeLessThan(6);
-    expect(world.reports.find(({ uid }) => uid === sandbox.uid)).toMatchObject({
+    expect(harness.reports.find(({ uid }) => uid === sandbox.uid)).toMatchObject({
       namespace: 'team-a',
       name: sandbox.name,
     });
   });
 
   it('goes on while a stream is open', async () => {
-    const sandbox = await world.sandbox({ spec: idle });
+    const sandbox = await harness.createSandbox({ spec: idle });
     await startTenant(sandbox.address, (_, response) => response.writeHead(200).flushHeaders());
-    const sent = request({ agent: false, host: '127.0.0.1', port: world.port, ...to(sandbox) }).end();
+    const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, ...to(sandbox) }).end();
     await once(sent, 'response');
     await eventually(() => reportsOf(sandbox) > 3);
     sent.destroy();
   });
 
   it('that NATS missed is told when it is back, with its own time', async () => {
-    const sandbox = await world.sandbox({ spec: idle });
+    const sandbox = await harness.createSandbox({ spec: idle });
     await startTenant(sandbox.address, echo);
-    await world.nats.kill();
-    await eventually(async () => (await world.metrics()).includes('sandlot_bus_connected 0'));
-    expect((await ask(world.port, to(sandbox))).status).toBe(200);
-    await eventually(async () => !(await world.metrics()).includes('sandlot_gateway_open_requests 1'));
+    await harness.nats.kill();
+    await eventually(async () => (await harness.metrics()).includes('sandlot_bus_connected 0'));
+    expect((await ask(harness.port, to(sandbox))).status).toBe(200);
+    await eventually(async () => !(await harness.metrics()).includes('sandlot_gateway_open_requests 1'));
     const untilMs = Date.now();
-    await world.nats.restart();
+    await harness.nats.restart();
     await eventually(() => reportsOf(sandbox) > 0);
-    const told = world.reports.filter(({ uid }) => uid === sandbox.uid);
+    const told = harness.reports.filter(({ uid }) => uid === sandbox.uid);
     expect(told.every(({ atMs }) => atMs <= untilMs)).toBe(true);
-    await world.isReady();
+    await harness.waitUntilReady();
   });
 
   it('is no probe of the daemon, and of no interest where nothing is ever idle', async () => {
-    const probed = await world.sandbox({ spec: idle });
+    const probed = await harness.createSandbox({ spec: idle });
     await startTenant(probed.address, (_, response) => response.writeHead(204).end(), 49_983);
     for (const path of ['/health', '/metrics', '/metrics?x=1']) {
-      expect((await ask(world.port, { ...to(probed, 49_983), path })).status).toBe(204);
+      expect((await ask(harness.port, { ...to(probed, 49_983), path })).status).toBe(204);
     }
-    const busy = await world.sandbox();
+    const busy = await harness.createSandbox();
     await startTenant(busy.address, echo);
-    await ask(world.port, to(busy));
-    const last = await world.sandbox({ spec: idle });
+    await ask(harness.port, to(busy));
+    const last = await harness.createSandbox({ spec: idle });
     await startTenant(last.address, echo);
-    await ask(world.port, to(last));
+    await ask(harness.port, to(last));
     await eventually(() => reportsOf(last) > 0);
     expect([reportsOf(probed), reportsOf(busy)]).toEqual([0, 0]);
   });
@@ -211,7 +215,7 @@ describe('activity', () => {
 
 describe('the end of the gateway', () => {
   it('waits for what goes on, and takes nothing new', async () => {
-    const sandbox = await world.sandbox();
+    const sandbox = await harness.createSandbox();
     const finish = Promise.withResolvers<undefined>();
     await startTenant(sandbox.address, (incoming, response) => {
       if (incoming.url === '/now') {
@@ -221,11 +225,11 @@ describe('the end of the gateway', () => {
       response.writeHead(200).write('begun ');
       void finish.promise.then(() => response.end('finished'));
     });
-    const sent = request({ agent: false, host: '127.0.0.1', port: world.port, ...to(sandbox) }).end();
+    const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, ...to(sandbox) }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
-    const stopped = world.gateway.stop();
+    const stopped = harness.process.stop();
     await eventually(() =>
-      ask(world.port, { ...to(sandbox), path: '/now' }).then(
+      ask(harness.port, { ...to(sandbox), path: '/now' }).then(
         () => false,
         () => true,
       ),
@@ -233,7 +237,7 @@ describe('the end of the gateway', () => {
     finish.resolve(undefined);
     expect((await read(answer)).text).toBe('begun finished');
     expect(await stopped).toBe(0);
-    await world.restartGateway();
-    await world.client.delete(sandboxes, { namespace: 'team-a', name: sandbox.name });
+    await harness.restartGateway();
+    await harness.client.delete(sandboxes, { namespace: 'team-a', name: sandbox.name });
   });
 });

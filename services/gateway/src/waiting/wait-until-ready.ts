@@ -1,78 +1,79 @@
 import type { Clock } from '@sandlot/std';
 import type { Decision } from '../decide.ts';
-import type { Routes } from '../directory/directory.ts';
-import type { Query, Situation } from '../directory/snapshot.ts';
-import type { Wishes } from './wake-requester.ts';
+import type { Directory } from '../directory/directory.ts';
+import type { Query } from '../directory/query.ts';
+import type { SandboxSnapshot } from '../directory/snapshot.ts';
+import type { WakeRequester } from './wake-requester.ts';
 
-/** How a wait ends: decided, too long, or without anybody who would still want to know. */
+/** How a wait ends: with a decision, `late` after the limit, or `left` because the client has gone. */
 export type WaitEnd = Exclude<Decision, { kind: 'wait' }> | { readonly kind: 'late' | 'left' };
 
 export interface WaitDeps {
-  readonly routes: Pick<Routes, 'situation' | 'watch' | 'confirm'>;
-  readonly wishes: Pick<Wishes, 'for'>;
+  readonly directory: Pick<Directory, 'find' | 'watch' | 'findLive'>;
+  readonly wakeRequester: Pick<WakeRequester, 'request'>;
   readonly clock: Clock;
 }
 
 export interface Wait {
   readonly query: Query;
-  /** What holds so far. */
+  /** The decision that made the request wait. */
   readonly first: Extract<Decision, { kind: 'wait' }>;
   readonly limitMs: number;
-  readonly decide: (situation: Situation) => Decision;
-  /** Calls back when the client has left. */
+  readonly decide: (snapshot: SandboxSnapshot) => Decision;
+  /** Registers a callback for the moment the client leaves. */
   readonly onLeft: (left: () => void) => void;
 }
 
 /**
- * What the API server knew and the watches do not show after this long is asked for once more: it may have been deleted before
- * its answer came, and then they never will.
+ * A sandbox that only the API server has shown may be deleted before the watches ever show it. After this long the gateway
+ * asks the API server again.
  */
 const ASK_AGAIN_MS = 2_000;
 
-/** Waits on the watches until a sandbox can be talked to, and has it woken while it sleeps. */
-export function waitFor({ routes, wishes, clock }: WaitDeps, wait: Wait): Promise<WaitEnd> {
+const KILLED: WaitEnd = { kind: 'gone', reason: 'killed' };
+
+/** Waits on the watches until a sandbox is ready, and requests its wake while it sleeps. */
+export function waitUntilReady({ directory, wakeRequester, clock }: WaitDeps, wait: Wait): Promise<WaitEnd> {
   const { promise, resolve } = Promise.withResolvers<WaitEnd>();
   const stack = new DisposableStack();
-  let wish: (Disposable & { readonly uid: string }) | undefined;
+  let wake: (Disposable & { readonly uid: string }) | undefined;
   let isShown = false;
   const end = (how: WaitEnd): void => {
     stack.dispose();
-    wish?.[Symbol.dispose]();
+    wake?.[Symbol.dispose]();
     resolve(how);
   };
-  const wishFor = (wanted: (typeof wait.first)['wake']): void => {
-    if (wanted?.uid === wish?.uid) return;
-    wish?.[Symbol.dispose]();
-    wish = wanted === undefined ? undefined : { ...wishes.for(wanted), uid: wanted.uid };
+  const requestWake = (sandbox: (typeof wait.first)['wake']): void => {
+    if (sandbox?.uid === wake?.uid) return;
+    wake?.[Symbol.dispose]();
+    wake = sandbox === undefined ? undefined : { ...wakeRequester.request(sandbox), uid: sandbox.uid };
   };
   const look = (): void => {
-    const decision = wait.decide(routes.situation(wait.query));
+    const decision = wait.decide(directory.find(wait.query));
     if (decision.kind === 'wait') {
       isShown = true;
-      wishFor(decision.wake);
+      requestWake(decision.wake);
     } else if (!isUnknown(decision)) end(decision);
-    // The watches may not have come to what the API server has told: then they know of nothing yet.
+    // Before the watches have shown the sandbox, its absence means only that they lag behind the API server.
     else if (isShown) end(KILLED);
   };
   const isShownNow = (): boolean => isShown;
   const askAgain = async (): Promise<void> => {
     if (isShownNow()) return;
-    const situation = await routes.confirm(wait.query);
-    const decision = situation === 'unsure' ? undefined : wait.decide(situation);
+    const snapshot = await directory.findLive(wait.query);
+    const decision = snapshot === 'unsure' ? undefined : wait.decide(snapshot);
     if (decision?.kind === 'gone' && !isShownNow()) end(isUnknown(decision) ? KILLED : decision);
   };
-  stack.use(routes.watch(wait.query, look));
+  stack.use(directory.watch(wait.query, look));
   const timer = clock.setTimeout(() => end({ kind: 'late' }), wait.limitMs);
   stack.defer(() => timer.cancel());
   const again = clock.setTimeout(() => void askAgain(), ASK_AGAIN_MS);
   stack.defer(() => again.cancel());
   wait.onLeft(() => end({ kind: 'left' }));
-  wishFor(wait.first.wake);
+  requestWake(wait.first.wake);
   look();
   return promise;
 }
-
-const KILLED: WaitEnd = { kind: 'gone', reason: 'killed' };
 
 function isUnknown(decision: Decision): boolean {
   return decision.kind === 'gone' && decision.reason === 'unknown';

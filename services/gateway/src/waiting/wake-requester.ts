@@ -1,52 +1,53 @@
 import { eventId } from '@sandlot/bus';
 import type { Bus } from '@sandlot/bus';
 import type { Clock, Timer } from '@sandlot/std';
-import type { SandboxRef } from '../decide.ts';
+import type { SandboxRef } from '../directory/target.ts';
 
-/** A wish stands for 5 s at its receiver; those who still wait repeat it well before. */
+/** The sandbox-controller honours a wake request for 5 s; the gateway repeats it well before, while a request waits. */
 const REPEAT_MS = 2_000;
 
-interface Wish {
+interface WakeRequest {
   waiting: number;
   timer: Timer;
 }
 
-/** Asks for sleeping Sandboxes to be woken, once for all who wait for the same, and again while they wait. */
-export class Wishes {
+/** Asks the sandbox-controller over the bus to wake sleeping Sandboxes, once for all requests that wait for the same one. */
+export class WakeRequester {
   readonly #bus: Bus;
   readonly #clock: Clock;
-  readonly #wishes = new Map<string, Wish>();
+  /** By UID of the Sandbox. */
+  readonly #open = new Map<string, WakeRequest>();
 
   constructor(bus: Bus, clock: Clock) {
     this.#bus = bus;
     this.#clock = clock;
   }
 
-  /** Wishes for the Sandbox until disposed of. The first wish carries the trace of its caller. */
-  for(sandbox: SandboxRef): Disposable {
-    const wish = this.#wishes.get(sandbox.uid) ?? this.#begin(sandbox);
-    wish.waiting += 1;
+  /** Requests a wake until the result is disposed of. The first message carries the trace context of its caller. */
+  request(sandbox: SandboxRef): Disposable {
+    const request = this.#open.get(sandbox.uid) ?? this.#begin(sandbox);
+    request.waiting += 1;
     let isOver = false;
     return {
       [Symbol.dispose]: () => {
         if (isOver) return;
         isOver = true;
-        wish.waiting -= 1;
-        if (wish.waiting > 0) return;
-        wish.timer.cancel();
-        this.#wishes.delete(sandbox.uid);
+        request.waiting -= 1;
+        if (request.waiting > 0) return;
+        request.timer.cancel();
+        this.#open.delete(sandbox.uid);
       },
     };
   }
 
-  #begin(sandbox: SandboxRef): Wish {
+  #begin(sandbox: SandboxRef): WakeRequest {
     const repeat = (): Timer => {
       this.#send(sandbox);
-      return this.#clock.setTimeout(() => (wish.timer = repeat()), REPEAT_MS);
+      return this.#clock.setTimeout(() => (request.timer = repeat()), REPEAT_MS);
     };
-    const wish: Wish = { waiting: 0, timer: repeat() };
-    this.#wishes.set(sandbox.uid, wish);
-    return wish;
+    const request: WakeRequest = { waiting: 0, timer: repeat() };
+    this.#open.set(sandbox.uid, request);
+    return request;
   }
 
   #send({ namespace, name, uid }: SandboxRef): void {

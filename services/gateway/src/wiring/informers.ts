@@ -3,7 +3,7 @@ import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { createInformer } from '@sandlot/kube';
 import type { Informer, InformerOptions, KubeObject, ObjectMeta } from '@sandlot/kube';
 
-/** Index of claims by the id that the API gave them. */
+/** Index of claims by sandbox id. */
 export const BY_ID = 'byId';
 /** Index of claims by UID. */
 export const BY_UID = 'byUid';
@@ -15,7 +15,7 @@ export interface Informers {
 
 type Shared = Pick<InformerOptions<KubeObject>, 'client' | 'namespace' | 'clock' | 'random' | 'metrics' | 'log'>;
 
-/** Follows claims and Sandboxes, of which only what routing reads is kept. */
+/** Creates the informers of claims and Sandboxes. They keep only the fields that the gateway reads. */
 export function createInformers(shared: Shared): Informers {
   return {
     claims: createInformer({
@@ -25,27 +25,27 @@ export function createInformers(shared: Shared): Informers {
         [BY_ID]: (claim) => [sandboxIdOf(claim) ?? []].flat(),
         [BY_UID]: ({ metadata: { uid } }) => [uid ?? []].flat(),
       },
-      transform: reducedClaim,
+      transform: reduceClaim,
     }),
-    sandboxes: createInformer({ ...shared, resource: sandboxes, transform: reducedSandbox }),
+    sandboxes: createInformer({ ...shared, resource: sandboxes, transform: reduceSandbox }),
   };
 }
 
-/** A claim as routing sees it. */
-export function reducedClaim({ metadata, status }: SandboxClaim): SandboxClaim {
+/** Keeps the fields of a claim that the gateway reads. */
+export function reduceClaim({ metadata, status }: SandboxClaim): SandboxClaim {
   return {
-    metadata: reduced(metadata),
+    metadata: reduceMetadata(metadata),
     spec: {},
     ...(status === undefined ? {} : { status: { conditions: status.conditions, sandbox: status.sandbox } }),
   };
 }
 
-/** A Sandbox as routing sees it. No pod is ever made from it. */
-export function reducedSandbox({ metadata, spec, status }: Sandbox): Sandbox {
+/** Keeps the fields of a Sandbox that the gateway reads; its pod template is left empty. */
+export function reduceSandbox({ metadata, spec, status }: Sandbox): Sandbox {
   const { operatingMode, replicas, autoResume, idle, runtime } = spec;
   const { conditions, podIPs, phase, resumedAt } = status ?? {};
   return {
-    metadata: reduced(metadata),
+    metadata: reduceMetadata(metadata),
     spec: { podTemplate: { spec: { containers: [] } }, operatingMode, replicas, autoResume, idle, runtime },
     status: { conditions, podIPs, phase, resumedAt },
   };
@@ -59,7 +59,7 @@ const ANNOTATIONS = [
   annotations.trafficTokenHash,
 ];
 
-function reduced({ namespace, name, uid, resourceVersion, ...rest }: ObjectMeta): ObjectMeta {
+function reduceMetadata({ namespace, name, uid, resourceVersion, ...rest }: ObjectMeta): ObjectMeta {
   const { creationTimestamp, deletionTimestamp, ownerReferences } = rest;
   return {
     ...(namespace === undefined ? {} : { namespace }),
@@ -69,11 +69,11 @@ function reduced({ namespace, name, uid, resourceVersion, ...rest }: ObjectMeta)
     ...(creationTimestamp === undefined ? {} : { creationTimestamp }),
     ...(deletionTimestamp === undefined ? {} : { deletionTimestamp }),
     ...(ownerReferences === undefined ? {} : { ownerReferences }),
-    labels: picked(rest.labels, LABELS),
-    annotations: picked(rest.annotations, ANNOTATIONS),
+    labels: pick(rest.labels, LABELS),
+    annotations: pick(rest.annotations, ANNOTATIONS),
   };
 }
 
-function picked(from: Readonly<Record<string, string>> = {}, keys: readonly string[]): Record<string, string> {
+function pick(from: Readonly<Record<string, string>> = {}, keys: readonly string[]): Record<string, string> {
   return Object.fromEntries(keys.flatMap((key) => (from[key] === undefined ? [] : [[key, from[key]]])));
 }

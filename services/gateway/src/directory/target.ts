@@ -1,0 +1,56 @@
+import { annotations } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+
+export interface SandboxRef {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** A running sandbox that has a claim, and how to reach it. */
+export interface Target extends SandboxRef {
+  /** Changes when the pod gets another address or the Sandbox is resumed. Incarnations share no connections. */
+  readonly incarnation: string;
+  /** Addresses of the pod that the gateway may dial, the preferred one first. */
+  readonly addresses: readonly [string, ...string[]];
+  /** The shorter of the idle limits in milliseconds; undefined: there is none, so activity is not reported. */
+  readonly idleMs: number | undefined;
+}
+
+/** The conditions under which requests may reach a sandbox, whether it runs or not. */
+export interface Terms {
+  /** SHA-256 in hex of the token that every port but the daemon's requires; undefined: the ports are public. */
+  readonly trafficTokenHash: string | undefined;
+  /** The API key that the sandbox was made with. */
+  readonly keyId: string | undefined;
+  /** Whether Sandlot injected the daemon. */
+  readonly hasDaemon: boolean;
+}
+
+export function refOf({ metadata: { namespace = '', name = '', uid = '' } }: Sandbox): SandboxRef {
+  return { namespace, name, uid };
+}
+
+export function incarnationOf({ metadata, status }: Sandbox): string {
+  return `${metadata.uid}/${status?.resumedAt ?? ''}/${status?.podIPs?.join(',') ?? ''}`;
+}
+
+export function targetOf(sandbox: Sandbox, addresses: Target['addresses']): Target {
+  const { idle = {} } = sandbox.spec;
+  const limits = [idle.suspendAfterSeconds, idle.deleteAfterSeconds].filter((limit) => limit !== undefined);
+  return {
+    ...refOf(sandbox),
+    incarnation: incarnationOf(sandbox),
+    addresses,
+    idleMs: limits.length === 0 ? undefined : Math.min(...limits) * 1_000,
+  };
+}
+
+export function termsOf(claim: SandboxClaim | undefined, sandbox: Sandbox | undefined): Terms {
+  const given = claim?.metadata.annotations;
+  return {
+    trafficTokenHash: given?.[annotations.trafficTokenHash],
+    keyId: given?.[annotations.apiKeyId],
+    hasDaemon: sandbox?.spec.runtime?.inject === true,
+  };
+}

@@ -1,0 +1,165 @@
+import type { Credentials } from '@sandlot/kube';
+import type { ProcessParts } from '@sandlot/service';
+import { createAddressRule, parseNetworks } from '../access/address.ts';
+import { ApiKeys } from '../access/api-keys.ts';
+import { Authoriser } from '../access/authoriser.ts';
+import { KubernetesTokens } from '../access/kubernetes-tokens.ts';
+import { ActivityTracker } from '../activity/tracker.ts';
+import { Directory } from '../directory/directory.ts';
+import type { Listener } from '../listeners/listen.ts';
+import { ApiProxy } from '../proxy/api-proxy.ts';
+import { closeWithSandboxes } from '../proxy/close-with-sandboxes.ts';
+import { ConcurrencyLimit } from '../proxy/concurrency-limit.ts';
+import type { Exchange } from '../proxy/exchange.ts';
+import { SandboxProxy } from '../proxy/sandbox-proxy.ts';
+import { Upstreams } from '../proxy/upstreams.ts';
+import { answerOf } from '../refusals/answer.ts';
+import type { Refusal } from '../refusals/refusal.ts';
+import { hostName } from '../routing/classify.ts';
+import { Dispatcher } from '../routing/dispatcher.ts';
+import { createGatewayMetrics } from '../telemetry/metrics.ts';
+import type { GatewayMetrics } from '../telemetry/metrics.ts';
+import { carrierOf, recordRequest } from '../telemetry/trace.ts';
+import { Traffic } from '../telemetry/traffic.ts';
+import { HeldRequests } from '../waiting/held-requests.ts';
+import { WakeRequester } from '../waiting/wake-requester.ts';
+import type { GatewaySettings } from './config.ts';
+import type { Informers } from './informers.ts';
+
+export interface ComponentsInput {
+  readonly parts: ProcessParts;
+  readonly settings: GatewaySettings;
+  readonly informers: Informers;
+  readonly credentials: Credentials;
+}
+
+/** What the server listens with, drains and closes. */
+export interface Components extends State {
+  readonly dispatcher: Dispatcher;
+  readonly api: ApiProxy;
+}
+
+/** Builds the parts of the gateway and connects them. Nothing listens yet. */
+export function createComponents(input: ComponentsInput): Components {
+  const { parts, settings, informers } = input;
+  const { client, clock, log, registry } = parts;
+  const state = createState(parts, settings);
+  const metrics = createGatewayMetrics(registry, gaugesOf(state));
+  const directory = new Directory({
+    client,
+    informers,
+    namespace: settings.WATCH_NAMESPACE,
+    clock,
+    log,
+    onLookup: (result) => metrics.countLookup(result),
+  });
+  closeWithSandboxes(informers, directory, state.upstreams);
+  const hooks = createHooks({ parts, settings, metrics });
+  const sandboxes = createSandboxProxy({ state, settings, clock, directory, metrics, ...hooks });
+  const { API_URL: apiUrl, CONNECT_TIMEOUT: connectMs } = settings;
+  const { onAnswer, onRefusal } = hooks;
+  const api = new ApiProxy({ apiUrl, connectMs, perKey: state.apiRequestsPerKey, clock, onAnswer });
+  const dispatcher = new Dispatcher({
+    classifying: { domains: new Set(settings.DOMAINS.map(hostName)), maxTimeoutMs: settings.AGENT_SANDBOX_MAX_TIMEOUT },
+    trustedProxies: parseNetworks(settings.TRUSTED_PROXIES),
+    authoriser: createAuthoriser(input),
+    api,
+    sandboxes,
+    monotonicMs: () => clock.monotonic(),
+    log,
+    onRefusal,
+  });
+  return { ...state, dispatcher, api };
+}
+
+type State = ReturnType<typeof createState>;
+
+/** What is counted and kept while the process runs. */
+function createState({ bus, clock }: ProcessParts, settings: GatewaySettings) {
+  const traffic = new Traffic();
+  return {
+    traffic,
+    upstreams: new Upstreams({ connectMs: settings.CONNECT_TIMEOUT, traffic }),
+    heldRequests: new HeldRequests(settings.HOLD_MAX, settings.HOLD_MAX_BYTES),
+    activity: new ActivityTracker(bus, clock, settings.ACTIVITY_INTERVAL),
+    wakeRequester: new WakeRequester(bus, clock),
+    perSandbox: new ConcurrencyLimit(settings.MAX_CONNECTIONS_PER_SANDBOX),
+    perKey: new ConcurrencyLimit(settings.MAX_CONNECTIONS_PER_KEY),
+    apiRequestsPerKey: new ConcurrencyLimit(settings.MAX_CONNECTIONS_PER_KEY),
+    listeners: [] as Listener[],
+    webSockets: { open: 0 },
+  };
+}
+
+function gaugesOf({ listeners, webSockets, upstreams, heldRequests, traffic }: State) {
+  return {
+    clients: () => listeners.reduce((sum, listener) => sum + listener.connections(), 0),
+    webSockets: () => webSockets.open,
+    requests: () => upstreams.activeCount,
+    held: () => heldRequests.count,
+    sandboxes: () => upstreams.size,
+    traffic: () => traffic.totals,
+  };
+}
+
+interface Hooks {
+  readonly onAnswer: (exchange: Exchange, status: number) => void;
+  readonly onRefusal: (exchange: Exchange, refusal: Refusal) => void;
+}
+
+interface Measuring {
+  readonly parts: ProcessParts;
+  readonly settings: GatewaySettings;
+  readonly metrics: GatewayMetrics;
+}
+
+/** Metrics and spans of answers, the gateway's own included. */
+function createHooks(measuring: Measuring): Hooks {
+  const onAnswer = (exchange: Exchange, status: number): void => recordAnswer(measuring, exchange, status);
+  return {
+    onAnswer,
+    onRefusal: (exchange, refusal) => {
+      measuring.metrics.countRefusal(refusal.kind);
+      onAnswer(exchange, answerOf(refusal, { dialect: exchange.dialect, html: false }).status);
+    },
+  };
+}
+
+function recordAnswer({ parts: { clock }, settings, metrics }: Measuring, exchange: Exchange, status: number): void {
+  const carrier = carrierOf(exchange.request);
+  const tookMs = clock.monotonic() - exchange.startedMs;
+  metrics.recordAnswer({ route: exchange.route, status, seconds: tookMs / 1_000, carrier });
+  if (carrier === undefined || settings.CLIENT_TRACES !== 'parent') return;
+  const endMs = clock.now();
+  recordRequest({ carrier, status, startMs: endMs - tookMs, endMs });
+}
+
+interface SandboxProxyInput extends Hooks {
+  readonly state: State;
+  readonly settings: GatewaySettings;
+  readonly clock: ProcessParts['clock'];
+  readonly directory: Directory;
+  readonly metrics: GatewayMetrics;
+}
+
+function createSandboxProxy({ state, settings, ...shared }: SandboxProxyInput): SandboxProxy {
+  const { activity, webSockets } = state;
+  return new SandboxProxy({
+    ...state,
+    ...shared,
+    isDialable: createAddressRule(settings.ALLOW_ADDRESSES),
+    execPort: settings.EXEC_PORT,
+    holdMs: settings.HOLD_TIMEOUT,
+    traces: settings.CLIENT_TRACES,
+    onBegin: (target) => activity.begin(target),
+    onEnd: (target) => activity.end(target),
+    onUpgrade: (change) => (webSockets.open += change),
+  });
+}
+
+function createAuthoriser({ parts: { clock, log }, settings, credentials }: ComponentsInput): Authoriser {
+  return new Authoriser({
+    tokens: new KubernetesTokens({ credentials, clock, log }),
+    keys: new ApiKeys({ apiUrl: settings.API_URL, clock, log }),
+  });
+}
