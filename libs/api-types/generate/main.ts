@@ -1,11 +1,12 @@
 /**
- * `npm run generate`: writes the CRDs of the chart and the embedded Kubernetes types.
+ * `npm run generate`: writes the CRDs of the chart, the embedded Kubernetes types and the tables of docs/reference.
  * `--check` writes nothing and fails when a committed file differs. `--snapshot` first takes the OpenAPI snapshot anew
  * from the pinned API server.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { referencePages } from './docs/pages.ts';
 import { outputsOf } from './outputs.ts';
 import type { Output } from './outputs.ts';
 import { formatSnapshot, parseSnapshot, snapshotFile } from './snapshot.ts';
@@ -18,7 +19,8 @@ if (flags.snapshot === true) {
   await writeFile(snapshotFile, formatSnapshot(await snapshotOfPinnedServer()));
 }
 const snapshot = parseSnapshot(await readFile(snapshotFile, 'utf8'));
-const outputs = outputsOf(snapshot);
+const pages = await referencePages((path) => readFile(join(root, path), 'utf8'));
+const outputs = [...outputsOf(snapshot), ...pages];
 if (flags.check === true) await check(outputs);
 else await write(outputs);
 

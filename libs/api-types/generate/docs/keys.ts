@@ -1,0 +1,210 @@
+import { annotations, labels } from '../../src/index.ts';
+import { code, table } from './table.ts';
+
+/** What a label or annotation is for. */
+interface Use {
+  /** The objects that carry it. */
+  readonly on: string;
+  /** Who writes it. */
+  readonly by: string;
+  readonly meaning: string;
+}
+
+const CLAIM = 'claim-controller';
+const SANDBOX = 'sandbox-controller';
+const POOL = 'warmpool-controller';
+const API = 'api';
+
+const labelUses: Readonly<Record<keyof typeof labels, Use>> = {
+  nameHash: {
+    on: 'Pod, Service, disk',
+    by: SANDBOX,
+    meaning: 'NameHash of the name of the Sandbox. The Service and `status.selector` select by it.',
+  },
+  warmPoolMember: {
+    on: 'Sandbox, Pod',
+    by: POOL,
+    meaning: 'NameHash of the pool whose member it is. Adoption removes it.',
+  },
+  templateRefHash: {
+    on: 'SandboxTemplate, Sandbox, Pod',
+    by: `${POOL}, ${CLAIM}`,
+    meaning: 'NameHash of the template. The NetworkPolicy of the template selects by it.',
+  },
+  templateHash: { on: 'Sandbox', by: POOL, meaning: 'Hash of the blueprint of a member. Adoption removes it.' },
+  podTemplateHash: {
+    on: 'Sandbox',
+    by: POOL,
+    meaning: 'Deprecated copy of `sandbox-template-hash`. Adoption removes it.',
+  },
+  launchType: { on: 'Sandbox', by: CLAIM, meaning: '`warm` for an adopted Sandbox, `cold` for a created one.' },
+  createdBy: {
+    on: 'SandboxClaim, Sandbox, Pod',
+    by: 'the client',
+    meaning:
+      'Which client made the claim. On Pods and in metrics it is `go-client`, `python-client`, `controller` or `unknown`.',
+  },
+  claimUid: { on: 'Sandbox, Pod', by: CLAIM, meaning: 'UID of the claim.' },
+  adoptable: {
+    on: 'Pod, Service, disk',
+    by: 'users',
+    meaning: '`true` lets the Sandbox of that name take over an object without owner.',
+  },
+  claimName: {
+    on: 'Sandbox, Pod',
+    by: CLAIM,
+    meaning: 'Name of a detached claim; a long one is cut, and the annotation of the same key has all of it.',
+  },
+  claimSlot: { on: 'Sandbox, Pod', by: CLAIM, meaning: 'Slot of a detached claim.' },
+  warmPool: { on: 'Sandbox', by: CLAIM, meaning: 'NameHash of the pool it was adopted from.' },
+  reservedFailed: {
+    on: 'Sandbox, Pod',
+    by: CLAIM,
+    meaning: '`true`: its delivery failed and `reserveFailedSandbox` keeps it.',
+  },
+  claimEnv: { on: 'Secret', by: 'users', meaning: '`true` lets claims of the namespace take values from it.' },
+  claimableBy: {
+    on: 'PersistentVolume',
+    by: 'the cluster administrator',
+    meaning: 'The namespace whose claims may mount it.',
+  },
+  sandboxId: {
+    on: 'SandboxClaim, Secret',
+    by: API,
+    meaning: 'Id of a sandbox made through the API, which is the name of its claim.',
+  },
+  network: {
+    on: 'Sandbox, Pod',
+    by: CLAIM,
+    meaning: '`own`: a NetworkPolicy of its own stands in place of that of the template.',
+  },
+  apiKey: { on: 'Secret', by: `${API}, \`npx sandlot keys\``, meaning: 'The Secret holds an API key as a digest.' },
+};
+
+const annotationUses: Readonly<Record<keyof typeof annotations, Use>> = {
+  podName: {
+    on: 'Sandbox',
+    by: `${SANDBOX}, or who makes the Sandbox`,
+    meaning: 'Name of the Pod. Present before Ready is True; removed when the Pod is gone.',
+  },
+  templateRef: { on: 'Sandbox', by: `${POOL}, ${CLAIM}`, meaning: 'Name of the template it was made from.' },
+  sandboxName: {
+    on: 'SandboxClaim',
+    by: CLAIM,
+    meaning: 'The Sandbox of the claim, written shortly after the status. As a label it is legacy, and still read.',
+  },
+  propagatedLabels: {
+    on: 'Pod',
+    by: SANDBOX,
+    meaning: 'Label keys that came from the Pod template, so that those which leave it can be removed.',
+  },
+  propagatedAnnotations: { on: 'Pod', by: SANDBOX, meaning: 'The same for annotations.' },
+  controllerFirstObservedAt: {
+    on: 'SandboxClaim',
+    by: CLAIM,
+    meaning: 'When the controller first saw the claim: RFC 3339 with nine fractional digits.',
+  },
+  claimFirstReadyAt: {
+    on: 'SandboxClaim',
+    by: CLAIM,
+    meaning: 'When the claim was first Ready, or `unknown`. Keeps latencies from being counted twice.',
+  },
+  clientFirstRequestedAt: { on: 'SandboxClaim', by: 'clients', meaning: 'When the client asked. Read for metrics.' },
+  webhookFirstObservedAt: {
+    on: 'SandboxClaim',
+    by: 'a webhook of the cluster',
+    meaning: 'When a webhook first saw the claim. Read for metrics.',
+  },
+  creationLatencyRecorded: {
+    on: 'SandboxClaim',
+    by: 'older releases of agent-sandbox',
+    meaning: 'Legacy form of `claim-first-ready-at`; honoured.',
+  },
+  traceContext: {
+    on: 'SandboxClaim, Sandbox',
+    by: `clients, ${CLAIM}`,
+    meaning: 'W3C trace context as a JSON map. See [Traces](observability.md#traces).',
+  },
+  safeToEvict: {
+    on: 'Pod template, Pod',
+    by: POOL,
+    meaning: '`true` on members unless the template sets it. Adoption removes `true` and keeps `false`.',
+  },
+  claimName: { on: 'Sandbox', by: CLAIM, meaning: 'Full name of a detached claim whose label had to be cut.' },
+  lastActivityAt: { on: 'Sandbox', by: 'tools', meaning: 'Reports activity: RFC 3339.' },
+  suspendedBy: {
+    on: 'Sandbox',
+    by: `${SANDBOX}, ${CLAIM}, ${API}`,
+    meaning: 'Who suspended it: `Idle`, `Startup` or `API`. Removed after the resume.',
+  },
+  inplaceImage: {
+    on: 'Sandbox, Pod',
+    by: `${CLAIM}, ${SANDBOX}`,
+    meaning: 'Image for the first container of the Pod.',
+  },
+  inplaceImageFrom: {
+    on: 'Pod',
+    by: SANDBOX,
+    meaning: 'How often the container had been started when its image was changed.',
+  },
+  metadata: { on: 'SandboxClaim', by: API, meaning: 'Metadata of a sandbox of the API: a JSON map of strings.' },
+  onTimeout: {
+    on: 'SandboxClaim',
+    by: API,
+    meaning: '`pause` suspends the Sandbox at `sandlot.dev/end-at`; otherwise `shutdownTime` ends the claim.',
+  },
+  endAt: { on: 'SandboxClaim', by: `${API}, ${CLAIM}`, meaning: 'When the time of the sandbox is over: RFC 3339.' },
+  timeoutSeconds: {
+    on: 'SandboxClaim',
+    by: API,
+    meaning: 'Seconds given at the last start. A wake gives them again.',
+  },
+  pausedRetention: {
+    on: 'SandboxClaim',
+    by: API,
+    meaning: 'How long a paused sandbox is kept: a duration or `forever`.',
+  },
+  autoResume: { on: 'SandboxClaim', by: API, meaning: '`true` lets any request to the sandbox wake it.' },
+  createdAt: { on: 'SandboxClaim', by: API, meaning: 'When the API was asked, with milliseconds. Orders lists.' },
+  apiKeyId: { on: 'SandboxClaim', by: API, meaning: 'Id of the API key that made it.' },
+  trafficTokenHash: {
+    on: 'SandboxClaim',
+    by: API,
+    meaning: 'SHA-256 of the token that opens the ports, in hex. Present when they are not public.',
+  },
+  requestDigest: {
+    on: 'SandboxClaim',
+    by: API,
+    meaning: 'Digest of the request, for creates with an idempotency key.',
+  },
+  network: {
+    on: 'SandboxClaim',
+    by: `${API}, users`,
+    meaning: 'How the egress of the Sandbox is narrower than that of its template, as JSON.',
+  },
+  networkApplied: { on: 'SandboxClaim', by: CLAIM, meaning: 'The text of `sandlot.dev/network` that is in force.' },
+  aliases: {
+    on: 'SandboxWarmPool, SandboxTemplate',
+    by: 'users',
+    meaning: 'Other names by which the API finds it, separated by commas.',
+  },
+};
+
+/** Every label that Sandlot reads or writes. */
+export function labelTable(): string {
+  return keyTable(labels, labelUses);
+}
+
+/** Every annotation that Sandlot reads or writes. */
+export function annotationTable(): string {
+  return keyTable(annotations, annotationUses);
+}
+
+function keyTable<Name extends string>(
+  keys: Readonly<Record<Name, string>>,
+  uses: Readonly<Record<Name, Use>>,
+): string {
+  const names = Object.keys(keys) as Name[];
+  const rows = names.map((name) => [code(keys[name]), uses[name].on, uses[name].by, uses[name].meaning]);
+  return table(['key', 'on', 'set by', 'meaning'], rows);
+}

@@ -1,0 +1,67 @@
+import { kinds } from '../kinds.ts';
+import type { Kind } from '../kinds.ts';
+import type { Output } from '../outputs.ts';
+import { claimRows } from './claim-conditions.ts';
+import { conditionTable } from './condition-table.ts';
+import { fieldTable, ruleTable } from './fields.ts';
+import { annotationTable, labelTable } from './keys.ts';
+import { templateRows, warmPoolRows } from './pool-and-template-conditions.ts';
+import { sandboxRows } from './sandbox-conditions.ts';
+import { code, table, withBlock } from './table.ts';
+
+const FOLDER = 'docs/reference';
+
+/** The generated blocks of one page, by name. */
+interface Page {
+  readonly path: string;
+  readonly blocks: Readonly<Record<string, string>>;
+}
+
+const pages: readonly Page[] = [
+  { path: `${FOLDER}/versions.md`, blocks: { kinds: kindTable() } },
+  kindPage('sandbox.md', 'Sandbox', { conditions: conditionTable(sandboxRows) }),
+  kindPage('sandbox-template.md', 'SandboxTemplate', { conditions: conditionTable(templateRows) }),
+  kindPage('sandbox-warm-pool.md', 'SandboxWarmPool', { conditions: conditionTable(warmPoolRows) }),
+  kindPage('sandbox-claim.md', 'SandboxClaim', { conditions: conditionTable(claimRows) }),
+  { path: `${FOLDER}/labels-and-annotations.md`, blocks: { labels: labelTable(), annotations: annotationTable() } },
+];
+
+/** The pages of the reference with their tables as the schemas and constants say; `read` gives the page as it is. */
+export async function referencePages(read: (path: string) => Promise<string>): Promise<readonly Output[]> {
+  return Promise.all(
+    pages.map(async ({ path, blocks }) => {
+      const before = await read(path);
+      return {
+        path,
+        text: Object.entries(blocks).reduce((text, [name, block]) => withBlock(text, name, block), before),
+      };
+    }),
+  );
+}
+
+function kindPage(file: string, name: string, blocks: Page['blocks']): Page {
+  const kind = kinds.find((candidate) => candidate.kind === name);
+  if (kind === undefined) throw new Error(`there is no kind ${name}`);
+  const fields = { spec: fieldTable(kind.spec), rules: ruleTable(kind.spec), status: fieldTable(kind.status) };
+  return { path: `${FOLDER}/${file}`, blocks: { ...fields, columns: columnTable(kind), ...blocks } };
+}
+
+function kindTable(): string {
+  const rows = kinds.map(({ group, kind, plural, shortNames, scale }) => [
+    kind,
+    code(group),
+    code(plural),
+    shortNames.map(code).join(', '),
+    scale ? 'status, scale' : 'status',
+  ]);
+  return table(['kind', 'group', 'plural', 'short names', 'subresources'], rows);
+}
+
+function columnTable({ columns }: Kind): string {
+  const rows = columns.map(({ name, jsonPath, priority }) => [
+    name,
+    code(jsonPath),
+    priority === undefined ? 'always' : 'with `-o wide`',
+  ]);
+  return table(['column', 'field', 'shown'], rows);
+}
