@@ -1,19 +1,21 @@
 import { eventReasons, sandboxClaims } from '@sandlot/api-types';
 import { done, isConflict, isNotFound, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
-import { secureNetwork, tellNetwork } from './network/secure-network.ts';
+import { noteNetwork, secureNetwork } from './network/secure-network.ts';
 import { pause, prolong, retain } from './lifetime/pause.ts';
 import { fillSlots } from './batch/fill-slots.ts';
 import { publishSlots } from './batch/publish-slots.ts';
-import { bind } from './adopt/give-sandbox.ts';
-import { annotate, publishSandbox } from './publish/publish-sandbox.ts';
-import { failDelivery, noteTimeout } from './delivery/give-up.ts';
+import { giveSandbox } from './adopt/give-sandbox.ts';
+import { giveUpLate, recordTimeout } from './delivery/give-up.ts';
+import { annotate } from './publish/annotate.ts';
+import { publishSandbox } from './publish/publish-sandbox.ts';
 import { syncMetadata, syncSlots } from './metadata/sync-metadata.ts';
 import type { Pass } from './plan/pass.ts';
 import type { ApplyDeps } from './plan/apply-deps.ts';
 import type { Plan, Step } from './plan/plan.ts';
 import { deleteSandbox, writeStatus } from './publish/publish.ts';
-import { expiredStatus, isDetached, reportStatus } from './publish/status.ts';
+import { isDetached } from './batch/mode.ts';
+import { expiredStatus, reportStatus } from './publish/status.ts';
 
 /** What a step asks for: a later look, or that the rest of the plan is left undone because it no longer holds. */
 type Outcome = ReconcileResult | { readonly kind: 'abandon' };
@@ -45,9 +47,9 @@ type Handlers = {
 };
 
 const handlers: Handlers = {
-  adopt: bind,
-  create: bind,
-  queueForStock: bind,
+  adopt: giveSandbox,
+  create: giveSandbox,
+  queueForStock: giveSandbox,
   publish: async (deps, pass, { sandbox }) => ((await publishSandbox(deps, pass, sandbox)) ? done : ABANDON),
   annotate: async (deps, pass, { sandbox }) => {
     annotate(deps, pass, sandbox);
@@ -55,14 +57,18 @@ const handlers: Handlers = {
   },
   initRuntimes,
   secureNetwork,
-  tellNetwork,
+  noteNetwork,
   pause,
   prolong,
   retain,
   syncMetadata,
   syncSlots,
-  failDelivery: async (deps, pass, step) => {
-    await failDelivery(deps, pass, step);
+  startTime: async ({ memory }, { claim }, { sandboxes, atMs }) => {
+    memory.startTime(claim, sandboxes, atMs);
+    return done;
+  },
+  giveUp: async (deps, pass, step) => {
+    await giveUpLate(deps, pass, step);
     return done;
   },
   deleteSandbox: async (deps, { signal }, { sandbox }) => {
@@ -81,7 +87,7 @@ const handlers: Handlers = {
       await publishSlots(deps, pass, { timedOut: false, report });
       return done;
     }
-    noteTimeout(deps, pass, report);
+    recordTimeout(deps, pass, report);
     await writeStatus(deps, { ...pass, status: reportStatus(pass.claim, report, deps.nowMs()) });
     return done;
   },
@@ -109,7 +115,7 @@ async function initRuntimes(
   let result: ReconcileResult = done;
   const work = async (): Promise<void> => {
     for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
-      result = sooner(result, await deps.runtime.run(pass, next));
+      result = sooner(result, await deps.runtime.tryInit(pass, next));
     }
   };
   await Promise.all(Array.from({ length: Math.min(due.length, INIT_WIDTH) }, work));

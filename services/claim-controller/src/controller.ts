@@ -7,7 +7,7 @@ import type { ControllerParts } from '@sandlot/service';
 import { BatchMemory } from './batch/batch-memory.ts';
 import { createCache } from './wiring/cache.ts';
 import type { Cache } from './wiring/cache.ts';
-import { deadlinesOf } from './lifetime/deadlines.ts';
+import { deadlinesOf } from './lifetime/schedule.ts';
 import { claimTelling, createClaimEvents } from './telemetry/events.ts';
 import { ClaimMemory } from './memory/claim-memory.ts';
 import type { ClaimPolicy } from './observe.ts';
@@ -46,13 +46,13 @@ export function addClaimController(
   const { client, manager, instance, clock, random, log, kubeMetrics: metrics } = parts;
   const shared = { client, clock, random, log, metrics };
   const cache = createCache({ ...shared, namespace });
-  const wakeups = channelSource();
-  const wake = (claimKey: string): void => wakeups.push(claimKey, { priority: PRIORITY.claim });
+  const requests = channelSource();
+  const enqueue = (claimKey: string): void => requests.push(claimKey, { priority: PRIORITY.claim });
   const stock = new Stock((poolUid) => waiters.arrived(poolUid));
-  const waiters = new Waiters({ wake, available: (poolUid) => stock.available(poolUid) });
-  const memory = new ClaimMemory({ clock, onOverdue: wake });
+  const waiters = new Waiters({ enqueue, available: (poolUid) => stock.available(poolUid) });
+  const memory = new ClaimMemory({ clock, onOverdue: enqueue });
   const batches = new BatchMemory();
-  const writeBehind = new WriteBehind({ client, clock, log, windowMs: writeBehindMs, onFailure: wake });
+  const writeBehind = new WriteBehind({ client, clock, log, windowMs: writeBehindMs, onFailure: enqueue });
   const recorder = recordsEvents ? createEventRecorder({ ...shared, ...REPORTER, instance }) : silentRecorder;
   const deadlines = keepDeadlines(parts, cache.claims, deadlinesOf);
   const nowMs = (): number => clock.now();
@@ -86,7 +86,7 @@ export function addClaimController(
     name: 'claim',
     concurrency: options.concurrency,
     queue: fairQueue(parts),
-    sources: [...claimSources(cache), wakeups, deadlines.source],
+    sources: [...claimSources(cache), requests, deadlines.source],
     within: (key, run) => traces.within(key, run),
     reconcile: (key, context) => deadlines.pass(key, () => reconcileClaim(deps, key, context)),
   });

@@ -1,36 +1,16 @@
 import type { Sandbox, SandboxClaimSpec, SandboxTemplateSpec } from '@sandlot/api-types';
 import { claim, pool, sandbox, template } from '@sandlot/api-types/builders';
-import { POD_DEFAULTS } from '@sandlot/blueprint';
 import { describe, expect, it } from 'vitest';
 import { decide } from './decide.ts';
 import type { Plan, Step } from './plan/plan.ts';
 import type { ClaimSnapshot } from './plan/snapshot.ts';
+import { at, claimSnapshot, NOW } from '../test/snapshot.ts';
 
-const NOW = Date.UTC(2026, 0, 1, 12);
-const at = (offsetMs: number): string => new Date(NOW + offsetMs).toISOString();
 const thePool = pool();
 const theTemplate = template();
 
-function snapshot(parts: Partial<ClaimSnapshot> = {}): ClaimSnapshot {
-  return {
-    claim: claim({ metadata: { creationTimestamp: at(0) } }),
-    origin: { kind: 'found', template: theTemplate, pools: [thePool] },
-    owned: [],
-    uninitialised: [],
-    namesake: undefined,
-    promised: undefined,
-    failures: undefined,
-    sinceMs: () => NOW,
-    offers: [],
-    warming: 0,
-    nowMs: NOW,
-    allowedLabelDomains: ['sandbox.users.io'],
-    podDefaults: POD_DEFAULTS,
-    envsFromSecrets: false,
-    persistentVolumes: 'off',
-    ...parts,
-  };
-}
+const snapshot = (parts: Partial<ClaimSnapshot> = {}): ClaimSnapshot =>
+  claimSnapshot({ source: { kind: 'found', template: theTemplate, pools: [thePool] }, ...parts });
 
 const withSpec = (spec: Partial<SandboxClaimSpec>): Pick<ClaimSnapshot, 'claim'> => ({
   claim: claim({ metadata: { creationTimestamp: at(0) }, spec }),
@@ -62,7 +42,7 @@ describe('a claim without a Sandbox', () => {
       {
         ...stock(9),
         ...withSpec({ env: [{ name: 'A', value: 'b' }] }),
-        origin: found({ envVarsInjectionPolicy: 'Allowed' }),
+        source: found({ envVarsInjectionPolicy: 'Allowed' }),
       },
       ['create'],
     ],
@@ -71,7 +51,7 @@ describe('a claim without a Sandbox', () => {
       {
         ...stock(9),
         ...withSpec({ volumeClaimTemplates: [{ metadata: { name: 'v' }, spec: {} }] }),
-        origin: found({ volumeClaimTemplatesPolicy: 'Allowed' }),
+        source: found({ volumeClaimTemplatesPolicy: 'Allowed' }),
       },
       ['create'],
     ],
@@ -80,7 +60,7 @@ describe('a claim without a Sandbox', () => {
       {
         ...stock(9),
         ...withSpec({ dynamicVolumes: [{ mountPath: '/data', persistentVolumeClaimName: 'set' }] }),
-        origin: found({ dynamicVolumesPolicy: 'Allowed' }),
+        source: found({ dynamicVolumesPolicy: 'Allowed' }),
       },
       ['create'],
     ],
@@ -89,7 +69,7 @@ describe('a claim without a Sandbox', () => {
       {
         ...stock(9),
         ...withSpec({ dynamicVolumes: [{ mountPath: '/data', persistentVolumeName: 'pv' }] }),
-        origin: found({ dynamicVolumesPolicy: 'Allowed' }),
+        source: found({ dynamicVolumesPolicy: 'Allowed' }),
         persistentVolumes: new Map([['pv', 'absent']]),
       },
       ['report', 'wait'],
@@ -101,13 +81,13 @@ describe('a claim without a Sandbox', () => {
     ],
     [
       'goes cold when its template starts suspended',
-      { ...stock(9), origin: found({ startup: { action: 'Suspended' } }) },
+      { ...stock(9), source: found({ startup: { action: 'Suspended' } }) },
       ['create'],
     ],
-    ['reports a missing pool and looks again', { origin: { kind: 'missingPool', name: 'p' } }, ['report', 'wait']],
+    ['reports a missing pool and looks again', { source: { kind: 'missingPool', name: 'p' } }, ['report', 'wait']],
     [
       'reports a missing template and looks again',
-      { origin: { kind: 'missingTemplate', name: 't' } },
+      { source: { kind: 'missingTemplate', name: 't' } },
       ['report', 'wait'],
     ],
     [
@@ -183,8 +163,9 @@ describe('a claim that can never be served as written', () => {
 describe('a claim with a Sandbox', () => {
   const mine = (name: string, created = at(0)): Sandbox => sandbox({ name, metadata: { creationTimestamp: created } });
 
-  it('shows it, keeps its metadata in line and writes the annotations behind', () => {
+  it('starts its time, shows it, syncs its metadata and annotates the claim later', () => {
     expect(kinds(decide(snapshot({ owned: [mine('a')], ...stock(5) })))).toEqual([
+      'startTime',
       'publish',
       'syncMetadata',
       'annotate',
@@ -192,8 +173,8 @@ describe('a claim with a Sandbox', () => {
   });
 
   it('keeps it when its pool or template has gone', () => {
-    const plan = decide(snapshot({ owned: [mine('a')], origin: { kind: 'missingPool', name: 'p' } }));
-    expect(kinds(plan)).toEqual(['publish', 'annotate']);
+    const plan = decide(snapshot({ owned: [mine('a')], source: { kind: 'missingPool', name: 'p' } }));
+    expect(kinds(plan)).toEqual(['startTime', 'publish', 'annotate']);
   });
 
   it('keeps the published one of two and deletes the other, which nobody was given', () => {
@@ -261,6 +242,6 @@ describe('the end of a claim', () => {
   });
 });
 
-function found(spec: Partial<SandboxTemplateSpec>): ClaimSnapshot['origin'] {
+function found(spec: Partial<SandboxTemplateSpec>): ClaimSnapshot['source'] {
   return { kind: 'found', template: template({ spec }), pools: [thePool] };
 }

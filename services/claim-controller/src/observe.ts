@@ -2,14 +2,15 @@ import { annotations, isAdoptable } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxWarmPool } from '@sandlot/api-types';
 import type { PodDefaults } from '@sandlot/blueprint';
 import { keyOf } from '@sandlot/kube';
-import { BY_CONTROLLER, BY_TEMPLATE, refKey } from './wiring/cache.ts';
-import type { Cache } from './wiring/cache.ts';
 import type { ClaimMemory } from './memory/claim-memory.ts';
-import { ownNetworkOf } from './network/own-network.ts';
+import { observeNetwork } from './network/observe-network.ts';
+import type { ClaimSnapshot } from './plan/snapshot.ts';
 import type { RuntimeInits } from './runtime/runtime-inits.ts';
-import type { ClaimSnapshot, Origin } from './plan/snapshot.ts';
+import { findSource } from './source/find-source.ts';
 import type { Stock } from './stock/stock.ts';
 import type { Waiters } from './stock/waiters.ts';
+import { BY_CONTROLLER, refKey } from './wiring/cache.ts';
+import type { Cache } from './wiring/cache.ts';
 
 /** What the installation decides about claims and their pods. */
 export interface ClaimPolicy {
@@ -33,28 +34,26 @@ export interface ObserveDeps {
 
 const UNREAD: ClaimSnapshot['persistentVolumes'] = new Map();
 
-/** One moment's view of a claim, from memory alone. */
+/** One moment's view of a claim, from the caches and this process's memory. Reads nothing from the API server. */
 export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
-  const { cache, stock, waiters, policy, runtime } = deps;
-  const origin = originOf(cache, claim);
-  const pools = origin.kind === 'found' ? origin.pools : [];
-  const committed = ownedSandboxes(deps, claim);
-  const owned = committed.map((sandbox) => runtime.view(claim, sandbox));
+  const { cache, policy, runtime } = deps;
+  const source = findSource(cache, claim);
+  const pools = source.kind === 'found' ? source.pools : [];
+  const committed = findOwnedSandboxes(deps, claim);
+  runtime.recordShown(claim, committed);
+  const owned = committed.map((sandbox) => runtime.viewOf(claim, sandbox));
   const isOwned = owned.some(({ metadata }) => metadata.name === claim.metadata.name);
   return {
+    ...observeStock(deps, claim, pools),
+    ...observeMemory(deps, claim),
     claim,
-    origin,
+    source,
     owned,
-    uninitialised: runtime.pending(claim, committed),
+    uninitialised: runtime.uninitialisedOf(claim, committed),
     namesake: isOwned ? undefined : cache.sandboxes.store.get(keyOf(claim)),
-    promised: promisedSandbox(cache, claim, pools),
-    offers: pools.filter(({ metadata }) => waiters.mayTake(keyOf(claim), metadata.uid ?? '')),
-    warming: pools.reduce((sum, { metadata }) => sum + stock.warming(metadata.uid ?? ''), 0),
-    failures: deps.memory.failuresOf(claim),
-    sinceMs: (sandbox) => deps.memory.sinceMs(claim, sandbox, deps.nowMs()),
-    network: ownNetworkOf(cache.policies.store, claim, origin),
+    promised: findPromisedSandbox(cache, claim, pools),
+    network: observeNetwork(cache.policies.store, claim, source),
     nowMs: deps.nowMs(),
-    pausedForMs: deps.memory.of(claim).pausedForMs,
     allowedLabelDomains: policy.allowedLabelDomains,
     podDefaults: policy.podDefaults,
     envsFromSecrets: policy.envsFromSecrets,
@@ -62,24 +61,48 @@ export function observe(deps: ObserveDeps, claim: SandboxClaim): ClaimSnapshot {
   };
 }
 
-/** Other controllers of this API note the Sandbox on the claim before they commit it: such an adoption is completed. */
-function promisedSandbox(
+function observeStock(
+  { stock, waiters }: ObserveDeps,
+  claim: SandboxClaim,
+  pools: readonly SandboxWarmPool[],
+): Pick<ClaimSnapshot, 'offers' | 'warming'> {
+  return {
+    offers: pools.filter(({ metadata }) => waiters.mayAdopt(keyOf(claim), metadata.uid ?? '')),
+    warming: pools.reduce((sum, { metadata }) => sum + stock.warming(metadata.uid ?? ''), 0),
+  };
+}
+
+type FromMemory = Pick<ClaimSnapshot, 'failures' | 'timedSince' | 'knownForMs' | 'pausedForMs' | 'refusedRequest'>;
+
+function observeMemory({ memory }: ObserveDeps, claim: SandboxClaim): FromMemory {
+  const { pausedForMs, refusedRequest } = memory.of(claim);
+  return {
+    failures: memory.failuresOf(claim),
+    timedSince: memory.timedSinceOf(claim),
+    knownForMs: memory.elapsedMs(claim),
+    pausedForMs,
+    refusedRequest,
+  };
+}
+
+/** Other controllers of this API annotate the claim with a Sandbox before they adopt it: this controller completes that adoption. */
+function findPromisedSandbox(
   { sandboxes }: Cache,
   claim: SandboxClaim,
   pools: readonly SandboxWarmPool[],
 ): Sandbox | undefined {
-  const name = notedName(claim);
+  const name = annotatedName(claim);
   const sandbox = name === undefined ? undefined : sandboxes.store.get(refKey(claim, name));
   return sandbox !== undefined && pools.some((pool) => isAdoptable(sandbox, pool)) ? sandbox : undefined;
 }
 
-/** The Sandbox that is noted on the claim, as an annotation or, by old releases, as a label. */
-function notedName({ metadata }: SandboxClaim): string | undefined {
+/** The Sandbox noted on the claim in an annotation or, by old releases, in a label. */
+function annotatedName({ metadata }: SandboxClaim): string | undefined {
   return metadata.annotations?.[annotations.sandboxName] ?? metadata.labels?.[annotations.sandboxName];
 }
 
-/** What the watch shows, and what this process committed that the watch does not show yet. */
-function ownedSandboxes({ cache, memory }: ObserveDeps, claim: SandboxClaim): readonly Sandbox[] {
+/** Sandboxes that the watch shows as the claim's, and the one this process committed that the watch does not show yet. */
+function findOwnedSandboxes({ cache, memory }: ObserveDeps, claim: SandboxClaim): readonly Sandbox[] {
   const all = [...cache.sandboxes.store.byIndex(BY_CONTROLLER, claim.metadata.uid ?? '')];
   const shown = all.filter((sandbox) => !memory.isDiscarded(claim, sandbox));
   const assigned = memory.of(claim).assigned?.sandbox;
@@ -87,30 +110,4 @@ function ownedSandboxes({ cache, memory }: ObserveDeps, claim: SandboxClaim): re
   if (!shown.some(({ metadata }) => metadata.uid === assigned.metadata.uid)) return [...shown, assigned];
   memory.release(claim);
   return shown;
-}
-
-function originOf(cache: Cache, claim: SandboxClaim): Origin {
-  const { warmPoolRef, sandboxTemplateRef } = claim.spec;
-  return warmPoolRef === undefined
-    ? originByTemplate(cache, claim, sandboxTemplateRef?.name ?? '')
-    : originByPool(cache, claim, warmPoolRef.name);
-}
-
-function originByPool({ pools, templates }: Cache, claim: SandboxClaim, name: string): Origin {
-  const pool = pools.store.get(refKey(claim, name));
-  if (pool === undefined) return { kind: 'missingPool', name };
-  const { name: templateName } = pool.spec.sandboxTemplateRef;
-  const template = templates.store.get(refKey(claim, templateName));
-  return template === undefined
-    ? { kind: 'missingTemplate', name: templateName }
-    : { kind: 'found', template, pools: [pool] };
-}
-
-function originByTemplate({ pools, templates }: Cache, claim: SandboxClaim, name: string): Origin {
-  const template = templates.store.get(refKey(claim, name));
-  if (template === undefined) return { kind: 'missingTemplate', name };
-  const { warmpool = 'default' } = claim.spec;
-  const ofTemplate = warmpool === 'none' ? [] : [...pools.store.byIndex(BY_TEMPLATE, refKey(claim, name))];
-  const wanted = ofTemplate.filter(({ metadata }) => warmpool === 'default' || metadata.name === warmpool);
-  return { kind: 'found', template, pools: wanted };
 }

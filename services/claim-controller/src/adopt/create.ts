@@ -2,10 +2,10 @@ import { annotations, sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { isAlreadyExists, isNotFound } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
-import { isTaken } from './adopt.ts';
-import type { AdoptInput } from './adopt.ts';
+import { isCommitted } from './owner.ts';
+import type { CommitTarget } from './owner.ts';
 
-/** The Sandbox with the trace it is made in. */
+/** The Sandbox with an annotation for the trace that creates it. */
 export function withTrace(sandbox: Sandbox, traceContext: string | undefined): Sandbox {
   if (traceContext === undefined) return sandbox;
   const notes = { ...sandbox.metadata.annotations, [annotations.traceContext]: traceContext };
@@ -13,12 +13,12 @@ export function withTrace(sandbox: Sandbox, traceContext: string | undefined): S
 }
 
 /**
- * Creates the Sandbox. The name is the claim's, so one that is there already is its own from an earlier try, or it is in
- * the way: then undefined.
+ * Creates the Sandbox under a name derived from the claim. If a Sandbox of that name exists, the claim committed it in an
+ * earlier try and it is returned, or it is foreign and blocks the name: then undefined.
  */
 export async function createOrRead(
   { client }: { readonly client: KubeClient },
-  input: Pick<AdoptInput, 'claim' | 'slot' | 'signal'>,
+  input: CommitTarget & { readonly signal: AbortSignal },
   wanted: Sandbox,
 ): Promise<Sandbox | undefined> {
   const { namespace, name = '' } = wanted.metadata;
@@ -31,7 +31,7 @@ export async function createOrRead(
   try {
     const live = await client.get(sandboxes, { namespace, name }, options);
     const isLeaving = live.metadata.deletionTimestamp !== undefined;
-    return isTaken(live, input) && !isLeaving ? live : undefined;
+    return isCommitted(live, input) && !isLeaving ? live : undefined;
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;

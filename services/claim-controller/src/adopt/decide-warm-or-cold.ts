@@ -2,19 +2,20 @@ import { claimMessages, claimReasons } from '@sandlot/api-types';
 import type { SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { coldSandbox } from '@sandlot/blueprint';
 import type { ColdStartInput } from '@sandlot/blueprint';
-import { containerVariables } from '../runtime/claim-env.ts';
+import { AFTER_COMMIT } from '../plan/plan.ts';
 import type { Shortage } from '../plan/plan.ts';
-import { hasDynamicVolumes } from '../volumes/dynamic-volumes.ts';
-import { claimedParts } from '../refusal/refusal.ts';
 import type { ClaimSnapshot } from '../plan/snapshot.ts';
+import { claimedParts } from '../refusal/claimed-parts.ts';
+import { containerVariables } from '../runtime/claim-env.ts';
+import { hasDynamicVolumes } from '../volumes/volume-sources.ts';
 
-/** A claim waits this long for members that are starting before it goes cold (API contract, lookup order 6). */
+/** A claim waits this long for members that are starting before it starts cold (docs/reference/sandbox-claim.md#lookup-order). */
 const WARMING_PATIENCE_MS = 2_000;
 const WARMING_POLL_MS = 500;
-/** Who waits for stock is woken by it; this is for wake-ups that went missing. */
+/** New stock enqueues the claims that wait for it; this retry covers a lost event. */
 const STOCK_POLL_MS = 30_000;
 
-/** What a warm sandbox cannot give: its variables and volumes are fixed (API contract, lookup order 4). */
+/** Whether the claim asks for what a warm Sandbox cannot have, since its variables and volumes are fixed (docs/reference/sandbox-claim.md#lookup-order). */
 export function needsColdStart({ claim }: ClaimSnapshot, template: SandboxTemplate): boolean {
   const { volumeClaimTemplates = [], warmpool } = claim.spec;
   const suspended = template.spec.startup?.action === 'Suspended';
@@ -27,17 +28,19 @@ export function needsColdStart({ claim }: ClaimSnapshot, template: SandboxTempla
   );
 }
 
-/** No candidate to be had: wait a moment for those that are starting, then go cold, unless the claim asks to wait. */
+/** Without a candidate: wait a moment for members that are starting, then start cold, unless the claim asks to wait. */
 export function decideShortage(
   snapshot: ClaimSnapshot,
   template: SandboxTemplate,
   pools: readonly SandboxWarmPool[],
 ): Shortage {
-  return shortageOf(snapshot, pools) ?? { kind: 'create', sandbox: coldSandbox(coldStart(snapshot, template)) };
+  const queue = decideQueue(snapshot, pools);
+  if (queue !== undefined) return queue;
+  return { kind: 'create', sandbox: coldSandbox(coldStart(snapshot, template)), then: AFTER_COMMIT };
 }
 
-/** How to wait for stock; undefined when it is time to go cold. */
-export function shortageOf(
+/** How to wait for stock; undefined when it is time to start cold. */
+export function decideQueue(
   snapshot: ClaimSnapshot,
   pools: readonly SandboxWarmPool[],
 ): Extract<Shortage, { readonly kind: 'queueForStock' }> | undefined {

@@ -1,7 +1,7 @@
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { fillsSlotOf, slotOf } from '@sandlot/blueprint';
 import { dropBulk, keyOf } from '@sandlot/kube';
-import type { Commitment } from '../adopt/adopt.ts';
+import type { Commitment } from '../adopt/confirm.ts';
 import { shownSlots } from './slots.ts';
 
 /** What this process knows of one slot before the watch shows it. */
@@ -50,7 +50,7 @@ export class BatchMemory {
    * The claim, or what was seen of it before if that shows more: a watch that is behind, or that repeats itself, must not
    * have a slot filled again whose Sandbox was shown and deleted by its owner.
    */
-  newest(claim: SandboxClaim, nowMs: number): SandboxClaim {
+  keepNewest(claim: SandboxClaim, nowMs: number): SandboxClaim {
     const record = this.of(claim, nowMs);
     if (record.seen !== undefined && shownSlots(record.seen).size > shownSlots(claim).size) return record.seen;
     record.seen = claim;
@@ -72,8 +72,8 @@ export class BatchMemory {
   }
 
   /** Slots with a commit whose fate is unknown. */
-  unsettled({ metadata: { uid = '' } }: SandboxClaim): readonly (readonly [number, SlotRecord])[] {
-    return [...(this.#byUid.get(uid)?.slots ?? [])].filter(([, record]) => record.unsettled !== undefined);
+  unconfirmed({ metadata: { uid = '' } }: SandboxClaim): readonly (readonly [number, SlotRecord])[] {
+    return [...(this.#byUid.get(uid)?.slots ?? [])].filter(([, record]) => record.unconfirmed !== undefined);
   }
 
   /** The Sandbox fills a slot of the claim, whether or not the watch ever shows it so. */
@@ -85,7 +85,7 @@ export class BatchMemory {
   }
 
   /** The same for a commit of an earlier pass, which was made by what claim and template said then. */
-  settled(claim: SandboxClaim, sandbox: Sandbox, nowMs: number): void {
+  assignConfirmed(claim: SandboxClaim, sandbox: Sandbox, nowMs: number): void {
     this.assign(claim, sandbox, nowMs);
     this.of(claim, nowMs).synced = undefined;
   }

@@ -1,13 +1,11 @@
 import type { Sandbox, SandboxClaimSpec, SandboxClaimStatus } from '@sandlot/api-types';
 import { claim, pool, sandbox, template } from '@sandlot/api-types/builders';
-import { POD_DEFAULTS } from '@sandlot/blueprint';
 import { describe, expect, it } from 'vitest';
-import type { BatchSnapshot } from './observe-batch.ts';
+import { at, batchSnapshot, NOW } from '../../test/snapshot.ts';
+import type { BatchSnapshot } from '../plan/snapshot-batch.ts';
 import { decideBatch } from './decide-batch.ts';
 import type { Plan, Step } from '../plan/plan.ts';
 
-const NOW = Date.UTC(2026, 0, 1, 12);
-const at = (offsetMs: number): string => new Date(NOW + offsetMs).toISOString();
 const thePool = pool();
 
 interface Parts extends Partial<Omit<BatchSnapshot, 'claim'>> {
@@ -18,26 +16,11 @@ interface Parts extends Partial<Omit<BatchSnapshot, 'claim'>> {
 
 function snapshot({ spec, status = {}, deleting = false, ...parts }: Parts): BatchSnapshot {
   const metadata = { creationTimestamp: at(-5_000), ...(deleting ? { deletionTimestamp: at(0) } : {}) };
-  return {
+  return batchSnapshot({
     claim: claim({ name: 'batch', metadata, spec: { replicas: 3, ...spec }, status }),
-    origin: { kind: 'found', template: template(), pools: [thePool] },
-    owned: [],
-    uninitialised: [],
-    namesake: undefined,
-    promised: undefined,
-    failures: undefined,
-    sinceMs: () => NOW,
-    offers: [],
-    warming: 0,
-    nowMs: NOW,
-    startMs: NOW - 1_000,
-    live: [],
-    allowedLabelDomains: ['sandbox.users.io'],
-    podDefaults: POD_DEFAULTS,
-    envsFromSecrets: false,
-    persistentVolumes: 'off',
+    source: { kind: 'found', template: template(), pools: [thePool] },
     ...parts,
-  };
+  });
 }
 
 const inSlot = (slot: number, name = `s${slot}`): Sandbox =>
@@ -105,19 +88,19 @@ describe('a detached claim', () => {
     ],
     [
       'leaves metadata alone without a template',
-      { status: completed, live: [inSlot(0)], origin: { kind: 'missingTemplate', name: 't' } },
+      { status: completed, live: [inSlot(0)], source: { kind: 'missingTemplate', name: 't' } },
       ['publishSlots'],
     ],
     ['only follows its Sandboxes once it is complete', { status: completed }, ['publishSlots']],
     ['adds nothing after its completion', { status: { ...shows(0), completionTime: at(-1) } }, ['publishSlots']],
     [
       'says what is missing, and looks again',
-      { origin: { kind: 'missingPool', name: 'p' } },
+      { source: { kind: 'missingPool', name: 'p' } },
       ['publishSlots', 'wait', 'wait'],
     ],
     [
       'stops when its time to claim is over, whatever is missing',
-      { origin: { kind: 'missingPool', name: 'p' }, startMs: NOW - 60_000 },
+      { source: { kind: 'missingPool', name: 'p' }, startMs: NOW - 60_000 },
       ['publishSlots'],
     ],
     [

@@ -102,7 +102,7 @@ class Filling {
       const sandbox = await this.#take(slot);
       if (sandbox === undefined) return;
       this.#deps.batches.assign(this.#pass.claim, sandbox, this.#deps.nowMs());
-      await this.#deps.runtime.commence(this.#pass, sandbox);
+      await this.#deps.runtime.initCommitted(this.#pass, sandbox);
       if (this.#wave.succeeded()) this.#showBehind();
     } catch (error) {
       this.#fail(error);
@@ -118,7 +118,7 @@ class Filling {
   async #take(slot: number): Promise<Sandbox | undefined> {
     const { pools, template, otherwise } = this.#step;
     const { claim, signal } = this.#pass;
-    const offers = pools.filter(({ metadata }) => this.#deps.waiters.mayTake(this.#claimKey, metadata.uid ?? ''));
+    const offers = pools.filter(({ metadata }) => this.#deps.waiters.mayAdopt(this.#claimKey, metadata.uid ?? ''));
     if (offers.length > 0) {
       const record = this.#deps.batches.slot(claim, slot, this.#deps.nowMs());
       const input = {

@@ -1,54 +1,55 @@
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { fillsSlotOf } from '@sandlot/blueprint';
 import { keyOf } from '@sandlot/kube';
-import type { BatchMemory } from './batch-memory.ts';
-import { BY_CLAIM } from '../wiring/cache.ts';
-import type { Cache } from '../wiring/cache.ts';
+import type { ClaimMemory } from '../memory/claim-memory.ts';
 import { observe } from '../observe.ts';
 import type { ObserveDeps } from '../observe.ts';
-import type { ClaimMemory } from '../memory/claim-memory.ts';
+import type { BatchSnapshot } from '../plan/snapshot-batch.ts';
 import type { RuntimeInits } from '../runtime/runtime-inits.ts';
-import type { ClaimSnapshot } from '../plan/snapshot.ts';
-
-/** One moment's view of a detached claim. */
-export interface BatchSnapshot extends ClaimSnapshot {
-  /** Sandboxes committed to slots of the claim and not being deleted, the freshest known form of each. */
-  readonly live: readonly Sandbox[];
-  /** When claiming began, epoch milliseconds. */
-  readonly startMs: number;
-}
+import { BY_CLAIM } from '../wiring/cache.ts';
+import type { Cache } from '../wiring/cache.ts';
+import type { BatchMemory } from './batch-memory.ts';
+import { freeSlots } from './slots.ts';
 
 export interface BatchDeps {
   readonly memory: ClaimMemory;
   readonly cache: Pick<Cache, 'sandboxes'>;
   readonly batches: BatchMemory;
-  readonly runtime: Pick<RuntimeInits, 'view'>;
+  readonly runtime: Pick<RuntimeInits, 'recordShown' | 'viewOf'>;
 }
 
-/** A detached claim owns nothing, and its name is no Sandbox's. */
+/** One moment's view of a detached claim. It owns no Sandbox, and no Sandbox has its name. */
 export function observeBatch(deps: ObserveDeps & BatchDeps, watched: SandboxClaim): BatchSnapshot {
-  const claim = deps.batches.newest(watched, deps.nowMs());
+  const claim = deps.batches.keepNewest(watched, deps.nowMs());
   const seen = observe(deps, claim);
   const { startMs } = deps.batches.of(claim, seen.nowMs);
-  const committed = committedSandboxes(deps, claim);
+  const committed = findCommittedSandboxes(deps, claim);
+  deps.runtime.recordShown(claim, committed);
   return {
     ...seen,
     owned: [],
-    uninitialised: deps.runtime.pending(claim, committed),
+    uninitialised: deps.runtime.uninitialisedOf(claim, committed),
     namesake: undefined,
     promised: undefined,
-    live: committed.map((sandbox) => deps.runtime.view(claim, sandbox)),
+    live: committed.map((sandbox) => deps.runtime.viewOf(claim, sandbox)),
     startMs,
   };
 }
 
-/** The Sandboxes of a detached claim, not Ready before their daemon is initialised. */
-export function liveSandboxes(deps: BatchDeps, claim: SandboxClaim): readonly Sandbox[] {
-  return committedSandboxes(deps, claim).map((sandbox) => deps.runtime.view(claim, sandbox));
+/** Whether slots of the claim are free. */
+export function wantsSlots({ claim, live }: BatchSnapshot): boolean {
+  return freeSlots(claim, live).length > 0;
 }
 
-/** What the watch shows, and what this process committed that the watch does not show yet. */
-function committedSandboxes({ cache, batches, memory }: BatchDeps, claim: SandboxClaim): readonly Sandbox[] {
+/** The Sandboxes of a detached claim, shown not Ready until their daemon is initialised. */
+export function findLiveSandboxes(deps: BatchDeps, claim: SandboxClaim): readonly Sandbox[] {
+  const committed = findCommittedSandboxes(deps, claim);
+  deps.runtime.recordShown(claim, committed);
+  return committed.map((sandbox) => deps.runtime.viewOf(claim, sandbox));
+}
+
+/** Sandboxes that the watch shows in slots of the claim, and those this process committed that the watch does not show yet. */
+function findCommittedSandboxes({ cache, batches, memory }: BatchDeps, claim: SandboxClaim): readonly Sandbox[] {
   const { store } = cache.sandboxes;
   const shown = [...store.byIndex(BY_CLAIM, claim.metadata.uid ?? '')].filter((sandbox) => fillsSlotOf(sandbox, claim));
   const unshown = batches.unshown(claim).filter((sandbox) => {

@@ -9,12 +9,13 @@ import {
 } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { keyOf, RetryableError } from '@sandlot/kube';
-import { liveSandboxes } from './observe-batch.ts';
+import { findLiveSandboxes } from './observe-batch.ts';
 import { batchStatus, saysMore } from './batch-status.ts';
 import type { BatchView } from './batch-status.ts';
 import { isDelivered } from '../delivery/rules.ts';
-import { announceDelivery, annotateBatch } from '../publish/publish-sandbox.ts';
-import { drop } from '../delivery/give-up.ts';
+import { annotateBatch } from '../publish/annotate.ts';
+import { announceDelivery } from '../publish/announce.ts';
+import { dropSandbox } from '../delivery/give-up.ts';
 import type { Pass } from '../plan/pass.ts';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
 import type { Report } from '../plan/report.ts';
@@ -43,7 +44,7 @@ export async function publishSlots(deps: ApplyDeps, pass: Pass, news: BatchNews)
   let claim: SandboxClaim | undefined = deps.memory.latest(deps.claims.get(keyOf(pass.claim)) ?? pass.claim);
   for (let retry = 0; retry <= MAX_RETRIES; retry += 1) {
     if (claim === undefined || claim.metadata.uid !== pass.claim.metadata.uid) return 'gone';
-    const written = await writeOnce(deps, { ...pass, claim: deps.batches.newest(claim, deps.nowMs()) }, news);
+    const written = await writeOnce(deps, { ...pass, claim: deps.batches.keepNewest(claim, deps.nowMs()) }, news);
     if (typeof written === 'object') return written;
     claim = await readClaim(deps, claim, pass.signal);
   }
@@ -52,7 +53,7 @@ export async function publishSlots(deps: ApplyDeps, pass: Pass, news: BatchNews)
 
 async function writeOnce(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<BatchPublished | undefined> {
   const { claim, signal } = pass;
-  const live = liveSandboxes(deps, claim);
+  const live = findLiveSandboxes(deps, claim);
   const nowMs = deps.nowMs();
   const record = deps.batches.of(claim, nowMs);
   const view: BatchView = { ...news, live: showable(claim, live), nowMs, startMs: record.startMs };
@@ -64,12 +65,12 @@ async function writeOnce(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<
     const answer = await tryPatch(deps, { claim, status, guard: 'version', signal });
     if (typeof answer === 'string') return undefined;
     record.publishedMs = nowMs;
-    deps.batches.newest(answer, nowMs);
+    deps.batches.keepNewest(answer, nowMs);
     announce(deps, { before: claim, after: answer, live });
     current = answer;
   }
   annotateBatch(deps, claim, current);
-  await Promise.all(surplus(current, live).map((sandbox) => drop(deps, pass, sandbox)));
+  await Promise.all(surplus(current, live).map((sandbox) => dropSandbox(deps, pass, sandbox)));
   return { againInMs: undefined };
 }
 

@@ -7,7 +7,7 @@ import type { ApplyDeps } from '../plan/apply-deps.ts';
 import type { Report } from '../plan/report.ts';
 import { deliveryFailure, isDelivered, wasServed } from './rules.ts';
 import { deleteSandbox, readClaim } from '../publish/publish.ts';
-import { isDetached } from '../publish/status.ts';
+import { isDetached } from '../batch/mode.ts';
 import { shownSlots } from '../batch/slots.ts';
 
 export interface FailedDelivery {
@@ -16,11 +16,11 @@ export interface FailedDelivery {
 }
 
 /**
- * A Sandbox that was committed and did not become what was asked for is given up: deleted, or kept for troubleshooting
- * when the claim says so. The next pass looks for another one. Another leader may have seen it Ready and shown it, and our
- * watches may be behind: so the claim is read, and the Sandbox has to be as it was when it was found wanting.
+ * Gives up a committed Sandbox that was not ready in time: deletes it, or keeps it for troubleshooting when the claim asks
+ * for that. The next pass looks for another one. Another leader may have published the Sandbox while our watches are behind,
+ * so this reads the claim first, and acts only on the version of the Sandbox that the decision saw.
  */
-export async function failDelivery(deps: ApplyDeps, pass: Pass, failed: FailedDelivery): Promise<void> {
+export async function giveUpLate(deps: ApplyDeps, pass: Pass, failed: FailedDelivery): Promise<void> {
   const { sandbox } = failed;
   const live = await readClaim(deps, pass.claim, pass.signal);
   if (live === undefined || isServed(live, sandbox)) {
@@ -35,8 +35,8 @@ function isServed(claim: SandboxClaim, sandbox: Sandbox): boolean {
   return [...shownSlots(claim).values()].includes(sandbox.metadata.name ?? '');
 }
 
-/** Does away with a Sandbox in a slot that the claim, as it is or was at its end, does not show and never will. */
-export async function drop(deps: ApplyDeps, pass: Pass, sandbox: Sandbox): Promise<void> {
+/** Deletes a Sandbox in a slot that the claim does not show and never will; keeps one that failed, when the claim asks for that. */
+export async function dropSandbox(deps: ApplyDeps, pass: Pass, sandbox: Sandbox): Promise<void> {
   const { claim, signal } = pass;
   if (claim.spec.reserveFailedSandbox === true && !isDelivered(claim, sandbox)) {
     await giveUp(deps, pass, { sandbox, message: deliveryFailure(claim, sandbox) });
@@ -47,7 +47,7 @@ export async function drop(deps: ApplyDeps, pass: Pass, sandbox: Sandbox): Promi
 }
 
 interface GivenUp extends FailedDelivery {
-  /** The only version of the Sandbox to be given up; whichever there is, when absent. */
+  /** The only version of the Sandbox that may be given up; any version when absent. */
   readonly resourceVersion?: string | undefined;
 }
 
@@ -66,7 +66,7 @@ async function giveUp(deps: ApplyDeps, pass: Pass, given: GivenUp): Promise<void
   deps.recorder.event({ object: claim, ...event, related: sandbox });
 }
 
-/** Nobody's from now on: it fills no slot and belongs to no claim, until somebody deletes it or its own time is over. */
+/** Keeps the Sandbox without an owner or a slot, until a user deletes it or its own time is over. */
 async function reserve({ client }: ApplyDeps, { claim, signal }: Pass, given: GivenUp): Promise<boolean> {
   const { namespace, name = '', uid = '' } = given.sandbox.metadata;
   const { resourceVersion } = given;
@@ -80,7 +80,7 @@ async function reserve({ client }: ApplyDeps, { claim, signal }: Pass, given: Gi
   return true;
 }
 
-/** The name of the claim stays: it marks the Sandbox as made here, so that its pod keeps its network policy. */
+/** The claim's name stays on the Sandbox: it marks it as a claim's, so that its pod keeps its network policy. */
 function reservation(claim: SandboxClaim, guard: JsonObject): JsonObject {
   const marks = {
     [labels.reservedFailed]: 'true',
@@ -90,8 +90,8 @@ function reservation(claim: SandboxClaim, guard: JsonObject): JsonObject {
   return { metadata: { ...guard, ownerReferences: [], labels: marks } };
 }
 
-/** Once: when the claim does not say so yet. */
-export function noteTimeout({ recorder }: ApplyDeps, { claim }: Pass, { reason, message }: Report): void {
+/** Writes the Event of a timeout once: only while the claim's status does not show it yet. */
+export function recordTimeout({ recorder }: ApplyDeps, { claim }: Pass, { reason, message }: Report): void {
   if (reason !== claimReasons.claimTimeout) return;
   if (findCondition(claim.status?.conditions, 'Ready')?.reason === reason) return;
   recorder.event({ object: claim, type: 'Warning', reason: eventReasons.claimTimeout, message });

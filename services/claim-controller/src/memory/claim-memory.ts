@@ -8,6 +8,8 @@ import type { Milestones } from '../telemetry/phases.ts';
 /** A watch that has not shown a committed Sandbox for this long may never do so: it is looked up. */
 const UNSHOWN_LIMIT_MS = 10_000;
 
+const UNTIMED: ReadonlyMap<string, number> = new Map();
+
 /** What this process knows of one claim before the watch shows it. */
 interface Known {
   /** First sight of the claim: RFC 3339 with nanoseconds, and monotonic milliseconds. */
@@ -23,16 +25,16 @@ interface Known {
   /** Committed to the claim, as the API server answered; until the watch shows it. */
   assigned?: { readonly sandbox: Sandbox; readonly overdue: Timer } | undefined;
   /** Key of a Sandbox that may or may not be the claim's: settled before any other is touched. */
-  unsettled?: string | undefined;
+  unconfirmed?: string | undefined;
   /** What was asked for in its name and refused for good. */
-  refused?: string | undefined;
+  refusedRequest?: string | undefined;
   /** The end of its time for which its Sandbox was paused, epoch milliseconds. */
   pausedForMs?: number | undefined;
   /** UIDs of Sandboxes that were given up: they are the claim's no longer, whatever the watch shows. */
   discarded?: Set<string> | undefined;
   failures?: (Failures & { readonly generation: number }) | undefined;
-  /** By UID of a Sandbox: since when it is known to be the claim's, epoch milliseconds. */
-  since?: Map<string, number> | undefined;
+  /** By UID of a Sandbox: since when its time to become ready runs, epoch milliseconds. */
+  timedSince?: ReadonlyMap<string, number> | undefined;
   /** The claim as our last status write left it, and the versions that were before. */
   written?: { readonly claim: SandboxClaim; readonly older: ReadonlySet<string> } | undefined;
 }
@@ -90,7 +92,7 @@ export class ClaimMemory {
     this.release(claim);
     const overdue = this.#deps.clock.setTimeout(() => {
       this.release(claim);
-      this.of(claim).unsettled = keyOf(sandbox);
+      this.of(claim).unconfirmed = keyOf(sandbox);
       this.#deps.onOverdue(keyOf(claim));
     }, UNSHOWN_LIMIT_MS);
     this.of(claim).assigned = { sandbox: dropBulk(sandbox), overdue };
@@ -114,18 +116,21 @@ export class ClaimMemory {
     if (claimUid !== undefined) this.#release(claimUid);
   }
 
-  /** Since when the Sandbox is known to be the claim's, epoch milliseconds: now, if this is the first time it is asked. */
-  sinceMs(claim: SandboxClaim, { metadata: { uid = '' } }: Sandbox, nowMs: number): number {
-    const since = (this.of(claim).since ??= new Map<string, number>());
-    const known = since.get(uid) ?? nowMs;
-    since.set(uid, known);
-    return known;
+  /** By UID of a Sandbox: since when its time to become ready runs, epoch milliseconds. */
+  timedSinceOf(claim: SandboxClaim): ReadonlyMap<string, number> {
+    return this.of(claim).timedSince ?? UNTIMED;
+  }
+
+  /** The time of these Sandboxes to become ready runs from `atMs`. Snapshots keep the map they were given. */
+  startTime(claim: SandboxClaim, sandboxes: readonly Sandbox[], atMs: number): void {
+    const begun = sandboxes.map(({ metadata: { uid = '' } }) => [uid, atMs] as const);
+    this.of(claim).timedSince = new Map([...this.timedSinceOf(claim), ...begun]);
   }
 
   /** The delivery of this Sandbox failed: it is given up. */
   discard(claim: SandboxClaim, { metadata: { uid = '' } }: Sandbox, failure: Omit<Failures, 'count'>): void {
     const known = this.of(claim);
-    known.since?.delete(uid);
+    known.timedSince = new Map([...this.timedSinceOf(claim)].filter(([timed]) => timed !== uid));
     (known.discarded ??= new Set()).add(uid);
     const count = (this.failuresOf(claim)?.count ?? 0) + 1;
     known.failures = { ...failure, count, generation: claim.metadata.generation ?? 0 };

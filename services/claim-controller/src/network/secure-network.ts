@@ -9,14 +9,14 @@ import {
   RetryableError,
 } from '@sandlot/kube';
 import type { JsonObject, NetworkPolicy, ReconcileResult } from '@sandlot/kube';
-import type { WantedPolicy } from './wanted-policy.ts';
 import type { Pass } from '../plan/pass.ts';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
 import type { Step } from '../plan/plan.ts';
+import type { WantedPolicy } from './snapshot-network.ts';
 
 type Writer = Pick<ApplyDeps, 'client'>;
 
-/** Writes the policies that hold a claim's own rules, one after the other. Rejects when one of them could not be written. */
+/** Writes the policies of a claim with rules of its own, in order. Rejects on the first that it cannot write. */
 export async function secureNetwork(
   deps: Writer,
   { claim, signal }: Pass,
@@ -49,7 +49,7 @@ async function write({ client }: Writer, { policy, claimUid, signal }: Write): P
   await client.mergePatch(networkPolicies, { namespace, name }, patch, { signal, priority: 'claim' });
 }
 
-/** Lists are replaced whole, an empty one as null; keys of the selector that somebody added go. */
+/** A merge patch replaces lists whole, an empty one as null. Foreign keys of the selector go. */
 function specPatch({ spec }: NetworkPolicy, { spec: wanted }: WantedPolicy): JsonObject {
   const present = spec?.podSelector?.matchLabels ?? {};
   const cleared = Object.fromEntries(Object.keys(present).map((key) => [key, null]));
@@ -61,11 +61,11 @@ function specPatch({ spec }: NetworkPolicy, { spec: wanted }: WantedPolicy): Jso
   };
 }
 
-/** Notes on the claim that what it asks for holds; one that asks for something else by then is looked at again. */
-export async function tellNetwork(
+/** Notes on the claim which rules are in force. A claim that asks for other rules by then gets another pass. */
+export async function noteNetwork(
   { client }: Writer,
   { claim, signal }: Pass,
-  { applied }: Step & { kind: 'tellNetwork' },
+  { applied }: Step & { kind: 'noteNetwork' },
 ): Promise<ReconcileResult> {
   const { namespace, name = '', uid } = claim.metadata;
   const metadata = { uid, annotations: { [annotations.networkApplied]: applied } };

@@ -1,10 +1,15 @@
 import type { SandboxClaim } from '@sandlot/api-types';
+import { takesSecrets } from '../runtime/claim-env.ts';
 import type { ReadSecrets } from '../runtime/secret-values.ts';
 
-/** The claim a plan is for, and the life of the pass. */
+/** The claim that a pass works on, and the life of the pass. */
 export interface Pass {
   readonly claim: SandboxClaim;
   readonly signal: AbortSignal;
-  /** What the pass has read of the Secrets that the claim names; absent for a claim that names none. */
+  /** Secrets that the pass has read so far; absent for a claim that names none. */
   readonly secrets?: ReadSecrets | undefined;
+}
+
+export function passOf(claim: SandboxClaim, signal: AbortSignal): Pass {
+  return takesSecrets(claim) ? { claim, signal, secrets: new Map() } : { claim, signal };
 }

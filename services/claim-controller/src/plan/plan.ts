@@ -1,54 +1,57 @@
 import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import type { ColdStartInput } from '@sandlot/blueprint';
+import type { WantedPolicy } from '../network/snapshot-network.ts';
+import type { Uninitialised } from '../runtime/initialisation.ts';
 import type { Report } from './report.ts';
-import type { Uninitialised } from '../runtime/start.ts';
-import type { WantedPolicy } from '../network/wanted-policy.ts';
 
-/** One thing a pass does. `apply` carries steps out in order. */
+/** One thing a pass does. `apply` carries the steps out in order. */
 export type Step =
-  /** Commit a warm Sandbox to the claim and publish it; without a candidate left, do `otherwise`. */
+  /** Adopt a warm Sandbox (W1) and do `then` with it; when no candidate is left, do `otherwise`. */
   | {
       readonly kind: 'adopt';
       readonly pools: readonly SandboxWarmPool[];
-      /** To be tried before all others. */
+      /** Tried before all others. */
       readonly promised?: Promised | undefined;
       readonly template: SandboxTemplate;
+      readonly then: readonly AfterCommit[];
       readonly otherwise: Shortage;
     }
   | Shortage
-  /** Tell the daemons in these Sandboxes whom they serve: what fails is tried again by a later pass. */
+  /** Tell the daemons in these Sandboxes whom they serve. A later pass retries what fails. */
   | { readonly kind: 'initRuntimes'; readonly due: readonly Uninitialised[] }
-  /** Show this Sandbox in the claim's status; if the claim shows another one, the rest of the plan no longer holds. */
+  /** Show this Sandbox in the claim's status (W2); if the claim shows another one, the rest of the plan no longer holds. */
   | { readonly kind: 'publish'; readonly sandbox: Sandbox }
-  /** Write the bookkeeping annotations behind, off the latency path. */
+  /** Write the bookkeeping annotations later, off the latency path. */
   | { readonly kind: 'annotate'; readonly sandbox: Sandbox }
   /** Bring the pod metadata of a bound Sandbox in line with template and claim. */
   | { readonly kind: 'syncMetadata'; readonly sandbox: Sandbox; readonly template: SandboxTemplate }
   /** The same for Sandboxes of a detached claim. */
   | { readonly kind: 'syncSlots'; readonly live: readonly Sandbox[]; readonly template: SandboxTemplate }
-  /** The Sandbox is not what was asked for, in time: it goes, or is kept for whoever wants to know why. */
-  | { readonly kind: 'failDelivery'; readonly sandbox: Sandbox; readonly message: string }
+  /** Remember since when the time of these Sandboxes to become ready runs. */
+  | { readonly kind: 'startTime'; readonly sandboxes: readonly Sandbox[]; readonly atMs: number }
+  /** The Sandbox was not ready in time: delete it, or keep it for troubleshooting, and count the failure. */
+  | { readonly kind: 'giveUp'; readonly sandbox: Sandbox; readonly message: string }
   | { readonly kind: 'deleteSandbox'; readonly sandbox: Sandbox }
   | {
       readonly kind: 'deleteClaim';
       readonly policy: 'Delete' | 'DeleteForeground';
-      /** Field of the spec that says so. */
+      /** Field of the spec that asks for it. */
       readonly cause: 'shutdownPolicy' | 'ttlSecondsAfterCompleted';
     }
   /** The claim's time is over, and its Sandbox is to be paused then. */
   | { readonly kind: 'pause'; readonly sandbox: Sandbox; readonly endedAtMs: number }
-  /** A paused Sandbox was woken: its time ends later. */
+  /** A request woke a paused Sandbox: its time ends later. */
   | { readonly kind: 'prolong'; readonly endAtMs: number }
-  /** A paused Sandbox is kept until then. */
+  /** Keep a paused Sandbox until then. */
   | { readonly kind: 'retain'; readonly shutdownAtMs: number }
   /** Write the policies that hold the claim's own egress rules. */
   | { readonly kind: 'secureNetwork'; readonly policies: readonly WantedPolicy[] }
-  /** Note on the claim which of its changed rules hold. */
-  | { readonly kind: 'tellNetwork'; readonly applied: string }
+  /** Note on the claim that these changed rules are in force. */
+  | { readonly kind: 'noteNetwork'; readonly applied: string }
   | { readonly kind: 'report'; readonly report: Report }
   /** The claim has ended: Ready False, and `sandbox` cleared when nothing is left of it. */
   | { readonly kind: 'expire'; readonly message: string; readonly first: boolean; readonly sandboxGone: boolean }
-  /** Fill slots of a detached claim, many at a time, and show what was delivered wave by wave. */
+  /** Fill slots of a detached claim in growing waves; tell the daemon of each, and publish wave by wave. */
   | {
       readonly kind: 'fillSlots';
       readonly slots: readonly number[];
@@ -56,20 +59,26 @@ export type Step =
       readonly template: SandboxTemplate;
       readonly otherwise: SlotShortage;
     }
-  /** Show the Sandboxes of a detached claim; those that it will never show go. */
+  /** Show the Sandboxes of a detached claim, and delete those that it will never show. */
   | { readonly kind: 'publishSlots'; readonly timedOut: boolean; readonly report?: Report }
   | { readonly kind: 'wait'; readonly ms: number; readonly reason: string };
 
-/** A member that the claim was promised, and the pools one of which must own it. */
+/** What follows the commit of a Sandbox in the same pass, in this order. The last two do what the steps of that name do. */
+export type AfterCommit = 'initRuntime' | 'publish' | 'annotate';
+
+/** A bound claim shows its Sandbox (W2) in the pass that commits it (W1), once its daemon is initialised. */
+export const AFTER_COMMIT: readonly AfterCommit[] = ['initRuntime', 'publish', 'annotate'];
+
+/** A member that an annotation promises to the claim, and the pools one of which must own it. */
 export interface Promised {
   readonly member: Sandbox;
   readonly pools: readonly SandboxWarmPool[];
 }
 
-/** What to do when no warm Sandbox can be had. */
+/** What to do without a warm Sandbox. */
 export type Shortage =
-  | { readonly kind: 'create'; readonly sandbox: Sandbox }
-  /** Be woken by the next candidate of these pools, and look again after `retryMs` in any case. */
+  | { readonly kind: 'create'; readonly sandbox: Sandbox; readonly then: readonly AfterCommit[] }
+  /** Wait for the next candidate of these pools, and retry after `retryMs` in any case. */
   | {
       readonly kind: 'queueForStock';
       readonly pools: readonly SandboxWarmPool[];
@@ -77,14 +86,19 @@ export type Shortage =
       readonly report?: Report | undefined;
     };
 
-/** What to do for a slot when no warm Sandbox can be had. */
+/** What to do for a slot without a warm Sandbox. */
 export type SlotShortage =
   | { readonly kind: 'createSlot'; readonly input: ColdStartInput }
   | Extract<Shortage, { readonly kind: 'queueForStock' }>;
 
 export type Plan = readonly Step[];
 
-/** The step that looks again. */
+/** Requeues the claim after `ms`. */
 export function wait(ms: number, reason: string): Step {
   return { kind: 'wait', ms, reason };
+}
+
+/** Whether the claim keeps its place among those that wait for stock. */
+export function waitsForStock(plan: Plan): boolean {
+  return plan.some(({ kind }) => kind === 'adopt' || kind === 'queueForStock' || kind === 'fillSlots');
 }

@@ -1,47 +1,61 @@
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import type { PodDefaults } from '@sandlot/blueprint';
 import type { Failures } from '../delivery/rules.ts';
-import type { SeenVolumes } from '../volumes/dynamic-volumes.ts';
-import type { OwnNetwork } from '../network/wanted-policy.ts';
-import type { Uninitialised } from '../runtime/start.ts';
+import type { OwnNetwork } from '../network/snapshot-network.ts';
+import type { Uninitialised } from '../runtime/initialisation.ts';
+import type { ReadVolumes } from '../volumes/snapshot-volumes.ts';
 
-/** Where a claim's sandbox may come from, as far as the objects it names exist. */
-export type Origin =
+/** The template and pools a claim starts from, as far as they exist. */
+export type Source =
   | { readonly kind: 'missingPool'; readonly name: string }
   | { readonly kind: 'missingTemplate'; readonly name: string }
   /** `pools` are those the claim may adopt from. */
   | { readonly kind: 'found'; readonly template: SandboxTemplate; readonly pools: readonly SandboxWarmPool[] };
 
-/** Everything a decision about one claim looks at, read at one moment. */
+/** Why the claim may not use a Secret that it names. */
+export interface SecretFinding {
+  /** Names the Secret and what to do, and no value. */
+  readonly message: string;
+  /** The Secret does not exist; it may still come. */
+  readonly isMissing: boolean;
+}
+
+/** Everything that the decision about one claim depends on, read at one moment. Plain data. */
 export interface ClaimSnapshot {
   readonly claim: SandboxClaim;
-  readonly origin: Origin;
-  /** Sandboxes the claim controls, the freshest known form of each, not Ready before their daemon is initialised. Normally none or one. */
+  readonly source: Source;
+  /** Sandboxes the claim controls, each in its newest known form, shown not Ready until its daemon is initialised. Normally none or one. */
   readonly owned: readonly Sandbox[];
   /** Those of the claim's Sandboxes whose daemon has to be initialised. */
   readonly uninitialised: readonly Uninitialised[];
   /** A Sandbox that bears the claim's name but is not the claim's. */
   readonly namesake: Sandbox | undefined;
-  /** A member of one of the origin's pools that the claim was promised: annotated on it, but not committed yet. */
+  /** A member of one of the source's pools that an annotation promises to the claim, not adopted yet. */
   readonly promised: Sandbox | undefined;
-  /** Pools of the origin with a candidate that no claim before this one waits for. */
+  /** Pools of the source with a candidate that no earlier claim waits for. */
   readonly offers: readonly SandboxWarmPool[];
-  /** Members of the origin's pools that exist but have no address yet. */
+  /** Members of the source's pools that exist but have no address yet. */
   readonly warming: number;
-  /** Deliveries to this claim that failed since it was last changed. */
+  /** Failed deliveries to this claim since its last change. */
   readonly failures: Failures | undefined;
-  /** Since when a Sandbox is known to be the claim's, epoch milliseconds. */
-  readonly sinceMs: (sandbox: Sandbox) => number;
-  /** How far the claim's own egress rules are; undefined: it asks for none. */
+  /** By UID of a Sandbox: since when its time to become ready runs, epoch milliseconds. Absent: it has not begun. */
+  readonly timedSince: ReadonlyMap<string, number>;
+  /** The claim's own egress rules; undefined: it asks for none. */
   readonly network?: OwnNetwork | undefined;
   readonly nowMs: number;
-  /** The end for which this process has paused the Sandbox last, epoch milliseconds. */
+  /** Milliseconds since this process first saw the claim. */
+  readonly knownForMs: number;
+  /** The end for which this process last paused the Sandbox, epoch milliseconds. */
   readonly pausedForMs?: number | undefined;
+  /** The request that the API server refused as invalid, in the form of `requestOf`. */
+  readonly refusedRequest?: string | undefined;
   /** Label domains that claims may set on pods. */
   readonly allowedLabelDomains: readonly string[];
   readonly podDefaults: PodDefaults;
   /** Whether variables may come from Secrets. */
   readonly envsFromSecrets: boolean;
-  /** Those the claim names, where a Sandbox is to be made of them; `off` where claims may name none. */
-  readonly persistentVolumes: SeenVolumes | 'off';
+  /** Problem with the Secrets that the claim names. They are read only for a pass that sends a request. */
+  readonly secretFinding?: SecretFinding | undefined;
+  /** PersistentVolumes that the claim names, read only for a pass that makes a Sandbox of them; `off`: claims may name none. */
+  readonly persistentVolumes: ReadVolumes | 'off';
 }

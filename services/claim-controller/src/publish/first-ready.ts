@@ -1,6 +1,6 @@
 import { claimConditions, findCondition } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import { isDetached } from './status.ts';
+import { isDetached } from '../batch/mode.ts';
 
 /**
  * When the claim was Ready for the first time, as its status tells, as a stamp with nine fractional digits; undefined

@@ -10,6 +10,7 @@ import {
   setCondition,
 } from '@sandlot/api-types';
 import type { Condition, Sandbox, SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
+import { isDetached } from '../batch/mode.ts';
 import { isDelivered, readyWithinMs } from '../delivery/rules.ts';
 import type { Report } from '../plan/report.ts';
 
@@ -139,11 +140,6 @@ export function expiredStatus(
   const reason = claimReasons.claimExpired;
   if (isDetached(claim)) return expiredBatch(claim, { reason, message }, nowMs);
   return unreadyStatus(claim, { reason, message, phase: 'Expired', keepSandbox: !sandboxGone, nowMs });
-}
-
-/** Whether the Sandboxes of a claim are its own to give, not to own. Stored on the first pass, and cannot change. */
-export function isDetached({ spec, status }: SandboxClaim): boolean {
-  return (status?.mode ?? effectiveClaimMode(spec)) === 'Detached';
 }
 
 /** What was delivered stays delivered, and goes by its own lifetime. */

@@ -11,14 +11,14 @@ import type { ClaimMetrics } from '../telemetry/metrics.ts';
 import type { Pass } from '../plan/pass.ts';
 import { RuntimeError } from './runtime-client.ts';
 import type { RuntimeClient } from './runtime-client.ts';
-import { envVarsOf, SecretProblem } from './secret-values.ts';
-import { retryDelayMs, showsInitialised, startOf, uninitialised, uninitialisedView } from './start.ts';
-import type { InitTries, Uninitialised } from './start.ts';
+import { readEnvVars, SecretProblem } from './secret-values.ts';
+import { retryDelayMs, showsInitialised, startOf, uninitialised, uninitialisedView } from './initialisation.ts';
+import type { InitTries, Uninitialised } from './initialisation.ts';
 
 /** How the installation speaks to daemons in sandboxes. */
 export interface RuntimeAccess {
   readonly client: RuntimeClient;
-  /** From which access tokens are made. */
+  /** Derives the access tokens of sandboxes. */
   readonly tokenKey: Uint8Array;
 }
 
@@ -30,7 +30,7 @@ export interface RuntimeInitsDeps {
   readonly access: RuntimeAccess | undefined;
 }
 
-/** What this process knows of one Sandbox: the start that was initialised, and the tries of one that was not. */
+/** Per Sandbox: the start whose daemon is initialised, and the failed tries of one whose daemon is not. */
 interface InitRecord {
   done?: string;
   tries?: InitTries;
@@ -40,8 +40,8 @@ const NONE: readonly Uninitialised[] = [];
 const NO_KEYS = 'the installation has no keys for its runtime; see the chart value runtime.existingSecret';
 
 /**
- * Which Sandboxes with a daemon have been told whom they serve. Lost with the process and never needed: claims show it, and
- * a daemon that is told twice is none the worse for it.
+ * Which daemons in Sandboxes know whom they serve. Losing it with the process does no harm: the status of the claims shows
+ * it too, and a daemon accepts a second initialisation.
  */
 export class RuntimeInits {
   readonly #deps: RuntimeInitsDeps;
@@ -52,33 +52,44 @@ export class RuntimeInits {
     this.#deps = deps;
   }
 
-  /** The Sandbox as its claim may show it: not Ready before its daemon is initialised. */
-  view(claim: SandboxClaim, sandbox: Sandbox): Sandbox {
+  /**
+   * Records the starts that the claim's status shows as initialised: an earlier process initialised them, and the claim may
+   * stop showing it while the same start goes on.
+   */
+  recordShown(claim: SandboxClaim, sandboxes: readonly Sandbox[]): void {
+    for (const sandbox of sandboxes) {
+      if (!needsInit(claim, sandbox) || !isReady(sandbox) || this.#records.has(uidOf(sandbox))) continue;
+      if (showsInitialised(claim, sandbox)) this.#records.set(uidOf(sandbox), { done: startOf(sandbox) });
+    }
+  }
+
+  /** The Sandbox as its claim may show it: not Ready until its daemon is initialised. */
+  viewOf(claim: SandboxClaim, sandbox: Sandbox): Sandbox {
     if (!needsInit(claim, sandbox) || !isReady(sandbox) || this.#isDone(claim, sandbox)) return sandbox;
     return uninitialisedView(sandbox, this.#triesOf(sandbox)?.message);
   }
 
   /** Those of the claim's Sandboxes whose daemon has to be initialised. */
-  pending(claim: SandboxClaim, sandboxes: readonly Sandbox[]): readonly Uninitialised[] {
+  uninitialisedOf(claim: SandboxClaim, sandboxes: readonly Sandbox[]): readonly Uninitialised[] {
     if (!sandboxes.some((sandbox) => needsInit(claim, sandbox))) return NONE;
     const nowMs = this.#deps.clock.now();
     return sandboxes.flatMap((sandbox) => {
-      if (!this.#isReachable(claim, sandbox) || this.#isDone(claim, sandbox)) return [];
+      if (!isReachable(claim, sandbox) || this.#isDone(claim, sandbox)) return [];
       return [uninitialised(sandbox, this.#triesOf(sandbox), nowMs)];
     });
   }
 
-  /** Initialises the daemon of a Sandbox that was just committed, if there is one and it can be reached already. */
-  async commence(pass: Pass, sandbox: Sandbox): Promise<ReconcileResult> {
-    const [due] = this.pending(pass.claim, [sandbox]);
-    return due === undefined ? done : this.run(pass, due);
+  /** Initialises the daemon of a Sandbox that this pass committed, if there is one and it can be reached already. */
+  async initCommitted(pass: Pass, sandbox: Sandbox): Promise<ReconcileResult> {
+    const [due] = this.uninitialisedOf(pass.claim, [sandbox]);
+    return due === undefined ? done : this.tryInit(pass, due);
   }
 
   /**
-   * One try, `runtime.init` in the trace of the claim. A failure is kept for whoever decides what becomes of it; the result
-   * says when to try again.
+   * Tries once, as span `runtime.init` in the trace of the claim. Records a failure for the next decision; the result says
+   * when to retry.
    */
-  async run(pass: Pass, { sandbox }: Uninitialised): Promise<ReconcileResult> {
+  async tryInit(pass: Pass, { sandbox }: Uninitialised): Promise<ReconcileResult> {
     const { clock, metrics } = this.#deps;
     const startMs = clock.monotonic();
     const attributes = { [spanAttributes.sandboxName]: sandbox.metadata.name ?? '' };
@@ -87,7 +98,7 @@ export class RuntimeInits {
     } catch (error) {
       if (pass.signal.aborted || !(error instanceof RuntimeError || error instanceof SecretProblem)) throw error;
       metrics.initialised('failed', clock.monotonic() - startMs);
-      return requeueAfter(this.#failed(sandbox, error.message), 'the runtime of a Sandbox is not initialised');
+      return requeueAfter(this.#recordFailure(sandbox, error.message), 'the runtime of a Sandbox is not initialised');
     }
     metrics.initialised('ok', clock.monotonic() - startMs);
     this.#records.set(uidOf(sandbox), { done: startOf(sandbox) });
@@ -103,8 +114,8 @@ export class RuntimeInits {
       sandboxUid: uidOf(sandbox),
       claimUid: claim.metadata.uid ?? '',
       accessToken: envdAccessToken(access.tokenKey, tokenSubject(claim)),
-      envVars: await envVarsOf({ client }, pass),
-      // An id of the API is no secret: it is in the host names that users pass on.
+      envVars: await readEnvVars({ client }, pass),
+      // The API's sandbox ids are no secret: users share host names that contain them.
       exec: !isMadeByApi(claim),
       signal,
     });
@@ -115,20 +126,11 @@ export class RuntimeInits {
     this.#records.delete(uidOf(sandbox));
   }
 
-  /** An image of the claim's own comes first: the container is started anew with it. */
-  #isReachable(claim: SandboxClaim, sandbox: Sandbox): boolean {
-    if (!needsInit(claim, sandbox) || !isReady(sandbox)) return false;
-    return isDelivered(claim, sandbox) && (sandbox.status?.podIPs ?? []).length > 0;
-  }
-
-  /** What this process did rules; of what was before it the claim's status tells. */
+  /** This process's own record counts first; what an earlier process did, only the claim's status shows. */
   #isDone(claim: SandboxClaim, sandbox: Sandbox): boolean {
-    const start = startOf(sandbox);
     const known = this.#records.get(uidOf(sandbox));
-    if (known?.done !== undefined) return known.done === start;
-    if (known !== undefined || !showsInitialised(claim, sandbox)) return false;
-    this.#records.set(uidOf(sandbox), { done: start });
-    return true;
+    if (known?.done !== undefined) return known.done === startOf(sandbox);
+    return known === undefined && showsInitialised(claim, sandbox);
   }
 
   #triesOf(sandbox: Sandbox): InitTries | undefined {
@@ -136,7 +138,7 @@ export class RuntimeInits {
     return tries?.start === startOf(sandbox) ? tries : undefined;
   }
 
-  #failed(sandbox: Sandbox, message: string): number {
+  #recordFailure(sandbox: Sandbox, message: string): number {
     const nowMs = this.#deps.clock.now();
     const start = startOf(sandbox);
     const before = this.#triesOf(sandbox);
@@ -145,6 +147,12 @@ export class RuntimeInits {
     this.#records.set(uidOf(sandbox), { ...this.#records.get(uidOf(sandbox)), tries });
     return retryDelayMs(count);
   }
+}
+
+/** After the image of the claim's own is in place: the change of the image restarts the container. */
+function isReachable(claim: SandboxClaim, sandbox: Sandbox): boolean {
+  if (!needsInit(claim, sandbox) || !isReady(sandbox)) return false;
+  return isDelivered(claim, sandbox) && (sandbox.status?.podIPs ?? []).length > 0;
 }
 
 function uidOf({ metadata: { uid = '' } }: Sandbox): string {

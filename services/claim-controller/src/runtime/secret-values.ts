@@ -2,18 +2,19 @@ import { labels } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { isNotFound, secrets } from '@sandlot/kube';
 import type { KubeClient, Secret } from '@sandlot/kube';
+import type { SecretFinding } from '../plan/snapshot.ts';
 
 type SecretReference = NonNullable<
   NonNullable<NonNullable<SandboxClaim['spec']['envs']>[number]['valueFrom']>['secretKeyRef']
 >;
 
-/** What a pass has read of the Secrets that its claim names, by name; undefined for one that does not exist. */
+/** Secrets that a pass has read for its claim, by name; undefined for one that does not exist. */
 export type ReadSecrets = Map<string, Secret | undefined>;
 
 export interface SecretsOf {
   readonly claim: SandboxClaim;
   readonly signal: AbortSignal;
-  /** Kept for the pass and no longer: values are stored nowhere. */
+  /** Lives as long as the pass: this process stores no values. */
   readonly secrets?: ReadSecrets | undefined;
 }
 
@@ -21,10 +22,10 @@ interface Reader {
   readonly client: KubeClient;
 }
 
-/** Why a variable of the claim cannot be had. The message names the Secret and what to do, and no value. */
+/** The claim may not use a Secret. The message names the Secret and what to do, and no value. */
 export class SecretProblem extends Error {
   override readonly name = 'SecretProblem';
-  /** There is no such Secret; it may come. */
+  /** The Secret does not exist; it may still come. */
   readonly isMissing: boolean;
 
   constructor(message: string, { isMissing = false } = {}) {
@@ -33,21 +34,21 @@ export class SecretProblem extends Error {
   }
 }
 
-/** The `envs` of a claim with their values. Throws {@link SecretProblem}. What is optional and missing is left out. */
-export async function envVarsOf(reader: Reader, of: SecretsOf): Promise<Record<string, string>> {
+/** The `envs` of a claim with their values, without optional ones whose Secret or key is missing. Throws {@link SecretProblem}. */
+export async function readEnvVars(reader: Reader, of: SecretsOf): Promise<Record<string, string>> {
   const variables: Record<string, string> = {};
   for (const { name, value, valueFrom } of of.claim.spec.envs ?? []) {
-    const found = valueFrom === undefined ? (value ?? '') : await valueOf(reader, of, valueFrom.secretKeyRef);
+    const found = valueFrom === undefined ? (value ?? '') : await readValue(reader, of, valueFrom.secretKeyRef);
     if (found !== undefined) variables[name] = found;
   }
   return variables;
 }
 
 /**
- * The value of a key of a Secret of the claim's namespace; undefined when it is optional and missing. Creating a claim must
- * not grant reading every Secret, so each has to be marked by its owner. Throws {@link SecretProblem}.
+ * The value of a key of a Secret in the claim's namespace; undefined when it is optional and missing. A user who may create
+ * claims must not be able to read every Secret, so the owner of each has to label it. Throws {@link SecretProblem}.
  */
-export async function valueOf(
+async function readValue(
   reader: Reader,
   of: SecretsOf,
   { name, key, optional }: SecretReference,
@@ -67,7 +68,7 @@ export async function valueOf(
   throw new SecretProblem(`Secret "${name}" has no key "${key}"; add it`);
 }
 
-/** Once a pass. */
+/** One GET per Secret and pass. */
 async function readSecret(
   { client }: Reader,
   { claim, signal, secrets: known }: SecretsOf,
@@ -81,4 +82,20 @@ async function readSecret(
   });
   known?.set(name, secret);
   return secret;
+}
+
+/**
+ * Why the claim may not use a Secret that it names; undefined when it may use all. Checked before the claim gets a Sandbox,
+ * which would be useless without its variables.
+ */
+export async function findSecretProblem(reader: Reader, of: SecretsOf): Promise<SecretFinding | undefined> {
+  try {
+    for (const { valueFrom } of of.claim.spec.envs ?? []) {
+      if (valueFrom !== undefined) await readValue(reader, of, valueFrom.secretKeyRef);
+    }
+  } catch (error) {
+    if (error instanceof SecretProblem) return { message: error.message, isMissing: error.isMissing };
+    throw error;
+  }
+  return undefined;
 }

@@ -4,7 +4,7 @@ import { Waiters } from './waiters.ts';
 /** Pools with so many candidates, and who was woken. */
 function counter(stock: Record<string, number>): { waiters: Waiters; woken: string[]; stock: Record<string, number> } {
   const woken: string[] = [];
-  const waiters = new Waiters({ available: (pool) => stock[pool] ?? 0, wake: (claim) => void woken.push(claim) });
+  const waiters = new Waiters({ available: (pool) => stock[pool] ?? 0, enqueue: (claim) => void woken.push(claim) });
   return { waiters, woken, stock };
 }
 
@@ -15,25 +15,25 @@ describe('claims that wait for stock', () => {
     stock['p'] = 1;
     waiters.arrived('p');
     expect(woken).toEqual(['a']);
-    expect([waiters.mayTake('a', 'p'), waiters.mayTake('b', 'p')]).toEqual([true, false]);
+    expect([waiters.mayAdopt('a', 'p'), waiters.mayAdopt('b', 'p')]).toEqual([true, false]);
   });
 
   it('go before a claim that comes later, which takes only what they leave', () => {
     const { waiters, stock } = counter({ p: 1 });
     waiters.add('a', ['p']);
-    expect(waiters.mayTake('newcomer', 'p')).toBe(false);
+    expect(waiters.mayAdopt('newcomer', 'p')).toBe(false);
     stock['p'] = 2;
-    expect(waiters.mayTake('newcomer', 'p')).toBe(true);
+    expect(waiters.mayAdopt('newcomer', 'p')).toBe(true);
   });
 
   it('do not count while the candidate they hold is out of stock', () => {
     const { waiters } = counter({ p: 1 });
     waiters.add('a', ['p']);
     waiters.add('b', ['p']);
-    waiters.serving('a', true);
-    expect(waiters.mayTake('b', 'p')).toBe(true);
-    waiters.serving('a', false);
-    expect(waiters.mayTake('b', 'p')).toBe(false);
+    waiters.setServing('a', true);
+    expect(waiters.mayAdopt('b', 'p')).toBe(true);
+    waiters.setServing('a', false);
+    expect(waiters.mayAdopt('b', 'p')).toBe(false);
   });
 
   it('are told once per look, as many as there are candidates', () => {
@@ -61,14 +61,14 @@ describe('claims that wait for stock', () => {
     waiters.add('a', ['p', 'q']);
     waiters.add('b', ['q']);
     waiters.remove('a');
-    expect([waiters.mayTake('b', 'q'), waiters.mayTake('newcomer', 'p')]).toEqual([true, true]);
+    expect([waiters.mayAdopt('b', 'q'), waiters.mayAdopt('newcomer', 'p')]).toEqual([true, true]);
   });
 
   it('leave the queues of pools that they may no longer take from', () => {
     const { waiters } = counter({ p: 1, q: 1 });
     waiters.add('a', ['p', 'q']);
     waiters.add('a', ['q']);
-    expect([waiters.mayTake('newcomer', 'p'), waiters.mayTake('newcomer', 'q')]).toEqual([true, false]);
+    expect([waiters.mayAdopt('newcomer', 'p'), waiters.mayAdopt('newcomer', 'q')]).toEqual([true, false]);
   });
 
   it('are not woken by a pool that has nothing', () => {

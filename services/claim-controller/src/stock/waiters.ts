@@ -2,7 +2,7 @@ export interface WaitersDeps {
   /** Candidates of a pool that could be picked now. */
   readonly available: (poolUid: string) => number;
   /** The claim's turn may have come: it has to be looked at. */
-  readonly wake: (claimKey: string) => void;
+  readonly enqueue: (claimKey: string) => void;
 }
 
 interface Waiter {
@@ -52,7 +52,7 @@ export class Waiters {
   }
 
   /** Whether the pool has a candidate for this claim after all that came before it are served. */
-  mayTake(claimKey: string, poolUid: string): boolean {
+  mayAdopt(claimKey: string, poolUid: string): boolean {
     let left = this.#deps.available(poolUid);
     for (const ahead of left > 0 ? this.#waitingFor(poolUid) : []) {
       if (ahead === claimKey) break;
@@ -63,7 +63,7 @@ export class Waiters {
   }
 
   /** Between the pick of a candidate and its fate. */
-  serving(claimKey: string, serving: boolean): void {
+  setServing(claimKey: string, serving: boolean): void {
     const waiter = this.#waiters.get(claimKey);
     if (waiter !== undefined) waiter.serving = serving;
   }
@@ -77,7 +77,7 @@ export class Waiters {
       const waiter = this.#waiters.get(claimKey);
       if (waiter === undefined || waiter.woken) continue;
       waiter.woken = true;
-      this.#deps.wake(claimKey);
+      this.#deps.enqueue(claimKey);
     }
   }
 

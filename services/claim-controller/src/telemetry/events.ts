@@ -3,7 +3,7 @@ import { claimConditions, claimReasons, findCondition, labels, launchTypes, sand
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { slotOf } from '@sandlot/blueprint';
 import type { AnyFact, Fact, Outbox, Telling } from '@sandlot/outbox';
-import { isOwnedBy } from '../adopt/adopt.ts';
+import { isOwnedBy } from '../adopt/owner.ts';
 import { expiresAtMs } from '../lifetime/deadlines.ts';
 
 export interface Binding {
@@ -17,12 +17,12 @@ export interface Binding {
 
 /** What the controller tells of a claim before its status is seen to say so: pools refill the sooner. */
 export interface ClaimEvents {
-  bound(binding: Binding): void;
+  tellBound(binding: Binding): void;
 }
 
 export function createClaimEvents(outbox: Outbox<SandboxClaim>, nowMs: () => number): ClaimEvents {
   return {
-    bound({ claim, sandbox, pool, bindMs }) {
+    tellBound({ claim, sandbox, pool, bindMs }) {
       const { name = '', uid = '', labels: marks } = sandbox.metadata;
       const slot = slotOf(sandbox);
       const launchType = marks?.[labels.launchType] === launchTypes.warm ? 'warm' : 'cold';

@@ -3,14 +3,17 @@ import { claim, template } from '@sandlot/api-types/builders';
 import type { PersistentVolume } from '@sandlot/kube';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { dynamicVolumesRefusal, mountDynamicVolumes, persistentVolumeProblem } from './dynamic-volumes.ts';
-import type { SeenVolumes, VolumeBase } from './dynamic-volumes.ts';
+import { dynamicVolumesRefusal } from './dynamic-volumes-refusal.ts';
+import { mountDynamicVolumes } from './mount-volumes.ts';
+import type { VolumeBase } from './mount-volumes.ts';
+import { persistentVolumeProblem } from './persistent-volume-problem.ts';
+import type { ReadVolumes } from './snapshot-volumes.ts';
 
 type Volumes = NonNullable<SandboxClaimSpec['dynamicVolumes']>;
 
 const DISK = { mountPath: '/data', persistentVolumeClaimName: 'set' };
 const FOREIGN = { mountPath: '/data', persistentVolumeName: 'pv' };
-const NONE: SeenVolumes = new Map();
+const NONE: ReadVolumes = new Map();
 
 const wanting = (dynamicVolumes: Volumes, spec: Partial<SandboxClaimSpec> = {}): ReturnType<typeof claim> =>
   claim({ spec: { ...spec, dynamicVolumes } });

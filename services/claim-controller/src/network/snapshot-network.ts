@@ -13,10 +13,10 @@ export interface WantedPolicy {
   readonly spec: Spec;
 }
 
-/** How far the egress rules of a claim's own are. */
+/** How far the egress rules of a claim's own are in force. */
 export type OwnNetwork =
-  /** Nothing to derive them from is there yet, or their name is taken. */
+  /** The template's policy to derive them from does not exist yet, or a foreign policy has their name. */
   | { readonly kind: 'blocked'; readonly report: Report }
-  /** These policies are not as they should be, in this order. */
+  /** These policies differ from what they should be; written in this order. */
   | { readonly kind: 'due'; readonly policies: readonly WantedPolicy[] }
-  | { readonly kind: 'settled' };
+  | { readonly kind: 'inForce' };

@@ -1,16 +1,13 @@
 import type { Condition, SandboxClaim } from '@sandlot/api-types';
 import { claim as buildClaim } from '@sandlot/api-types/builders';
-import { POD_DEFAULTS } from '@sandlot/blueprint';
 import { describe, expect, it } from 'vitest';
-import type { BatchSnapshot } from '../batch/observe-batch.ts';
-import { deadlinesOf } from './deadlines.ts';
+import { at, batchSnapshot, NOW } from '../../test/snapshot.ts';
+import { deadlinesOf } from './schedule.ts';
 import { decideBatch } from '../batch/decide-batch.ts';
 import { decide } from '../decide.ts';
 import type { Plan } from '../plan/plan.ts';
-import { isDetached } from '../publish/status.ts';
+import { isDetached } from '../batch/mode.ts';
 
-const NOW = Date.UTC(2026, 0, 1, 12);
-const at = (offsetMs: number): string => new Date(NOW + offsetMs).toISOString();
 const condition = (type: string, reason: string, status: 'True' | 'False' = 'True'): Condition => ({
   type,
   status,
@@ -101,24 +98,11 @@ describe('a claim', () => {
 
 /** What the claim decides at a moment, when its template is gone and nothing else can happen. */
 function planAt(it: SandboxClaim, nowMs: number): Plan {
-  const snapshot: BatchSnapshot = {
+  const snapshot = batchSnapshot({
     claim: it,
-    origin: { kind: 'missingTemplate', name: 'template' },
-    owned: [],
-    uninitialised: [],
-    namesake: undefined,
-    promised: undefined,
-    failures: undefined,
-    sinceMs: () => NOW,
-    offers: [],
-    warming: 0,
+    source: { kind: 'missingTemplate', name: 'template' },
     nowMs,
     startMs: Date.parse(it.status?.claimStartTime ?? at(0)),
-    live: [],
-    allowedLabelDomains: [],
-    podDefaults: POD_DEFAULTS,
-    envsFromSecrets: false,
-    persistentVolumes: 'off',
-  };
+  });
   return isDetached(it) ? decideBatch(snapshot) : decide(snapshot);
 }

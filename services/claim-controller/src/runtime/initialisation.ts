@@ -1,6 +1,6 @@
 import { claimConditions, claimMessages, claimReasons, findCondition, sandboxConditions } from '@sandlot/api-types';
 import type { Condition, Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { isDetached } from '../publish/status.ts';
+import { isDetached } from '../batch/mode.ts';
 
 /** Delays between tries: the first soon, for a daemon that is starting. */
 const BACKOFF_MS = { base: 50, max: 2_000 } as const;

@@ -1,0 +1,36 @@
+import type { Sandbox } from '@sandlot/api-types';
+import { done, keyOf } from '@sandlot/kube';
+import type { ReconcileResult } from '@sandlot/kube';
+import type { ApplyDeps } from '../plan/apply-deps.ts';
+import type { Pass } from '../plan/pass.ts';
+import type { AfterCommit } from '../plan/plan.ts';
+import { annotate } from '../publish/annotate.ts';
+import { publishSandbox } from '../publish/publish-sandbox.ts';
+import { isOwnedBy } from './owner.ts';
+
+interface Committed {
+  readonly sandbox: Sandbox;
+  readonly then: readonly AfterCommit[];
+}
+
+/**
+ * Does what the plan wants done with a Sandbox that this pass has committed. From the commit on the Sandbox is the claim's,
+ * whatever fails here: its owner reference is the record. Skips the rest when the claim is gone or shows another Sandbox.
+ */
+export async function continueAfterCommit(
+  deps: ApplyDeps,
+  pass: Pass,
+  { sandbox, then }: Committed,
+): Promise<ReconcileResult> {
+  deps.memory.reached(pass.claim, 'committed');
+  const shown = deps.sandboxes.get(keyOf(sandbox));
+  if (shown === undefined || !isOwnedBy(shown, pass.claim)) deps.memory.assign(pass.claim, sandbox);
+  deps.waiters.remove(keyOf(pass.claim));
+  let result: ReconcileResult = done;
+  for (const next of then) {
+    if (next === 'initRuntime') result = await deps.runtime.initCommitted(pass, sandbox);
+    else if (next === 'annotate') annotate(deps, pass, sandbox);
+    else if (!(await publishSandbox(deps, pass, sandbox))) return result;
+  }
+  return result;
+}

@@ -1,0 +1,21 @@
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import { fillsSlotOf, slotOf } from '@sandlot/blueprint';
+import { controllerOf } from '@sandlot/kube';
+
+/** What a Sandbox is committed to. */
+export interface CommitTarget {
+  readonly claim: SandboxClaim;
+  /** Slot of a detached claim. */
+  readonly slot?: number | undefined;
+}
+
+/** Whether the Sandbox is committed to the claim, or to this slot of it. */
+export function isCommitted(sandbox: Sandbox, { claim, slot }: CommitTarget): boolean {
+  if (slot === undefined) return isOwnedBy(sandbox, claim);
+  return fillsSlotOf(sandbox, claim) && slotOf(sandbox) === slot;
+}
+
+/** Whether the claim controls this Sandbox: by UID, whichever API version the owner reference names. */
+export function isOwnedBy(sandbox: Sandbox, claim: SandboxClaim): boolean {
+  return controllerOf(sandbox)?.uid === claim.metadata.uid;
+}

@@ -1,0 +1,35 @@
+import type { KubeClient } from '@sandlot/kube';
+import type { Pass } from '../plan/pass.ts';
+import type { ClaimSnapshot } from '../plan/snapshot.ts';
+import { findSecretProblem } from '../runtime/secret-values.ts';
+import { readVolumes } from '../volumes/read-volumes.ts';
+import { decideVolumeReads } from './decide-needs.ts';
+
+interface View<S extends ClaimSnapshot> {
+  /** Looks at the caches and at memory. */
+  readonly look: () => S;
+  /** Whether the claim still needs a Sandbox. */
+  readonly wantsSandbox: (snapshot: S) => boolean;
+  /** Whether the decision on this snapshot sends a request that depends on the claim's Secrets. */
+  readonly makesRequest: (snapshot: S) => boolean;
+}
+
+/**
+ * The snapshot with what only the API server knows: PersistentVolumes and Secrets that the claim names. Reads them, one GET
+ * each, only for a decision that depends on them.
+ */
+export async function observeNeeds<S extends ClaimSnapshot>(
+  deps: { readonly client: KubeClient },
+  pass: Pass,
+  { look, wantsSandbox, makesRequest }: View<S>,
+): Promise<S> {
+  let snapshot = look();
+  const volumes = decideVolumeReads(snapshot, wantsSandbox(snapshot));
+  if (volumes.length > 0) {
+    const persistentVolumes = await readVolumes(deps, volumes, pass.signal);
+    // The caches may have changed during the reads.
+    snapshot = { ...look(), persistentVolumes };
+  }
+  if (pass.secrets === undefined || !makesRequest(snapshot)) return snapshot;
+  return { ...snapshot, secretFinding: await findSecretProblem(deps, pass) };
+}

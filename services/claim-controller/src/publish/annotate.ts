@@ -1,0 +1,72 @@
+import { annotations, claimConditions, findCondition } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import { carrier } from '@sandlot/telemetry';
+import { isComplete, shownSlots, wantedSlots } from '../batch/slots.ts';
+import type { ApplyDeps } from '../plan/apply-deps.ts';
+import type { Pass } from '../plan/pass.ts';
+import { measureFirstReady } from '../telemetry/measure.ts';
+import { refKey } from '../wiring/cache.ts';
+import { recordedReadyAt } from './first-ready.ts';
+import { publishedName } from './status.ts';
+
+/** Schedules the bookkeeping annotations of a bound claim (docs/reference/labels-and-annotations.md#annotations). */
+export function annotate(deps: ApplyDeps, { claim }: Pick<Pass, 'claim'>, sandbox: Sandbox): void {
+  measureFirstReady(deps, claim, deps.runtime.viewOf(claim, sandbox));
+  scheduleNotes(deps, claim, { sandboxName: sandbox.metadata.name, sandbox });
+}
+
+/**
+ * The same for a detached claim, in one write for all of a batch: once all is delivered and Ready, or no more will be.
+ * `before` is the claim as it was before this pass wrote its status.
+ */
+export function annotateBatch(deps: ApplyDeps, before: SandboxClaim, after: SandboxClaim): void {
+  const sandboxName = publishedName(after);
+  const isReadyNow = isAllReady(after);
+  if (sandboxName === '' || (!isReadyNow && !isPartial(after))) return;
+  const sandbox = deps.sandboxes.get(refKey(after, sandboxName));
+  if (isReadyNow) deps.memory.markReady(after, recordedReadyAt(before));
+  if (isReadyNow && sandbox !== undefined) measureFirstReady(deps, after, sandbox);
+  scheduleNotes(deps, after, { sandboxName, sandbox });
+}
+
+function isAllReady({ status }: SandboxClaim): boolean {
+  return findCondition(status?.conditions, claimConditions.ready)?.status === 'True';
+}
+
+/** Claiming is over, and some of what the claim asked for is missing. */
+function isPartial(claim: SandboxClaim): boolean {
+  return isComplete(claim) && shownSlots(claim).size < wantedSlots(claim);
+}
+
+interface Noted {
+  readonly sandboxName: string | undefined;
+  readonly sandbox: Sandbox | undefined;
+}
+
+function scheduleNotes(deps: ApplyDeps, claim: SandboxClaim, { sandboxName, sandbox }: Noted): void {
+  const { memory, writeBehind } = deps;
+  const present = claim.metadata.annotations ?? {};
+  const { observedAt, readyAt } = memory.of(claim);
+  const firstReadyAt = present[annotations.claimFirstReadyAt] ?? readyAt;
+  const wanted: Record<string, string | undefined> = {
+    [annotations.sandboxName]: sandboxName,
+    [annotations.controllerFirstObservedAt]:
+      present[annotations.controllerFirstObservedAt] ?? earlierOf(observedAt, firstReadyAt),
+    [annotations.claimFirstReadyAt]: firstReadyAt,
+    [annotations.traceContext]: traceOf(deps, claim, sandbox),
+  };
+  const known = Object.entries(wanted).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  writeBehind.schedule(claim, Object.fromEntries(known));
+}
+
+/** After a restart, a claim may have become Ready before this process first saw it. Stamps of one form compare as text. */
+function earlierOf(observedAt: string, readyAt: string | undefined): string {
+  return readyAt !== undefined && /^\d/.test(readyAt) && readyAt < observedAt ? readyAt : observedAt;
+}
+
+/** The claim's own trace if it has a valid one, else the trace of the Sandbox's adoption, else the one that served the claim. */
+function traceOf({ traces }: ApplyDeps, claim: SandboxClaim, sandbox: Sandbox | undefined): string | undefined {
+  const present = claim.metadata.annotations?.[annotations.traceContext];
+  if (present !== undefined && carrier.extract(present) !== undefined) return present;
+  return sandbox?.metadata.annotations?.[annotations.traceContext] ?? traces.carrierOf(claim) ?? present;
+}

@@ -1,0 +1,113 @@
+import { claimMessages, claimReasons, metadataRefusal, runtimeEnvRefusal } from '@sandlot/api-types';
+import type { SandboxTemplate } from '@sandlot/api-types';
+import { blueprintOf } from '@sandlot/blueprint';
+import type { Report } from '../plan/report.ts';
+import type { ClaimSnapshot } from '../plan/snapshot.ts';
+import { hasRuntime, takesSecrets } from '../runtime/claim-env.ts';
+import { persistentVolumeProblem } from '../volumes/persistent-volume-problem.ts';
+import { dynamicVolumesRefusal } from '../volumes/dynamic-volumes-refusal.ts';
+import { hasDynamicVolumes } from '../volumes/volume-sources.ts';
+import { injectClaimEnv, mergeClaimVolumes, volumeBaseOf } from './claimed-parts.ts';
+
+type Check = (snapshot: ClaimSnapshot, template: SandboxTemplate) => Omit<Report, 'final'> | undefined;
+
+/** In order of precedence (docs/reference/sandbox-claim.md#conditions). */
+const CHECKS: readonly Check[] = [
+  checkSecrets,
+  checkEnvironment,
+  checkRuntimeEnvs,
+  checkVolumes,
+  checkImage,
+  checkDynamicVolumes,
+];
+
+/**
+ * Why this claim can never be served as it is written; undefined when it can. Final until the claim or its template
+ * changes: the controller does not retry a user's mistake.
+ */
+export function decideRefusal(snapshot: ClaimSnapshot, template: SandboxTemplate): Report | undefined {
+  const metadata = decideMetadataRefusal(snapshot);
+  if (metadata !== undefined) return metadata;
+  for (const check of CHECKS) {
+    const finding = check(snapshot, template);
+    if (finding !== undefined) return { ...finding, final: true };
+  }
+  return undefined;
+}
+
+/** Why the claim's pod metadata can never be accepted. It may change after binding, so a bound claim can be refused too. */
+export function decideMetadataRefusal({ claim, source, allowedLabelDomains }: ClaimSnapshot): Report | undefined {
+  const detail = metadataRefusal({
+    additional: claim.spec.additionalPodMetadata,
+    template: source.kind === 'found' ? source.template.spec.podTemplate.metadata : undefined,
+    allowedLabelDomains,
+  });
+  if (detail === undefined) return undefined;
+  return { reason: claimReasons.invalidMetadata, message: claimMessages.invalidMetadata(detail), final: true };
+}
+
+/** Why the claim cannot have a PersistentVolume that it names. Not final: its owner may create or label it later. */
+export function decideVolumeReport({ claim, persistentVolumes }: ClaimSnapshot): Report | undefined {
+  if (persistentVolumes === 'off') return undefined;
+  const message = persistentVolumeProblem(claim, persistentVolumes);
+  return message === undefined ? undefined : { reason: claimReasons.dynamicVolumesRejected, message };
+}
+
+/** Users who may create claims could read Secrets through their sandboxes, so the installation has to allow it. */
+function checkSecrets({ claim, envsFromSecrets }: ClaimSnapshot): ReturnType<Check> {
+  if (envsFromSecrets || !takesSecrets(claim)) return undefined;
+  return envRejection(
+    'envs with valueFrom are switched off in this installation; set the chart value claimController.envsFromSecrets=true, or give plain values',
+  );
+}
+
+function checkEnvironment({ claim, podDefaults }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
+  const outcome = injectClaimEnv(claim, template, podDefaults);
+  return outcome.kind === 'injected' ? undefined : envRejection(outcome.detail);
+}
+
+/** The same policy rules over the daemon's variables and the container's. */
+function checkRuntimeEnvs({ claim, podDefaults }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
+  const { envs = [] } = claim.spec;
+  if (envs.length === 0 || !hasRuntime(template)) return undefined;
+  const podSpec = blueprintOf(template, podDefaults).podTemplate.spec;
+  const names = envs.map(({ name }) => name);
+  const detail = runtimeEnvRefusal({ names, podSpec, policy: template.spec.envVarsInjectionPolicy });
+  return detail === undefined ? undefined : envRejection(detail);
+}
+
+function envRejection(detail: string): ReturnType<Check> {
+  return {
+    reason: claimReasons.envVarsInjectionRejected,
+    message: claimMessages.envVarsInjectionRejected(detail),
+  };
+}
+
+function checkVolumes({ claim }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
+  const outcome = mergeClaimVolumes(claim, template);
+  return outcome.kind === 'merged'
+    ? undefined
+    : { reason: claimReasons.volumeClaimTemplatesError, message: outcome.message };
+}
+
+/** Images are allowed by prefix; a template without a policy allows none. */
+function checkImage({ claim }: ClaimSnapshot, template: SandboxTemplate): ReturnType<Check> {
+  const image = claim.spec.inplaceUpdate?.image;
+  if (image === undefined) return undefined;
+  const { allowedImages = [] } = template.spec.imageOverridePolicy ?? {};
+  if (allowedImages.some((prefix) => image.startsWith(prefix))) return undefined;
+  const message = claimMessages.imageOverrideRejected(image, allowedImages);
+  return { reason: claimReasons.imageOverrideRejected, message };
+}
+
+/** Last, since the earlier checks cover what the volumes are added to. */
+function checkDynamicVolumes(
+  { claim, podDefaults, persistentVolumes }: ClaimSnapshot,
+  template: SandboxTemplate,
+): ReturnType<Check> {
+  if (!hasDynamicVolumes(claim)) return undefined;
+  const base = volumeBaseOf(claim, template, podDefaults);
+  const allowsPersistentVolumes = persistentVolumes !== 'off';
+  const message = dynamicVolumesRefusal({ claim, template, base, allowsPersistentVolumes });
+  return message === undefined ? undefined : { reason: claimReasons.dynamicVolumesRejected, message };
+}

@@ -1,0 +1,48 @@
+import type { PodSpec, SandboxClaim } from '@sandlot/api-types';
+
+export type DynamicVolume = NonNullable<SandboxClaim['spec']['dynamicVolumes']>[number];
+
+/** A volume of the Pod. Several mounts may share one: a kubelet may wait for ever for a disk that a Pod lists twice. */
+export interface VolumeSource {
+  readonly key: string;
+  /** Of the Pod's volume. */
+  readonly name: string;
+  /** The first mount of it. */
+  readonly volume: DynamicVolume;
+  /** False for a disk that the template's Pod has already. */
+  readonly isNew: boolean;
+}
+
+export function hasDynamicVolumes(claim: SandboxClaim): boolean {
+  return volumesOf(claim).length > 0;
+}
+
+/** PersistentVolumes that the claim names, each once. */
+export function persistentVolumeNames(claim: SandboxClaim): readonly string[] {
+  return [...new Set(volumesOf(claim).flatMap(({ persistentVolumeName: name }) => (name === undefined ? [] : [name])))];
+}
+
+/** The Pod volumes that the claim's dynamicVolumes need, in order of their first mount. */
+export function volumeSourcesOf(claim: SandboxClaim, podSpec: PodSpec | undefined): readonly VolumeSource[] {
+  const present = new Map(
+    (podSpec?.volumes ?? []).map(({ name, persistentVolumeClaim: disk }) => [disk?.claimName ?? '', name]),
+  );
+  const firsts = new Map<string, DynamicVolume>();
+  for (const volume of volumesOf(claim)) if (!firsts.has(sourceKeyOf(volume))) firsts.set(sourceKeyOf(volume), volume);
+  return [...firsts].map(([key, volume], index) => {
+    const { persistentVolumeClaimName: claimName = '' } = volume;
+    const name = claimName === '' ? undefined : present.get(claimName);
+    return { key, name: name ?? `dynamic-${index}`, volume, isNew: name === undefined };
+  });
+}
+
+/** Mounts with the same key share a volume of the Pod. */
+export function sourceKeyOf({ persistentVolumeClaimName, persistentVolumeName }: DynamicVolume): string {
+  return persistentVolumeName === undefined
+    ? `claim/${persistentVolumeClaimName ?? ''}`
+    : `volume/${persistentVolumeName}`;
+}
+
+export function volumesOf({ spec }: SandboxClaim): readonly DynamicVolume[] {
+  return spec.dynamicVolumes ?? [];
+}
