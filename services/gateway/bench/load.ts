@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { performance } from 'node:perf_hooks';
 import { once } from 'node:events';
 
-/** Where requests go: an address, and the Host by which a sandbox is named there. */
+/** Where requests go, and the Host they name. */
 export interface Aim {
   readonly host: string;
   readonly port: number;
@@ -21,10 +21,10 @@ const requestTo = ({ name }: Aim): Buffer =>
     `GET /a/b?c=d HTTP/1.1\r\nHost: ${name}\r\nUser-Agent: bench\r\nAccept: */*\r\nX-Access-Token: abc\r\n\r\n`,
   );
 
-/** Bytes of the body that every answer has. */
+/** Size of every response body. */
 const BODY_BYTES = 200;
 
-/** Sends one request after the other on each of some connections for a while. */
+/** Sends requests one after another on each connection for `ms` milliseconds. */
 export async function load(aim: Aim, { connections, ms }: { connections: number; ms: number }): Promise<Load> {
   const request = requestTo(aim);
   const latencies: number[] = [];
@@ -53,7 +53,7 @@ export async function load(aim: Aim, { connections, ms }: { connections: number;
   return { perSecond: (latencies.length / ms) * 1_000, latencies: latencies.sort((a, b) => a - b) };
 }
 
-/** Opens so many WebSockets, each of which has said something and heard it again. */
+/** Opens `count` WebSockets and exchanges a message on each. */
 export async function openWebSockets(aim: Aim, count: number): Promise<readonly Socket[]> {
   const head = `GET / HTTP/1.1\r\nHost: ${aim.name}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n`;
   const sockets: Socket[] = [];

@@ -1,7 +1,7 @@
 /**
- * `npm run bench:gateway`: what the gateway adds to a request, how many it passes a second on one core, and what WebSockets
- * cost. Direct and through the gateway take turns in one run, so that the machine's mood cancels out; nothing is asserted.
- * The gateway is the bundle of its image, with the flags of its Deployment and the token of a pod.
+ * `npm run bench:gateway`: the latency the gateway adds, the requests per second on one core, and the memory of WebSockets.
+ * Direct requests and requests through the gateway take turns, so that the load of the machine affects both. It prints numbers
+ * and asserts nothing. The gateway runs as in its image, with the flags of its Deployment and the token of a pod.
  */
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -24,7 +24,7 @@ async function startUpstream(address: string): Promise<ChildProcess> {
   return child;
 }
 
-/** CPU seconds that the process has used. */
+/** CPU seconds the process has used. */
 async function cpuSeconds(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8');
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');

@@ -7,13 +7,13 @@ import { promisify } from 'node:util';
 import type { ControlPlane } from '@sandlot/local-cluster';
 import type { Run } from '../test/harness.ts';
 
-/** As the chart's Deployment starts it, MALLOC_ARENA_MAX as well. */
+/** The flags of the chart's Deployment; MALLOC_ARENA_MAX below is from there, too. */
 const FLAGS = ['--max-semi-space-size=2', '--no-maglev'];
 
 const SERVICE = new URL('..', import.meta.url);
 const BUNDLER = fileURLToPath(new URL('../../../tools/up/src/bundle.ts', import.meta.url));
 
-/** The bundle of the image, built now, with what the kubelet gives to a pod of the ServiceAccount. */
+/** Builds the bundle of the image, and provides what the kubelet mounts into a pod of the ServiceAccount. */
 export async function inPod(plane: ControlPlane, account: string): Promise<Run> {
   await promisify(execFile)(process.execPath, [BUNDLER, fileURLToPath(SERVICE)]);
   await plane.kubectl(['create', 'serviceaccount', account]);

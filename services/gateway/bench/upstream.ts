@@ -1,4 +1,4 @@
-/** A server in a sandbox, as cheap as can be: what it costs is not what is measured. `node upstream.ts ADDRESS PORT`. */
+/** A minimal server in a sandbox, so that its own cost stays small: `node upstream.ts ADDRESS PORT`. */
 import { createServer } from 'node:net';
 import type { Socket } from 'node:net';
 

@@ -22,13 +22,20 @@ export function decide(snapshot: RequestSnapshot): Decision {
   const terms = termsOf(claim, sandbox);
   if (sandbox === undefined) return { kind: 'wait', terms, wake: undefined };
   if (hasSignOfPool(sandbox)) return gone('unknown');
-  if (effectiveMode(sandbox.spec) === 'Suspended') {
-    // The sandbox-controller decides again: a request that it would not obey must not wait in vain.
-    const canWake = snapshot.wakes && wakeObstacleOf(sandbox, claim) === undefined;
-    return canWake ? { kind: 'wait', terms, wake: refOf(sandbox) } : gone('paused');
-  }
-  if (!isReady(claim, sandbox)) return { kind: 'wait', terms, wake: undefined };
-  const [first, ...others] = snapshot.dialable;
+  const found = { ...snapshot, sandbox };
+  if (effectiveMode(sandbox.spec) === 'Suspended') return decideSuspended(found, terms);
+  return isReady(claim, sandbox) ? decideReady(found, terms) : { kind: 'wait', terms, wake: undefined };
+}
+
+type Found = RequestSnapshot & { readonly sandbox: Sandbox };
+
+function decideSuspended({ claim, sandbox, wakes }: Found, terms: Terms): Decision {
+  // The sandbox-controller decides again: a request that it would not obey must not wait in vain.
+  const canWake = wakes && wakeObstacleOf(sandbox, claim) === undefined;
+  return canWake ? { kind: 'wait', terms, wake: refOf(sandbox) } : gone('paused');
+}
+
+function decideReady({ sandbox, dialable: [first, ...others] }: Found, terms: Terms): Decision {
   return first === undefined ? gone('failed') : { kind: 'go', target: targetOf(sandbox, [first, ...others]), terms };
 }
 

@@ -5,13 +5,13 @@ import { createServer } from 'node:http';
 import type { Socket } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** What came back of a request. */
+/** A response that has been read to its end. */
 export interface Reply {
   readonly status: number;
   readonly headers: IncomingMessage['headers'];
   readonly text: string;
   readonly trailers: NodeJS.Dict<string>;
-  /** Of a body that is JSON. */
+  /** The body, if it is JSON. */
   readonly json: unknown;
 }
 
@@ -20,7 +20,7 @@ export interface Ask extends Omit<RequestOptions, 'headers'> {
   readonly body?: string | Buffer;
 }
 
-/** A request to the gateway over a connection of its own, unless `agent` says otherwise. */
+/** Sends a request to the gateway over a new connection, unless `agent` says otherwise. */
 export async function ask(port: number, { body, ...options }: Ask): Promise<Reply> {
   const sent = request({ agent: false, host: '127.0.0.1', port, ...options });
   sent.end(body);
@@ -28,15 +28,16 @@ export async function ask(port: number, { body, ...options }: Ask): Promise<Repl
   return read(reply);
 }
 
+/** Reads a response to its end. Rejects when it is cut off. */
 export async function read(reply: IncomingMessage): Promise<Reply> {
   const chunks: Buffer[] = [];
   for await (const chunk of reply) chunks.push(chunk as Buffer);
   const text = Buffer.concat(chunks).toString();
   const { statusCode = 0, headers, trailers } = reply;
-  return { status: statusCode, headers, text, trailers, json: parsed(text) };
+  return { status: statusCode, headers, text, trailers, json: parseJson(text) };
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
@@ -45,15 +46,19 @@ function parsed(text: string): unknown {
 }
 
 /** An HTTP server in a sandbox. */
-export interface Tenant {
-  readonly server: Server;
+export interface SandboxServer {
+  readonly http: Server;
   readonly port: number;
-  /** Connections that were ever made to it, oldest first. */
+  /** Every connection that was made to it, oldest first. */
   readonly sockets: readonly Socket[];
 }
 
-/** Starts what a tenant runs in his sandbox: it listens on the address of the sandbox's pod until the test is over. */
-export async function startTenant(address: string, listener: RequestListener, port = 8080): Promise<Tenant> {
+/** Starts a server on the address of a sandbox's pod. It stops at the end of the test. */
+export async function startSandboxServer(
+  address: string,
+  listener: RequestListener,
+  port = 8080,
+): Promise<SandboxServer> {
   const server = createServer({ requestTimeout: 0 }, listener);
   const sockets: Socket[] = [];
   server.on('connection', (socket) => sockets.push(socket));
@@ -64,10 +69,10 @@ export async function startTenant(address: string, listener: RequestListener, po
     server.close();
     await once(server, 'close');
   });
-  return { server, port, sockets };
+  return { http: server, port, sockets };
 }
 
-/** Answers with what it was asked. */
+/** Answers with the request it got, as JSON. */
 export const echo: RequestListener = (request, response) => {
   void read(request).then(({ text, trailers }) => {
     const { method, url, rawHeaders } = request;
@@ -76,7 +81,7 @@ export const echo: RequestListener = (request, response) => {
   });
 };
 
-/** What {@link echo} says. */
+/** The body of an answer of {@link echo}. */
 export interface Echo {
   readonly method: string;
   readonly url: string;
@@ -86,5 +91,5 @@ export interface Echo {
   readonly trailers: Readonly<Record<string, string>>;
 }
 
-/** Connections that are kept between requests. */
-export const keptAlive = (): Agent => new Agent({ keepAlive: true });
+/** An agent that keeps connections between requests. */
+export const createKeepAliveAgent = (): Agent => new Agent({ keepAlive: true });

@@ -12,7 +12,7 @@ import { join } from 'node:path';
 import { annotations, labels, sandboxClaims } from '@sandlot/api-types';
 import { ensureBinaries, issueCertificates } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ask, echo, read, startTenant } from '../../test/client.ts';
+import { ask, echo, read, startSandboxServer } from '../../test/client.ts';
 import type { Echo } from '../../test/client.ts';
 import { DOMAIN, GatewayHarness, eventually, freePort, nextAddress } from '../../test/harness.ts';
 
@@ -44,10 +44,10 @@ afterAll(async () => {
 });
 
 describe('a sandbox that is not public', () => {
-  it('asks for its traffic token on every port but the one of the daemon, and never sees it', async () => {
+  it("requires its traffic token on every port but the daemon's, and never sees the token", async () => {
     const sandbox = await harness.createSandbox({ claimAnnotations: guarded });
-    await startTenant(sandbox.address, echo);
-    await startTenant(sandbox.address, echo, 49_983);
+    await startSandboxServer(sandbox.address, echo);
+    await startSandboxServer(sandbox.address, echo, 49_983);
     const Host = harness.hostOf(sandbox, 8080);
     const refused = { status: 403, json: { sandboxId: sandbox.id, code: 403 } };
     expect(await ask(harness.port, { headers: { Host } })).toMatchObject(refused);
@@ -58,12 +58,12 @@ describe('a sandbox that is not public', () => {
   });
 });
 
-describe('routes of the daemon', () => {
+describe('the routes of the daemon', () => {
   it.each(['/init', '/%69nit', '/a/../init', '//init', '/upgrade?x', '/sandlot/tunnel?port=1', '/%2e%2e/freeze'])(
-    'that are for the platform alone are closed: %s',
+    'that only the platform may use are closed: %s',
     async (path) => {
       const sandbox = await harness.createSandbox();
-      await startTenant(sandbox.address, echo, 49_983);
+      await startSandboxServer(sandbox.address, echo, 49_983);
       const headers = { Host: harness.hostOf(sandbox, 49_983) };
       expect(await ask(harness.port, { method: 'POST', path, headers })).toMatchObject({
         status: 404,
@@ -72,9 +72,9 @@ describe('routes of the daemon', () => {
     },
   );
 
-  it('that run commands without authentication are closed to E2B clients, where there is a daemon', async () => {
+  it('that run commands without authentication are closed to E2B clients', async () => {
     const sandbox = await harness.createSandbox({ spec: { runtime: { inject: true } } });
-    await startTenant(sandbox.address, echo, 8888);
+    await startSandboxServer(sandbox.address, echo, 8888);
     const headers = { 'E2b-Sandbox-Id': sandbox.id, 'E2b-Sandbox-Port': '8888' };
     expect((await ask(harness.port, { headers, path: '/execute', method: 'POST' })).status).toBe(404);
     expect((await ask(harness.port, { headers: { Host: harness.hostOf(sandbox, 8888) } })).status).toBe(404);
@@ -82,12 +82,12 @@ describe('routes of the daemon', () => {
 });
 
 describe('a server on the loopback of its sandbox', () => {
-  it('is reached through the daemon, and a port that is closed there too is reported as closed', async () => {
+  it('is reached through the daemon; a port that is closed there too is reported as not open', async () => {
     const sandbox = await harness.createSandbox();
-    const inner = await startTenant(nextAddress(), echo, 3000);
-    const innerAddress = (inner.server.address() as { address: string }).address;
-    const daemon = await startTenant(sandbox.address, echo, 49_983);
-    daemon.server.on('upgrade', (incoming: IncomingMessage, socket: Socket) => {
+    const inner = await startSandboxServer(nextAddress(), echo, 3000);
+    const innerAddress = (inner.http.address() as { address: string }).address;
+    const daemon = await startSandboxServer(sandbox.address, echo, 49_983);
+    daemon.http.on('upgrade', (incoming: IncomingMessage, socket: Socket) => {
       const port = new URL(incoming.url ?? '', 'http://daemon').searchParams.get('port');
       if (incoming.headers['x-sandlot-gateway'] !== '1' || port !== '3000') {
         socket.end('HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\nConnection: close\r\n\r\n');
@@ -112,9 +112,9 @@ describe('a server on the loopback of its sandbox', () => {
 });
 
 describe('two tenants', () => {
-  it('do not get at each other by making a claim under the id of another', async () => {
+  it('cannot take over traffic by creating a claim with the id of another', async () => {
     const victim = await harness.createSandbox({ namespace: 'team-a' });
-    await startTenant(victim.address, (_, response) => response.end('of the victim'));
+    await startSandboxServer(victim.address, (_, response) => response.end('of the victim'));
     await harness.client.create(sandboxClaims, {
       metadata: { namespace: 'team-b', name: victim.id, labels: { [labels.sandboxId]: victim.id } },
       spec: { warmPoolRef: { name: 'pool' } },
@@ -123,9 +123,9 @@ describe('two tenants', () => {
     for (let n = 0; n < 10; n += 1) expect((await ask(harness.port, { headers })).text).toBe('of the victim');
   });
 
-  it('do not get at a Sandbox that a claim only says is its own', async () => {
+  it('cannot reach a Sandbox through a claim status that names it', async () => {
     const victim = await harness.createSandbox({ namespace: 'team-a' });
-    await startTenant(victim.address, echo);
+    await startSandboxServer(victim.address, echo);
     const thief = await harness.client.create(sandboxClaims, {
       metadata: { namespace: 'team-a', name: 'thief', labels: { [labels.sandboxId]: 'thief' } },
       spec: { warmPoolRef: { name: 'pool' } },
@@ -138,17 +138,17 @@ describe('two tenants', () => {
     expect(await reply).toMatchObject({ status: 502 });
   });
 
-  it('cannot send the gateway to an address: whatever they say, it goes where the Sandbox is', async () => {
+  it('cannot send the gateway to an address with X-Sandbox-Pod-IP', async () => {
     const sandbox = await harness.createSandbox();
-    await startTenant(sandbox.address, (_, response) => response.end('here'));
+    await startSandboxServer(sandbox.address, (_, response) => response.end('here'));
     const elsewhere = nextAddress();
-    const other = await startTenant(elsewhere, (_, response) => response.end('elsewhere'));
+    const other = await startSandboxServer(elsewhere, (_, response) => response.end('elsewhere'));
     const headers = { 'X-Sandbox-ID': sandbox.name, 'X-Sandbox-Namespace': 'team-a', 'X-Sandbox-Port': '8080' };
     const reply = await ask(routerPort, { headers: { ...headers, 'X-Sandbox-Pod-IP': elsewhere } });
     expect([reply.text, other.sockets.length]).toEqual(['here', 0]);
   });
 
-  it('cannot lead the gateway to itself by the status of a Sandbox', async () => {
+  it('cannot send the gateway to a link-local address with the status of a Sandbox', async () => {
     const sandbox = await harness.createSandbox({ address: '169.254.169.254' });
     const reply = await ask(harness.port, { headers: { Host: harness.hostOf(sandbox, 80) } });
     expect(reply).toMatchObject({ status: 502, json: { reason: 'failed' } });
@@ -156,9 +156,9 @@ describe('two tenants', () => {
 });
 
 describe('agent-sandbox headers', () => {
-  it('need a token on the public port: one whose user may create sandboxes/connect there', async () => {
+  it('need a token on the public port whose user may create sandboxes/connect', async () => {
     const sandbox = await harness.createSandbox();
-    await startTenant(sandbox.address, echo, 8888);
+    await startSandboxServer(sandbox.address, echo, 8888);
     const kubectl = async (...args: string[]) => (await harness.plane.kubectl(args)).stdout.trim();
     for (const name of ['friend', 'stranger']) await kubectl('-n', 'team-a', 'create', 'serviceaccount', name);
     await kubectl(
@@ -190,9 +190,9 @@ describe('agent-sandbox headers', () => {
     expect((await as(undefined)).status).toBe(401);
   });
 
-  it('have errors of their own', async () => {
+  it('get errors in the format of agent-sandbox', async () => {
     const sandbox = await harness.createSandbox();
-    await startTenant(sandbox.address, () => undefined);
+    await startSandboxServer(sandbox.address, () => undefined);
     const headers = { 'X-Sandbox-ID': sandbox.name, 'X-Sandbox-Namespace': 'team-a', 'X-Sandbox-Port': '8080' };
     const late = await ask(routerPort, { headers: { ...headers, 'X-Sandbox-Timeout': '0.2' } });
     expect(late).toMatchObject({ status: 504, json: { detail: expect.stringContaining('0.2 s') as string } });
@@ -206,12 +206,12 @@ describe('agent-sandbox headers', () => {
     expect(await ask(routerPort, { headers: { Host: harness.hostOf(sandbox, 8080) } })).toMatchObject({ status: 400 });
   });
 
-  it('are dialled again, with the whole body, when nobody listens yet', async () => {
+  it('dial again, with the whole body, when nothing listens yet', async () => {
     const sandbox = await harness.createSandbox();
     const headers = { 'X-Sandbox-ID': sandbox.name, 'X-Sandbox-Namespace': 'team-a', 'X-Sandbox-Port': '8080' };
     const asked = ask(routerPort, { method: 'POST', headers, body: 'whole' });
     await eventually(async () => (await harness.metrics()).includes('sandlot_gateway_open_requests 1'));
-    await startTenant(sandbox.address, echo);
+    await startSandboxServer(sandbox.address, echo);
     expect(await asked).toMatchObject({ status: 200, json: { text: 'whole' } });
   });
 });
@@ -222,9 +222,9 @@ describe('over TLS', () => {
     return connect(`https://127.0.0.1:${tlsPort}`, { ca, servername: `x.${DOMAIN}`, settings: { enablePush: false } });
   };
 
-  it('serves HTTP/2 with at least 250 streams at a time, bodies and trailers', async () => {
+  it('serves HTTP/2 with at least 250 concurrent streams, bodies and trailers', async () => {
     const sandbox = await harness.createSandbox();
-    const tenant = await startTenant(sandbox.address, (incoming, response) => {
+    const server = await startSandboxServer(sandbox.address, (incoming, response) => {
       void read(incoming).then(({ text }) => {
         response.writeHead(200, { 'Set-Cookie': ['a=1', 'b=2'], 'X-Host': incoming.headers.host });
         response.write(text);
@@ -235,7 +235,7 @@ describe('over TLS', () => {
     const client = await session();
     await once(client, 'remoteSettings');
     expect(client.remoteSettings.maxConcurrentStreams).toBeGreaterThanOrEqual(250);
-    const authority = harness.hostOf(sandbox, tenant.port);
+    const authority = harness.hostOf(sandbox, server.port);
     const one = async (body: string) => {
       const stream = client.request({ ':method': 'POST', ':path': '/x', ':authority': authority });
       const trailers = once(stream, 'trailers');
@@ -255,14 +255,14 @@ describe('over TLS', () => {
     client.close();
   });
 
-  it('refuses, and breaks off, over HTTP/2 too', async () => {
+  it('refuses requests and breaks off responses over HTTP/2', async () => {
     const sandbox = await harness.createSandbox();
     const client = await session();
     const stream = client.request({ ':path': '/', ':authority': harness.hostOf(sandbox, 8080) });
     const [head] = (await once(stream, 'response')) as [Record<string, unknown>];
     expect(head[':status']).toBe(502);
     stream.resume();
-    await startTenant(sandbox.address, (_, response) => void response.writeHead(200).write('begun'));
+    await startSandboxServer(sandbox.address, (_, response) => void response.writeHead(200).write('begun'));
     const second = client.request({ ':path': '/', ':authority': harness.hostOf(sandbox, 8080) });
     await once(second, 'response');
     second.resume();
@@ -274,9 +274,9 @@ describe('over TLS', () => {
     client.close();
   });
 
-  it('serves HTTP/1.1 to clients that speak no other', async () => {
+  it('serves HTTP/1.1 to clients without HTTP/2', async () => {
     const sandbox = await harness.createSandbox();
-    await startTenant(sandbox.address, echo);
+    await startSandboxServer(sandbox.address, echo);
     const ca = await readFile(join(folder, 'ca.crt'));
     const headers = { Host: harness.hostOf(sandbox, 8080) };
     const sent = secureRequest({
@@ -293,13 +293,13 @@ describe('over TLS', () => {
   });
 });
 
-describe('everything else', () => {
-  it('goes to the API with its key, and says so when there is none', async () => {
+describe('a request that names no sandbox', () => {
+  it('goes to the API with its key, or gets 503 while the API is unreachable', async () => {
     const headers = { 'X-API-KEY': 'e2b_0', Host: `api.${DOMAIN}` };
     const away = await ask(harness.port, { path: '/v2/sandboxes', headers });
     expect(away).toMatchObject({ status: 503, json: { code: 503 } });
     expect(away.headers['retry-after']).toBe('1');
-    await startTenant('127.0.0.1', echo, apiPort);
+    await startSandboxServer('127.0.0.1', echo, apiPort);
     const reply = await ask(harness.port, { method: 'POST', path: '/v2/sandboxes?a=b', headers, body: '{}' });
     expect(reply).toMatchObject({ status: 200, json: { url: '/v2/sandboxes?a=b', text: '{}' } });
     expect((reply.json as Echo).headers).toMatchObject({ 'x-api-key': 'e2b_0', host: `api.${DOMAIN}` });
@@ -310,9 +310,9 @@ describe('everything else', () => {
     });
   });
 
-  it('that is no request is told so, and the next one is served', async () => {
+  it('gets a 4xx when it is invalid HTTP, and later requests are served', async () => {
     const sandbox = await harness.createSandbox();
-    await startTenant(sandbox.address, echo);
+    await startSandboxServer(sandbox.address, echo);
     for (const text of [
       '\0\0\0',
       'GET\r\n\r\n',
@@ -327,7 +327,7 @@ describe('everything else', () => {
     expect((await ask(harness.port, { headers: { Host: harness.hostOf(sandbox, 8080) } })).status).toBe(200);
   });
 
-  it('that two servers could read differently is refused', async () => {
+  it('gets 400 when two servers could read its length differently', async () => {
     const smuggled = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
     const server = createServer();
     const socket = connectTcp(harness.port, '127.0.0.1').end(smuggled);

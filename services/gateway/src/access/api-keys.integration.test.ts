@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ask, echo, startTenant } from '../../test/client.ts';
+import { ask, echo, startSandboxServer } from '../../test/client.ts';
 import type { Echo, Reply } from '../../test/client.ts';
 import { GatewayHarness, freePort } from '../../test/harness.ts';
 import type { TestSandbox } from '../../test/harness.ts';
@@ -14,25 +14,25 @@ beforeAll(async () => {
 });
 afterAll(() => harness[Symbol.asyncDispose]());
 beforeEach(async () => {
-  await startTenant(sandbox.address, echo, 8888);
+  await startSandboxServer(sandbox.address, echo, 8888);
 });
 
-/** How often the API was asked about each key, by its text. */
-const asked = new Map<string, number>();
+/** How often the API was asked about each key. */
+const questions = new Map<string, number>();
 
-/** What the API says of keys: those of a team are its own, that of the admin is his, and no other is known. */
+/** An API that knows keys of team-a, team-b and the admin by their prefix, and no others. */
 async function startApi(): Promise<void> {
-  await startTenant(
+  await startSandboxServer(
     '127.0.0.1',
     (incoming, response) => {
       const key = String(incoming.headers['x-api-key']);
-      asked.set(key, (asked.get(key) ?? 0) + 1);
+      questions.set(key, (questions.get(key) ?? 0) + 1);
       const [, who = ''] = /^e2b_(team-a|team-b|admin)/.exec(key) ?? [];
       if (incoming.url !== '/api/v1/key' || who === '') {
         response.writeHead(401).end('{"code":401}');
         return;
       }
-      const role = who === 'admin' ? 'admin' : 'tenant';
+      const role = who === 'admin' ? 'admin' : 'server';
       response.end(JSON.stringify({ id: '1', namespace: who, role, team: who }));
     },
     apiPort,
@@ -45,7 +45,7 @@ function execute(headers: Readonly<Record<string, string>>): Promise<Reply> {
 }
 
 describe('agent-sandbox headers with an API key', () => {
-  it('reach the sandboxes of its namespace, as a header of its own or as a bearer, and the sandbox sees neither', async () => {
+  it('reach the sandboxes of its namespace, with X-API-Key or Authorization, and the sandbox sees neither header', async () => {
     await startApi();
     for (const headers of [{ 'X-API-Key': 'e2b_team-a' }, { Authorization: 'Bearer e2b_admin' }] as const) {
       const reply = await execute(headers);
@@ -57,26 +57,26 @@ describe('agent-sandbox headers with an API key', () => {
 
   it.each([
     ['a key of another namespace', { 'X-API-Key': 'e2b_team-b' }, 403],
-    ['a key that nobody has', { 'X-API-Key': 'e2b_0' }, 401],
-    ['a key that nobody has, as a bearer', { Authorization: 'Bearer e2b_0' }, 401],
-    ['a key longer than any', { 'X-API-Key': 'e2b_team-a'.padEnd(600, '0') }, 401],
-    ['a token that is none', { Authorization: 'Bearer made-up' }, 401],
+    ['an unknown key', { 'X-API-Key': 'e2b_0' }, 401],
+    ['an unknown key as a bearer', { Authorization: 'Bearer e2b_0' }, 401],
+    ['a key that is too long', { 'X-API-Key': 'e2b_team-a'.padEnd(600, '0') }, 401],
+    ['an invalid token', { Authorization: 'Bearer made-up' }, 401],
     ['nothing', {}, 401],
-  ])('do not with %s', async (_, headers: Record<string, string>, status) => {
+  ])('are refused with %s', async (_, headers: Record<string, string>, status) => {
     await startApi();
     expect(await execute(headers)).toMatchObject({ status, json: { detail: expect.any(String) as string } });
   });
 
-  it('cost one question for many requests at a time and after one another', async () => {
+  it('cost one question to the API for many requests', async () => {
     await startApi();
     const headers = { 'X-API-Key': 'e2b_team-a-busy' };
     const replies = await Promise.all(Array.from({ length: 20 }, () => execute(headers)));
     replies.push(await execute(headers));
     expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]));
-    expect(asked.get('e2b_team-a-busy')).toBe(1);
+    expect(questions.get('e2b_team-a-busy')).toBe(1);
   });
 
-  it('are answered by 503 while the API cannot be asked, and are asked about again', async () => {
+  it('get 503 while the API is unreachable, and are checked again later', async () => {
     const headers = { 'X-API-Key': 'e2b_team-a-later' };
     const away = await execute(headers);
     expect([away.status, away.headers['retry-after']]).toEqual([503, '1']);

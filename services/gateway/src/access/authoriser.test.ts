@@ -15,13 +15,13 @@ async function askedWith(auth: AuthMode, headers: IncomingHttpHeaders): Promise<
     keys: { authorise: async (key, namespace) => void questions.push(`key ${key} ${namespace}`) },
   });
   const denial = await authoriser.authorise(auth, headers, { namespace: 'team-a', name: 's' });
-  return denial === undefined ? (questions[0] ?? 'nobody') : `refused ${String('status' in denial && denial.status)}`;
+  return denial === undefined ? (questions[0] ?? 'no one') : `refused ${String('status' in denial && denial.status)}`;
 }
 
 describe('the authoriser', () => {
   it.each<[AuthMode, IncomingHttpHeaders, string]>([
-    ['none', {}, 'nobody'],
-    ['none', KEY, 'nobody'],
+    ['none', {}, 'no one'],
+    ['none', KEY, 'no one'],
     ['token', TOKEN, 'token Bearer eyJ.x.y'],
     ['token', { ...KEY, ...TOKEN }, 'token Bearer eyJ.x.y'],
     ['token', {}, 'token undefined'],

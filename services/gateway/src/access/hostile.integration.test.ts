@@ -10,51 +10,51 @@ import { GatewayHarness } from '../../test/harness.ts';
 import type { TestSandbox } from '../../test/harness.ts';
 
 const MEBIBYTE = 1_048_576;
-/** Beyond what it has at rest; a hundred megabytes kept would show. */
+/** How much the process may grow over its size at rest: a leak of a hundred megabytes fails the test. */
 const MEMORY_LIMIT = 96 * MEBIBYTE;
 
 let harness: GatewayHarness;
 let sandbox: TestSandbox;
-const tenant = createServer({ requestTimeout: 0 }, patient);
+const server = createServer({ requestTimeout: 0 }, answerAnything);
 const PORT = 8080;
 let restBytes: number;
 beforeAll(async () => {
   harness = await GatewayHarness.start();
   sandbox = await harness.createSandbox();
-  await once(tenant.listen(PORT, sandbox.address), 'listening');
-  for (let calls = 0; calls < 200; calls += 1) await alive();
-  restBytes = await memory();
+  await once(server.listen(PORT, sandbox.address), 'listening');
+  for (let calls = 0; calls < 200; calls += 1) await expectAlive();
+  restBytes = await memoryBytes();
 });
 afterAll(async () => {
   await harness[Symbol.asyncDispose]();
-  tenant.closeAllConnections();
-  tenant.close();
+  server.closeAllConnections();
+  server.close();
 });
 
-/** A server in a sandbox that answers at once and reads on, whatever comes. */
-function patient(request: IncomingMessage, response: ServerResponse): void {
+/** A server in a sandbox that answers at once and reads whatever comes. */
+function answerAnything(request: IncomingMessage, response: ServerResponse): void {
   request.on('error', () => undefined).resume();
   response.end('ok');
 }
 
-async function alive(): Promise<void> {
+async function expectAlive(): Promise<void> {
   const headers = { Host: harness.hostOf(sandbox, PORT) };
   expect(await ask(harness.port, { headers })).toMatchObject({ status: 200 });
 }
 
-async function memory(): Promise<number> {
+async function memoryBytes(): Promise<number> {
   const status = await readFile(`/proc/${harness.process.pid}/status`, 'utf8');
   return Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]) * 1_024;
 }
 
-type ListenerPolicy = readonly [name: string, target: () => Target];
+type Destination = readonly [name: string, target: () => Target];
 const paths = { post: '/v2/sandboxes', item: (id: string) => `/sandboxes/${id}` };
 
-/** Every way in: a sandbox by its host and by headers, one that nobody has, agent-sandbox headers, and the control plane. */
-const DOORS: readonly ListenerPolicy[] = [
+/** Every way into the gateway: a sandbox by host and by headers, an unknown id, agent-sandbox headers, and the API. */
+const DESTINATIONS: readonly Destination[] = [
   ['a host', () => ({ ...paths, port: harness.port, headers: [], host: harness.hostOf(sandbox, PORT) })],
   ['E2B headers', () => byHeaders('E2b-Sandbox-Id', sandbox.id, `E2b-Sandbox-Port: ${PORT}`)],
-  ['the id of nobody', () => byHeaders('E2b-Sandbox-Id', 'nobody', 'E2b-Sandbox-Port: 49983')],
+  ['an unknown id', () => byHeaders('E2b-Sandbox-Id', 'nobody', 'E2b-Sandbox-Port: 49983')],
   ['agent-sandbox headers', () => byHeaders('X-Sandbox-ID', sandbox.name, 'X-Sandbox-Namespace: team-a')],
   ['no sandbox', () => ({ ...paths, port: harness.port, headers: [], host: 'api.sandbox.test' })],
 ];
@@ -63,24 +63,24 @@ function byHeaders(name: string, value: string, ...more: readonly string[]): Tar
   return { ...paths, port: harness.port, host: 'localhost', headers: [`${name}: ${value}`, ...more] };
 }
 
-/** What a door says of sandboxes that are not there. */
+/** What a 502 says: there is no sandbox, or nothing listens. */
 const EXPECTED_502 = /was not found|port is not open|unreachable/;
 
-describe.each(DOORS)('by %s', (_name, target) => {
+describe.each(DESTINATIONS)('to %s', (_name, target) => {
   it.each(hostileRequests.map((request) => [request.name, request] as const))(
-    'a request with %s is refused or passed on, and harms nobody',
+    'a request with %s is refused or forwarded, and the gateway keeps serving',
     async (...[, request]) => {
       const { status = 400, text } = await sendHostile(target(), request, 200);
       if (status === 502) expect(text).toMatch(EXPECTED_502);
       else expect(status, text.slice(0, 500)).toBeLessThan(500);
-      await alive();
+      await expectAlive();
     },
   );
 });
 
-describe('after all of them', () => {
-  it('nothing is left behind in memory, and no hostile id or host reached a sandbox of others', async () => {
-    expect((await memory()) - restBytes).toBeLessThan(MEMORY_LIMIT);
+describe('after all hostile requests', () => {
+  it('the gateway holds no request and no extra memory', async () => {
+    expect((await memoryBytes()) - restBytes).toBeLessThan(MEMORY_LIMIT);
     expect(await harness.metrics()).toMatch(/^sandlot_gateway_held_requests 0$/m);
   });
 });

@@ -9,8 +9,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { ensureBinaries, issueCertificates } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { echo, startTenant } from '../../test/client.ts';
-import type { Tenant } from '../../test/client.ts';
+import { echo, startSandboxServer } from '../../test/client.ts';
+import type { SandboxServer } from '../../test/client.ts';
 import { DOMAIN, GatewayHarness, eventually, freePort } from '../../test/harness.ts';
 import type { TestSandbox } from '../../test/harness.ts';
 
@@ -41,15 +41,15 @@ afterAll(async () => {
 });
 
 interface Handshake {
-  readonly tenant: Tenant;
+  readonly server: SandboxServer;
   readonly seen: IncomingMessage['headers'][];
 }
 
-/** A WebSocket server that says what it was asked, and then sends every byte back. */
+/** A WebSocket server that records handshakes and sends every byte back. */
 async function startEcho(address: string): Promise<Handshake> {
-  const tenant = await startTenant(address, echo);
+  const server = await startSandboxServer(address, echo);
   const seen: IncomingMessage['headers'][] = [];
-  tenant.server.on('upgrade', (incoming: IncomingMessage, socket: Socket) => {
+  server.http.on('upgrade', (incoming: IncomingMessage, socket: Socket) => {
     seen.push(incoming.headers);
     socket.on('error', () => undefined);
     if (incoming.url === '/no') {
@@ -62,7 +62,7 @@ async function startEcho(address: string): Promise<Handshake> {
     socket.write(`${head}Sec-WebSocket-Accept: ${accept}\r\nSec-WebSocket-Protocol: chat\r\n\r\nhello `);
     socket.pipe(socket);
   });
-  return { tenant, seen };
+  return { server, seen };
 }
 
 function open(sandbox: TestSandbox, more: OutgoingHttpHeaders = {}): ClientHttp2Stream {
@@ -83,26 +83,26 @@ function open(sandbox: TestSandbox, more: OutgoingHttpHeaders = {}): ClientHttp2
 const answerOf = async (stream: ClientHttp2Stream): Promise<Record<string, unknown>> =>
   ((await once(stream, 'response')) as [Record<string, unknown>])[0];
 
-async function heard(stream: ClientHttp2Stream, text: string): Promise<void> {
-  let said = '';
-  while (said.length < text.length) said += String(((await once(stream, 'data')) as [Buffer])[0]);
-  expect(said).toBe(text);
+async function expectText(stream: ClientHttp2Stream, text: string): Promise<void> {
+  let received = '';
+  while (received.length < text.length) received += String(((await once(stream, 'data')) as [Buffer])[0]);
+  expect(received).toBe(text);
 }
 
 const openNow = async (): Promise<string> =>
   /^sandlot_gateway_websockets (\d+)$/m.exec(await harness.metrics())?.[1] ?? '';
 
 describe('a WebSocket over HTTP/2', () => {
-  it('is one over HTTP/1.1 for the sandbox, and both ends speak', async () => {
+  it('reaches the sandbox as one over HTTP/1.1, and carries bytes both ways', async () => {
     const sandbox = await harness.createSandbox();
     const { seen } = await startEcho(sandbox.address);
     const stream = open(sandbox);
     const head = await answerOf(stream);
     expect(head).toMatchObject({ ':status': 200, 'sec-websocket-protocol': 'chat' });
     expect(['sec-websocket-accept', 'upgrade', 'connection'].filter((name) => name in head)).toEqual([]);
-    await heard(stream, 'hello ');
+    await expectText(stream, 'hello ');
     stream.write('and back');
-    await heard(stream, 'and back');
+    await expectText(stream, 'and back');
     expect(seen[0]).toMatchObject({
       upgrade: 'websocket',
       'sec-websocket-version': '13',
@@ -114,12 +114,12 @@ describe('a WebSocket over HTTP/2', () => {
     await eventually(async () => (await openNow()) === '0');
   });
 
-  it('ends on one side when it does on the other, and with its sandbox', async () => {
+  it('closes on both sides when the server closes it or the sandbox is suspended', async () => {
     const sandbox = await harness.createSandbox();
-    const { tenant } = await startEcho(sandbox.address);
+    const { server } = await startEcho(sandbox.address);
     for (const end of [
-      () => tenant.sockets.forEach((socket) => socket.end()),
-      () => tenant.sockets.forEach((socket) => socket.destroy()),
+      () => server.sockets.forEach((socket) => socket.end()),
+      () => server.sockets.forEach((socket) => socket.destroy()),
       () => void harness.suspend(sandbox, null),
     ]) {
       const stream = open(sandbox);
@@ -129,28 +129,28 @@ describe('a WebSocket over HTTP/2', () => {
       end();
       await closed;
     }
-    await eventually(() => tenant.sockets.every(({ destroyed }) => destroyed));
+    await eventually(() => server.sockets.every(({ destroyed }) => destroyed));
     await eventually(async () => (await openNow()) === '0');
   });
 
-  it('that a client leaves is over for the sandbox', async () => {
+  it('closes for the sandbox when the client leaves', async () => {
     const sandbox = await harness.createSandbox();
-    const { tenant } = await startEcho(sandbox.address);
+    const { server } = await startEcho(sandbox.address);
     const stream = open(sandbox);
     await answerOf(stream);
     stream.destroy();
-    await eventually(() => tenant.sockets.length > 0 && tenant.sockets.every(({ destroyed }) => destroyed));
+    await eventually(() => server.sockets.length > 0 && server.sockets.every(({ destroyed }) => destroyed));
   });
 
   it.each<[string, OutgoingHttpHeaders, number]>([
-    ['that the sandbox declines', { ':path': '/no' }, 403],
-    ['to a port that is closed', { ':authority': 'closed' }, 502],
+    ['that the sandbox refuses', { ':path': '/no' }, 403],
+    ['to a closed port', { ':authority': 'closed' }, 502],
     ['to a control route of the daemon', { ':authority': 'daemon', ':path': '/sandlot/tunnel?port=22' }, 404],
     ['of another protocol', { ':protocol': 'connect-udp' }, 405],
-  ])('%s is refused as a request is', async (_, more, status) => {
+  ])('%s gets the status of an ordinary refusal', async (_, more, status) => {
     const sandbox = await harness.createSandbox();
     await startEcho(sandbox.address);
-    await startTenant(sandbox.address, echo, 49_983);
+    await startSandboxServer(sandbox.address, echo, 49_983);
     const ports: Record<string, number> = { closed: 9, daemon: 49_983 };
     const port = ports[String(more[':authority'])] ?? 8080;
     const stream = open(sandbox, { ...more, ':authority': harness.hostOf(sandbox, port) });
@@ -159,7 +159,7 @@ describe('a WebSocket over HTTP/2', () => {
     await once(stream, 'close');
   });
 
-  it('is not what a plain CONNECT gets', async () => {
+  it('is not opened by a plain CONNECT', async () => {
     const stream = client.request({ ':method': 'CONNECT', ':authority': 'elsewhere:22' });
     stream.on('error', () => undefined);
     expect((await answerOf(stream))[':status']).toBe(405);

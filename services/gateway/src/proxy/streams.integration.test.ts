@@ -7,7 +7,7 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { systemClock } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ask, echo, keptAlive, read, startTenant } from '../../test/client.ts';
+import { ask, echo, createKeepAliveAgent, read, startSandboxServer } from '../../test/client.ts';
 import type { Echo } from '../../test/client.ts';
 import { GatewayHarness, eventually } from '../../test/harness.ts';
 
@@ -25,35 +25,35 @@ function* bytes(): Iterable<Buffer> {
   for (let sent = 0; sent < SIZE; sent += CHUNK.length) yield CHUNK;
 }
 
-/** Memory of the gateway's process, in MiB. */
+/** Resident memory of the gateway in MiB. */
 async function residentMiB(): Promise<number> {
   const status = await readFile(`/proc/${harness.process.pid}/status`, 'utf8');
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? Number.NaN) / 1_024;
 }
 
-/** Bytes to or from all sandboxes so far, as metrics have them. */
+/** The metric of bytes to or from all sandboxes. */
 async function bytesOf(direction: 'to' | 'from'): Promise<number> {
   const line = new RegExp(`^sandlot_gateway_bytes_total\\{direction="${direction}_sandboxes"\\} (\\S+)$`, 'm');
   return Number(line.exec(await harness.metrics())?.[1] ?? Number.NaN);
 }
 
-describe('what streams through the gateway', () => {
-  it('uploads 200 MB no faster than the sandbox takes them, in little memory', async () => {
+describe('streaming', () => {
+  it('uploads 200 MB no faster than the sandbox reads, in little memory', async () => {
     const sandbox = await harness.createSandbox();
     let received = 0;
     const go = Promise.withResolvers<undefined>();
-    const tenant = await startTenant(sandbox.address, (incoming, response) => {
+    const server = await startSandboxServer(sandbox.address, (incoming, response) => {
       void go.promise.then(() => {
         incoming.on('data', (chunk: Buffer) => (received += chunk.length));
         incoming.on('end', () => response.end(String(received)));
       });
     });
     const [before, bytesBefore] = [await residentMiB(), await bytesOf('to')];
-    const headers = { Host: harness.hostOf(sandbox, tenant.port), 'Content-Length': String(SIZE) };
+    const headers = { Host: harness.hostOf(sandbox, server.port), 'Content-Length': String(SIZE) };
     const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, method: 'POST', headers });
     const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
     const uploaded = pipeline(Readable.from(bytes()), sent);
-    // The tenant reads nothing yet: the gateway must stop the client instead of taking it all.
+    // The server reads nothing yet: the gateway must stop the client instead of buffering.
     await systemClock.sleep(1_000);
     expect(sent.socket?.bytesWritten ?? 0).toBeLessThan(SIZE / 4);
     go.resolve(undefined);
@@ -66,10 +66,10 @@ describe('what streams through the gateway', () => {
     expect(counted).toBeLessThan(SIZE + MEBIBYTE);
   });
 
-  it('downloads 200 MB no faster than the client takes them, in little memory', async () => {
+  it('downloads 200 MB no faster than the client reads, in little memory', async () => {
     const sandbox = await harness.createSandbox();
     let produced = 0;
-    const tenant = await startTenant(sandbox.address, (_, response) => {
+    const server = await startSandboxServer(sandbox.address, (_, response) => {
       const counted = function* () {
         for (const chunk of bytes()) {
           produced += chunk.length;
@@ -79,7 +79,7 @@ describe('what streams through the gateway', () => {
       void pipeline(Readable.from(counted()), response);
     });
     const [before, bytesBefore] = [await residentMiB(), await bytesOf('from')];
-    const headers = { Host: harness.hostOf(sandbox, tenant.port) };
+    const headers = { Host: harness.hostOf(sandbox, server.port) };
     const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, headers }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     await systemClock.sleep(1_000);
@@ -93,14 +93,14 @@ describe('what streams through the gateway', () => {
     expect(counted).toBeLessThan(SIZE + MEBIBYTE);
   });
 
-  it('sends server-sent events on as they come, and the head before any', async () => {
+  it('forwards server-sent events as they come, and the head before them', async () => {
     const sandbox = await harness.createSandbox();
     const next = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
-    const tenant = await startTenant(sandbox.address, (_, response) => {
+    const server = await startSandboxServer(sandbox.address, (_, response) => {
       response.writeHead(200, { 'Content-Type': 'text/event-stream' }).flushHeaders();
       for (const [index, { promise }] of next.entries()) void promise.then(() => response.write(`data: ${index}\n\n`));
     });
-    const headers = { Host: harness.hostOf(sandbox, tenant.port) };
+    const headers = { Host: harness.hostOf(sandbox, server.port) };
     const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, headers }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     expect(answer.headers['content-type']).toBe('text/event-stream');
@@ -112,11 +112,11 @@ describe('what streams through the gateway', () => {
     sent.destroy();
   });
 
-  it('lets the sandbox know at once that a client has gone, though nothing was ever answered', async () => {
+  it('closes the connection to the sandbox when the client leaves before a response', async () => {
     const sandbox = await harness.createSandbox();
     const arrived = Promise.withResolvers<IncomingMessage>();
-    const tenant = await startTenant(sandbox.address, (incoming) => arrived.resolve(incoming));
-    const headers = { Host: harness.hostOf(sandbox, tenant.port) };
+    const server = await startSandboxServer(sandbox.address, (incoming) => arrived.resolve(incoming));
+    const headers = { Host: harness.hostOf(sandbox, server.port) };
     const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, headers }).end();
     sent.on('error', () => undefined);
     const incoming = await arrived.promise;
@@ -128,7 +128,7 @@ describe('what streams through the gateway', () => {
 
   it('passes trailers in both directions', async () => {
     const sandbox = await harness.createSandbox();
-    const tenant = await startTenant(sandbox.address, (incoming, response) => {
+    const server = await startSandboxServer(sandbox.address, (incoming, response) => {
       void read(incoming).then(({ trailers }) => {
         response.writeHead(200, { Trailer: 'X-Checksum' });
         response.write('body');
@@ -137,7 +137,7 @@ describe('what streams through the gateway', () => {
       });
     });
     const headers = {
-      Host: harness.hostOf(sandbox, tenant.port),
+      Host: harness.hostOf(sandbox, server.port),
       Trailer: 'X-Sum',
       TE: 'trailers',
       'Transfer-Encoding': 'chunked',
@@ -150,10 +150,10 @@ describe('what streams through the gateway', () => {
     expect(await read(answer)).toMatchObject({ text: 'body', trailers: { 'x-checksum': 'of 42' } });
   });
 
-  it('leaves it to the sandbox whether a client that expects 100 Continue may go on', async () => {
+  it('lets the sandbox answer Expect: 100-continue', async () => {
     const sandbox = await harness.createSandbox();
-    const tenant = await startTenant(sandbox.address, echo);
-    tenant.server.on('checkContinue', (incoming: IncomingMessage, response: Parameters<typeof echo>[1]) => {
+    const server = await startSandboxServer(sandbox.address, echo);
+    server.http.on('checkContinue', (incoming: IncomingMessage, response: Parameters<typeof echo>[1]) => {
       if (incoming.url === '/no') {
         response.writeHead(417).end();
         return;
@@ -162,7 +162,7 @@ describe('what streams through the gateway', () => {
       echo(incoming, response);
     });
     const expecting = async (path: string) => {
-      const headers = { Host: harness.hostOf(sandbox, tenant.port), Expect: '100-continue', 'Content-Length': '4' };
+      const headers = { Host: harness.hostOf(sandbox, server.port), Expect: '100-continue', 'Content-Length': '4' };
       const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, method: 'PUT', path, headers });
       let continued = false;
       sent.once('continue', () => {
@@ -179,14 +179,14 @@ describe('what streams through the gateway', () => {
     expect(await expecting('/no')).toEqual({ status: 417, continued: false, text: undefined });
   });
 
-  it('keeps what bodies say of themselves: an empty one, one without an announcement, one that is announced', async () => {
+  it('keeps Content-Length of empty bodies, HEAD responses and requests', async () => {
     const sandbox = await harness.createSandbox();
-    const tenant = await startTenant(sandbox.address, (incoming, response) => {
+    const server = await startSandboxServer(sandbox.address, (incoming, response) => {
       if (incoming.url === '/empty') response.writeHead(200, { 'Content-Length': '0', 'X-A': ['1', '2'] }).end();
       else echo(incoming, response);
     });
-    const headers = { Host: harness.hostOf(sandbox, tenant.port) };
-    const agent = keptAlive();
+    const headers = { Host: harness.hostOf(sandbox, server.port) };
+    const agent = createKeepAliveAgent();
     const empty = await ask(harness.port, { path: '/empty', headers, agent });
     expect([empty.headers['content-length'], empty.headers['x-a']]).toEqual(['0', '1, 2']);
     const head = await ask(harness.port, { path: '/empty', method: 'HEAD', headers, agent });
@@ -198,19 +198,19 @@ describe('what streams through the gateway', () => {
     agent.destroy();
   });
 
-  it('tells the client that an answer was cut off', async () => {
+  it('aborts the response when the sandbox cuts it off', async () => {
     const sandbox = await harness.createSandbox();
-    const tenant = await startTenant(sandbox.address, (incoming, response) => {
+    const server = await startSandboxServer(sandbox.address, (incoming, response) => {
       response.writeHead(200, { 'Content-Length': '100' });
       response.write('half', () => incoming.socket.destroy());
     });
-    const headers = { Host: harness.hostOf(sandbox, tenant.port) };
+    const headers = { Host: harness.hostOf(sandbox, server.port) };
     const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, headers }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
     await expect(read(answer)).rejects.toThrow('aborted');
   });
 
-  it('answers by 502 for what is no HTTP, and goes on', async () => {
+  it('answers 502 when the sandbox does not speak HTTP, and recovers', async () => {
     const sandbox = await harness.createSandbox();
     const server = createServer((socket) => void socket.end('not http at all\r\n\r\n')).listen(8080, sandbox.address);
     await once(server, 'listening');

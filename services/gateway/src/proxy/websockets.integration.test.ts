@@ -4,8 +4,8 @@ import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ask, echo, read, startTenant } from '../../test/client.ts';
-import type { Tenant } from '../../test/client.ts';
+import { ask, echo, read, startSandboxServer } from '../../test/client.ts';
+import type { SandboxServer } from '../../test/client.ts';
 import { GatewayHarness, eventually } from '../../test/harness.ts';
 import type { TestSandbox } from '../../test/harness.ts';
 
@@ -17,10 +17,10 @@ beforeAll(async () => {
 });
 afterAll(() => harness[Symbol.asyncDispose]());
 
-/** A WebSocket server that sends every byte back: after the handshake the gateway looks at none. */
-async function startEcho(address: string): Promise<Tenant> {
-  const tenant = await startTenant(address, echo);
-  tenant.server.on('upgrade', (incoming: IncomingMessage, socket: Socket, head: Buffer) => {
+/** A WebSocket server that sends every byte back. The gateway does not parse frames, so any bytes do. */
+async function startEcho(address: string): Promise<SandboxServer> {
+  const server = await startSandboxServer(address, echo);
+  server.http.on('upgrade', (incoming: IncomingMessage, socket: Socket, head: Buffer) => {
     if (incoming.url === '/no') {
       socket.end('HTTP/1.1 403 Forbidden\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno');
       return;
@@ -33,7 +33,7 @@ async function startEcho(address: string): Promise<Tenant> {
     socket.write(head);
     socket.pipe(socket);
   });
-  return tenant;
+  return server;
 }
 
 const handshake = (sandbox: TestSandbox) => ({
@@ -54,9 +54,9 @@ async function open(sandbox: TestSandbox): Promise<Socket> {
 }
 
 describe('a WebSocket', () => {
-  it('is passed through in both directions, and ends on one side when it does on the other', async () => {
+  it('carries bytes both ways, and closes on both sides when either closes it', async () => {
     const sandbox = await harness.createSandbox();
-    const tenant = await startEcho(sandbox.address);
+    const server = await startEcho(sandbox.address);
     const socket = await open(sandbox);
     const text = randomBytes(300_000);
     socket.write(text);
@@ -68,15 +68,15 @@ describe('a WebSocket', () => {
     expect(Buffer.concat(chunks).equals(text)).toBe(true);
     expect(await harness.metrics()).toMatch(/^sandlot_gateway_websockets 1$/m);
     socket.destroy();
-    await eventually(() => tenant.sockets.every(({ destroyed }) => destroyed));
+    await eventually(() => server.sockets.every(({ destroyed }) => destroyed));
     await eventually(async () => /^sandlot_gateway_websockets 0$/m.test(await harness.metrics()));
     const second = await open(sandbox);
     const closed = once(second, 'close');
-    for (const one of tenant.sockets) one.destroy();
+    for (const one of server.sockets) one.destroy();
     await closed;
   });
 
-  it('that a sandbox declines is answered by what the sandbox says', async () => {
+  it('gets the answer of a sandbox that refuses it', async () => {
     const sandbox = await harness.createSandbox();
     await startEcho(sandbox.address);
     const sent = request({
@@ -90,7 +90,7 @@ describe('a WebSocket', () => {
     expect(await read(answer)).toMatchObject({ status: 403, text: 'no' });
   });
 
-  it('that goes nowhere is refused as a request is', async () => {
+  it('to a closed port is refused like a request', async () => {
     const sandbox = await harness.createSandbox();
     const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, headers: handshake(sandbox) }).end();
     const [answer] = (await once(sent, 'response')) as [IncomingMessage];
@@ -101,7 +101,7 @@ describe('a WebSocket', () => {
 
   it('to a control route of the daemon is refused', async () => {
     const sandbox = await harness.createSandbox();
-    await startTenant(sandbox.address, echo, 49_983);
+    await startSandboxServer(sandbox.address, echo, 49_983);
     const headers = { ...handshake(sandbox), Host: harness.hostOf(sandbox, 49_983) };
     const path = '/sandlot/tunnel?port=22';
     const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, path, headers }).end();
@@ -109,20 +109,20 @@ describe('a WebSocket', () => {
     expect((await read(answer)).status).toBe(404);
   });
 
-  it('ends with its sandbox', async () => {
+  it('closes when its sandbox is suspended', async () => {
     const sandbox = await harness.createSandbox();
-    const tenant = await startEcho(sandbox.address);
+    const server = await startEcho(sandbox.address);
     const socket = await open(sandbox);
     socket.resume();
     const closed = once(socket, 'close');
     await harness.suspend(sandbox, null);
     await closed;
-    await eventually(() => tenant.sockets.every(({ destroyed }) => destroyed));
+    await eventually(() => server.sockets.every(({ destroyed }) => destroyed));
   });
 
-  it('is not what a client gets that offers HTTP/2 in clear text: it goes on with HTTP/1.1', async () => {
+  it('is not opened for a client that offers HTTP/2 without TLS: HTTP/1.1 goes on', async () => {
     const sandbox = await harness.createSandbox();
-    await startTenant(sandbox.address, echo);
+    await startSandboxServer(sandbox.address, echo);
     const headers = {
       Host: harness.hostOf(sandbox, 8080),
       Connection: 'Upgrade, HTTP2-Settings',

@@ -9,8 +9,8 @@ import { connect as connectTls } from 'node:tls';
 import { annotations } from '@sandlot/api-types';
 import { ensureBinaries, issueCertificates } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { ask, echo, startTenant } from '../../test/client.ts';
-import type { Tenant } from '../../test/client.ts';
+import { ask, echo, startSandboxServer } from '../../test/client.ts';
+import type { SandboxServer } from '../../test/client.ts';
 import { DOMAIN, GatewayHarness, eventually, freePort } from '../../test/harness.ts';
 import type { TestSandbox } from '../../test/harness.ts';
 
@@ -20,7 +20,7 @@ let tlsPort: number;
 let routerPort: number;
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sandlot-gateway-'));
-  await certify();
+  await writeCertificate();
   [tlsPort, routerPort] = [await freePort(), await freePort()];
   harness = await GatewayHarness.start({
     TLS_PORT: String(tlsPort),
@@ -37,8 +37,8 @@ afterAll(async () => {
   await rm(folder, { recursive: true, force: true });
 });
 
-/** Another certificate of another authority, in the place of the one before. */
-async function certify(): Promise<void> {
+/** Writes a new certificate of a new authority over the old one. */
+async function writeCertificate(): Promise<void> {
   const bin = await ensureBinaries(['pki']);
   const certificates = [{ name: 'tls', commonName: 'gateway', dnsNames: [`*.${DOMAIN}`] }];
   await issueCertificates(bin('pki'), { dir: folder, certificates });
@@ -46,19 +46,19 @@ async function certify(): Promise<void> {
 
 let mine: TestSandbox;
 let victim: TestSandbox;
-let ofMine: readonly Tenant[];
-let ofVictim: readonly Tenant[];
+let ofMine: readonly SandboxServer[];
+let ofVictim: readonly SandboxServer[];
 beforeEach(async () => {
   const both = ({ address }: TestSandbox) =>
-    Promise.all([8080, 49_983].map((port) => startTenant(address, echo, port)));
+    Promise.all([8080, 49_983].map((port) => startSandboxServer(address, echo, port)));
   [ofMine, ofVictim] = [await both(mine), await both(victim)];
 });
 
-const connectionsTo = (tenants: readonly Tenant[]): number =>
-  tenants.reduce((sum, { sockets }) => sum + sockets.length, 0);
+const connectionsTo = (servers: readonly SandboxServer[]): number =>
+  servers.reduce((sum, { sockets }) => sum + sockets.length, 0);
 
-/** Everything that comes back of these bytes. */
-async function say(port: number, text: string): Promise<string> {
+/** Sends raw bytes and returns everything that comes back. */
+async function sendRaw(port: number, text: string): Promise<string> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => undefined);
   socket.write(text, 'latin1');
@@ -68,10 +68,10 @@ async function say(port: number, text: string): Promise<string> {
   return Buffer.concat(chunks).toString('latin1');
 }
 
-const statusesIn = (said: string): string[] =>
-  [...said.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status = '']) => status);
+const statusesIn = (text: string): string[] =>
+  [...text.matchAll(/HTTP\/1\.1 (\d{3})/g)].map(([, status = '']) => status);
 
-describe('control routes of the daemon, however they are written', () => {
+describe('control routes of the daemon, in any spelling', () => {
   const PATHS = [
     ...['/init', '/%69nit', '//init', '/./init', '/x/../init', '/%2569nit', '/INIT', '/init/', '/init;x', '/init%3Fx'],
     ...[
@@ -87,24 +87,24 @@ describe('control routes of the daemon, however they are written', () => {
   const ways: Record<string, (path: string) => Promise<number>> = {
     'by host': async (path) =>
       (await ask(harness.port, { method: 'POST', path, headers: { Host: harness.hostOf(mine, 49_983) } })).status,
-    'by headers of E2B': async (path) => {
+    'by E2B headers': async (path) => {
       const headers = { 'E2b-Sandbox-Id': mine.id, 'E2b-Sandbox-Port': '49983' };
       return (await ask(harness.port, { method: 'POST', path, headers })).status;
     },
-    'by headers of agent-sandbox': async (path) => {
+    'by agent-sandbox headers': async (path) => {
       const headers = { 'X-Sandbox-ID': mine.name, 'X-Sandbox-Namespace': 'team-a', 'X-Sandbox-Port': '49983' };
       return (await ask(routerPort, { method: 'POST', path, headers })).status;
     },
     'in absolute form': async (path) => {
       const target = `http://${harness.hostOf(mine, 49_983)}${path}`;
       return Number(
-        statusesIn(await say(harness.port, `POST ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`))[0],
+        statusesIn(await sendRaw(harness.port, `POST ${target} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`))[0],
       );
     },
     'as an upgrade': async (path) => {
       const head = `GET ${path} HTTP/1.1\r\nHost: ${harness.hostOf(mine, 49_983)}\r\n`;
       return Number(
-        statusesIn(await say(harness.port, `${head}Connection: Upgrade\r\nUpgrade: sandlot-tunnel\r\n\r\n`))[0],
+        statusesIn(await sendRaw(harness.port, `${head}Connection: Upgrade\r\nUpgrade: sandlot-tunnel\r\n\r\n`))[0],
       );
     },
     'over HTTP/2': async (path) => {
@@ -124,48 +124,48 @@ describe('control routes of the daemon, however they are written', () => {
   });
 });
 
-describe('a Host that is not plain', () => {
+describe('an unusual Host', () => {
   const asked = (...lines: string[]): string => `GET / HTTP/1.1\r\n${lines.join('\r\n')}\r\nConnection: close\r\n\r\n`;
   const host = (of: TestSandbox): string => harness.hostOf(of, 8080);
 
   it.each<[string, () => string, string]>([
-    ['twice, of two sandboxes', () => asked(`Host: ${host(mine)}`, `Host: ${host(victim)}`), '400'],
-    ['twice, of one', () => asked(`Host: ${host(mine)}`, `hOST: ${host(mine)}`), '400'],
+    ['given twice for two sandboxes', () => asked(`Host: ${host(mine)}`, `Host: ${host(victim)}`), '400'],
+    ['given twice for one sandbox', () => asked(`Host: ${host(mine)}`, `hOST: ${host(mine)}`), '400'],
     ['with a user', () => asked(`Host: ${host(mine)}@${host(victim)}`), '400'],
     ['with two names', () => asked(`Host: ${host(mine)}, ${host(victim)}`), '400'],
     ['with a path', () => asked(`Host: ${host(mine)}/${host(victim)}`), '400'],
-    ['that is encoded', () => asked(`Host: %38080-${victim.id}.${DOMAIN}`), '400'],
+    ['with percent-encoding', () => asked(`Host: %38080-${victim.id}.${DOMAIN}`), '400'],
     ['with two ports', () => asked(`Host: ${host(victim)}:80:80`), '400'],
     ['that ends with two dots', () => asked(`Host: ${host(victim)}..`), '404'],
-    ['that is an address', () => asked('Host: [::1]:8080'), '404'],
-    ['of a domain within', () => asked(`Host: x.${host(victim)}`), '404'],
-    ['whose domain only ends like ours', () => asked(`Host: 8080-${victim.id}.not${DOMAIN}`), '404'],
+    ['with an address', () => asked('Host: [::1]:8080'), '404'],
+    ['in a subdomain of a sandbox', () => asked(`Host: x.${host(victim)}`), '404'],
+    ['in a domain that only ends like ours', () => asked(`Host: 8080-${victim.id}.not${DOMAIN}`), '404'],
     [
-      'with a user, in the target',
+      'with a user in the request target',
       () => `GET http://u@${host(victim)}/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`,
       '400',
     ],
-  ])('%s, reaches nobody', async (_, text, status) => {
-    expect(statusesIn(await say(harness.port, text()))).toEqual([status]);
+  ])('%s reaches no sandbox', async (_, text, status) => {
+    expect(statusesIn(await sendRaw(harness.port, text()))).toEqual([status]);
     expect([connectionsTo(ofMine), connectionsTo(ofVictim)]).toEqual([0, 0]);
   });
 
   it.each<[string, () => string]>([
-    ['in capitals, with a dot and a port', () => asked(`Host: ${host(mine).toUpperCase()}.:8080`)],
+    ['in capitals with a dot and a port', () => asked(`Host: ${host(mine).toUpperCase()}.:8080`)],
     [
-      'of another one than the target, which is what counts',
+      'of another sandbox than the request target',
       () => `GET http://${host(mine)}/ HTTP/1.1\r\nHost: ${host(victim)}\r\nConnection: close\r\n\r\n`,
     ],
     [
-      'of another one than the routing headers, which then do not count',
+      'of another sandbox than the routing headers',
       () => asked(`Host: ${host(mine)}`, `E2b-Sandbox-Id: ${victim.id}`, 'E2b-Sandbox-Port: 8080'),
     ],
-  ])('%s, reaches its sandbox', async (_, text) => {
-    expect(statusesIn(await say(harness.port, text()))).toEqual(['200']);
+  ])('%s reaches the right sandbox', async (_, text) => {
+    expect(statusesIn(await sendRaw(harness.port, text()))).toEqual(['200']);
     expect([connectionsTo(ofMine), connectionsTo(ofVictim)]).toEqual([1, 0]);
   });
 
-  it('beside another authority over HTTP/2 reaches nobody', async () => {
+  it('beside another :authority over HTTP/2 reaches no sandbox', async () => {
     const ca = await readFile(join(folder, 'ca.crt'));
     const client = connectHttp2(`https://127.0.0.1:${tlsPort}`, { ca, servername: `x.${DOMAIN}` });
     const stream = client.request({ ':path': '/', ':authority': host(mine), host: host(victim) });
@@ -181,7 +181,7 @@ describe('a request that two servers could read differently', () => {
     ['chunks and a length', 'Transfer-Encoding: chunked\r\nContent-Length: 5\r\n', '0\r\n\r\n'],
     ['chunks twice', 'Transfer-Encoding: chunked\r\nTransfer-Encoding: identity\r\n', '0\r\n\r\n'],
     ['chunks that are not last', 'Transfer-Encoding: chunked, gzip\r\n', '0\r\n\r\n'],
-    ['something like chunks', 'Transfer-Encoding: xchunked\r\n', '0\r\n\r\n'],
+    ['an unknown transfer encoding', 'Transfer-Encoding: xchunked\r\n', '0\r\n\r\n'],
     ['two lengths', 'Content-Length: 0\r\nContent-Length: 40\r\n', ''],
     ['a list of lengths', 'Content-Length: 0, 40\r\n', ''],
     ['a signed length', 'Content-Length: +0\r\n', ''],
@@ -190,21 +190,21 @@ describe('a request that two servers could read differently', () => {
     ['a blank before the colon', 'Content-Length : 40\r\n', ''],
     ['a header without a name', ': x\r\n', ''],
     ['a bare carriage return', 'X: a\rContent-Length: 40\r\n', ''],
-    ['a chunk whose size is signed', 'Transfer-Encoding: chunked\r\n', '+0\r\n\r\n'],
-    ['a chunk whose size is none', 'Transfer-Encoding: chunked\r\n', 'zz\r\n\r\n'],
-  ])('%s, is refused with all that follows it', async (_, headers, body) => {
+    ['a chunk with a signed size', 'Transfer-Encoding: chunked\r\n', '+0\r\n\r\n'],
+    ['a chunk with an invalid size', 'Transfer-Encoding: chunked\r\n', 'zz\r\n\r\n'],
+  ])('with %s is refused, together with what follows it', async (_, headers, body) => {
     const hidden = `GET /hidden HTTP/1.1\r\nHost: ${harness.hostOf(victim, 8080)}\r\n\r\n`;
-    const said = await say(
+    const reply = await sendRaw(
       harness.port,
       `POST / HTTP/1.1\r\nHost: ${harness.hostOf(mine, 8080)}\r\n${headers}\r\n${body}${hidden}`,
     );
-    expect(statusesIn(said)).toEqual(['400']);
+    expect(statusesIn(reply)).toEqual(['400']);
     expect(connectionsTo(ofVictim)).toBe(0);
   });
 });
 
-describe('limits of a key', () => {
-  it('bound what all of its sandboxes have together, and no other key', async () => {
+describe('the limit of an API key', () => {
+  it('counts the open requests of all its sandboxes, and of no other key', async () => {
     const claimAnnotations = { [annotations.apiKeyId]: 'key-1' };
     const same = [
       await harness.createSandbox({ claimAnnotations }),
@@ -213,7 +213,7 @@ describe('limits of a key', () => {
     ];
     const other = await harness.createSandbox({ claimAnnotations: { [annotations.apiKeyId]: 'key-2' } });
     for (const { address } of [...same, other]) {
-      await startTenant(address, (incoming, response) => {
+      await startSandboxServer(address, (incoming, response) => {
         if (incoming.url === '/now') response.end();
         else response.writeHead(200).flushHeaders();
       });
@@ -232,9 +232,9 @@ describe('limits of a key', () => {
   });
 });
 
-describe('a certificate that is renewed', () => {
-  /** Serial number of the certificate that new connections are shown. */
-  const shown = async (): Promise<string> => {
+describe('a renewed certificate', () => {
+  /** The serial number of the certificate that a new connection gets. */
+  const servedSerial = async (): Promise<string> => {
     const socket = connectTls({
       host: '127.0.0.1',
       port: tlsPort,
@@ -247,13 +247,13 @@ describe('a certificate that is renewed', () => {
     return serialNumber;
   };
 
-  it('is taken up without a restart, and connections from before go on', async () => {
-    const before = await shown();
+  it('is used without a restart, and older connections continue', async () => {
+    const before = await servedSerial();
     const ca = await readFile(join(folder, 'ca.crt'));
     const client = connectHttp2(`https://127.0.0.1:${tlsPort}`, { ca, servername: `x.${DOMAIN}` });
     await once(client, 'connect');
-    await certify();
-    await eventually(async () => (await shown()) !== before);
+    await writeCertificate();
+    await eventually(async () => (await servedSerial()) !== before);
     const stream = client.request({ ':path': '/', ':authority': harness.hostOf(mine, 8080) });
     const [head] = (await once(stream, 'response')) as [Record<string, unknown>];
     expect(head[':status']).toBe(200);

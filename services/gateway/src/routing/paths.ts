@@ -1,7 +1,7 @@
 /** The port of the daemon that serves E2B's protocol. */
 export const DAEMON_PORT = 49_983;
 
-/** Control directory of the daemon: for the platform alone (E2B wire contract 3.3), `/sandlot/...` being ours. */
+/** Routes of the daemon that only the platform may use (docs/reference/e2b-api.md#access-rules). */
 const CONTROL = new Set(['init', 'freeze', 'unfreeze', 'collapse', 'fsfreeze', 'fsthaw', 'upgrade', 'sandlot']);
 
 /** No honest path is encoded more often than this. */

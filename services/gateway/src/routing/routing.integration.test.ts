@@ -1,6 +1,6 @@
 import { sandboxClaims } from '@sandlot/api-types';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ask, echo, startTenant } from '../../test/client.ts';
+import { ask, echo, startSandboxServer } from '../../test/client.ts';
 import type { Echo } from '../../test/client.ts';
 import { GatewayHarness } from '../../test/harness.ts';
 
@@ -11,12 +11,12 @@ beforeAll(async () => {
 afterAll(() => harness[Symbol.asyncDispose]());
 
 describe('a running sandbox', () => {
-  it('is reached by its host and by headers, at once after it was made', async () => {
+  it('is reached by its host and by headers right after its creation', async () => {
     const sandbox = await harness.createSandbox();
-    const tenant = await startTenant(sandbox.address, echo);
+    const server = await startSandboxServer(sandbox.address, echo);
     const byHost = await ask(harness.port, {
       path: '/a%2Fb/../c?d=%20',
-      headers: { Host: harness.hostOf(sandbox, tenant.port) },
+      headers: { Host: harness.hostOf(sandbox, server.port) },
     });
     expect(byHost).toMatchObject({ status: 200, json: { method: 'GET', url: '/a%2Fb/../c?d=%20' } });
     const headers = {
@@ -31,7 +31,7 @@ describe('a running sandbox', () => {
     expect(Object.keys(seen).filter((name) => /api-key|e2b/.test(name))).toEqual([]);
   });
 
-  it('is not there once it was killed', async () => {
+  it('is not found after it was killed', async () => {
     const sandbox = await harness.createSandbox();
     await harness.kill(sandbox);
     const reply = await ask(harness.port, { headers: { Host: harness.hostOf(sandbox, 8080) } });

@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { annotations, sandboxes } from '@sandlot/api-types';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { ask, echo, keptAlive, read, startTenant } from '../../test/client.ts';
+import { ask, echo, createKeepAliveAgent, read, startSandboxServer } from '../../test/client.ts';
 import { GatewayHarness, eventually, nextAddress } from '../../test/harness.ts';
 import type { TestSandbox } from '../../test/harness.ts';
 
@@ -23,17 +23,17 @@ const to = (sandbox: TestSandbox, port = 8080) => ({ headers: { Host: harness.ho
 const held = async (): Promise<number> =>
   Number(/^sandlot_gateway_held_requests (\d+)$/m.exec(await harness.metrics())?.[1] ?? Number.NaN);
 
-describe('a request to a sandbox that sleeps', () => {
-  it('wakes it, is held meanwhile, and goes through as soon as it is ready; all who wait share one wish', async () => {
+describe('a request to a sleeping sandbox', () => {
+  it('waits while the sandbox wakes and then goes through; waiting requests share one wake request', async () => {
     const sandbox = await harness.createSandbox({ claimAnnotations: wakeable });
     await harness.suspend(sandbox, 'API');
     const address = nextAddress();
-    await startTenant(address, echo);
-    const asked = [1, 2].map((n) => ask(harness.port, { ...to(sandbox), method: 'POST', body: `body ${n}` }));
+    await startSandboxServer(address, echo);
+    const replies = [1, 2].map((n) => ask(harness.port, { ...to(sandbox), method: 'POST', body: `body ${n}` }));
     await eventually(() => harness.wakeRequests.includes(sandbox.uid));
     await eventually(async () => (await held()) === 2);
     await harness.resume(sandbox, address);
-    for (const [index, reply] of (await Promise.all(asked)).entries()) {
+    for (const [index, reply] of (await Promise.all(replies)).entries()) {
       expect(reply).toMatchObject({ status: 200, json: { text: `body ${index + 1}` } });
     }
     expect(harness.wakeRequests.filter((uid) => uid === sandbox.uid).length).toBeLessThan(4);
@@ -41,7 +41,7 @@ describe('a request to a sandbox that sleeps', () => {
     expect(await held()).toBe(0);
   });
 
-  it('repeats its wish while it waits, and is answered by 409 when that takes too long', async () => {
+  it('repeats its wake request while it waits, and gets 409 after the hold time', async () => {
     const sandbox = await harness.createSandbox({ claimAnnotations: wakeable });
     await harness.suspend(sandbox, 'API');
     const reply = await ask(harness.port, to(sandbox));
@@ -50,7 +50,7 @@ describe('a request to a sandbox that sleeps', () => {
     expect(harness.wakeRequests.filter((uid) => uid === sandbox.uid).length).toBeGreaterThan(1);
   });
 
-  it('is told that it is paused where it does not resume by itself, and wakes nothing by asking for its health', async () => {
+  it('gets 502 with reason paused when the sandbox has no auto-resume, or when it is only a health check', async () => {
     const paused = await harness.createSandbox();
     await harness.suspend(paused, 'API');
     const json = { sandboxId: paused.id, code: 502, reason: 'paused' };
@@ -64,20 +64,20 @@ describe('a request to a sandbox that sleeps', () => {
     expect(harness.wakeRequests).not.toContain(paused.uid);
   });
 
-  it('wakes what idleness suspended although nobody asked for auto-resume', async () => {
+  it('wakes a Sandbox that was suspended for idleness, without auto-resume', async () => {
     const sandbox = await harness.createSandbox();
     await harness.suspend(sandbox, 'Idle');
     const address = nextAddress();
-    await startTenant(address, echo);
-    const asked = ask(harness.port, to(sandbox));
+    await startSandboxServer(address, echo);
+    const reply = ask(harness.port, to(sandbox));
     await eventually(() => harness.wakeRequests.includes(sandbox.uid));
     await harness.resume(sandbox, address);
-    expect((await asked).status).toBe(200);
+    expect((await reply).status).toBe(200);
   });
 
-  it('is not held without bound: one too many is told to come again', async () => {
+  it('gets 503 with Retry-After when too many requests wait', async () => {
     const sandbox = await harness.createSandbox({ ready: false });
-    const agent = keptAlive();
+    const agent = createKeepAliveAgent();
     const waiting = [1, 2, 3].map(() =>
       request({ agent, host: '127.0.0.1', port: harness.port, ...to(sandbox) }).end(),
     );
@@ -103,10 +103,10 @@ describe('when a sandbox goes away', () => {
     ],
   ];
 
-  it.each(rows)('%s: its open requests and connections end at once, on both sides', async (_, reason, end) => {
+  it.each(rows)('its open requests and connections end at once on both sides when it is %s', async (_, reason, end) => {
     const sandbox = await harness.createSandbox();
     const arrived = Promise.withResolvers<undefined>();
-    const tenant = await startTenant(sandbox.address, (incoming, response) => {
+    const server = await startSandboxServer(sandbox.address, (incoming, response) => {
       if (incoming.url === '/stream') response.writeHead(200).write('begun');
       else arrived.resolve(undefined);
     });
@@ -118,18 +118,18 @@ describe('when a sandbox goes away', () => {
     await end(sandbox);
     expect(await unanswered).toMatchObject({ status: 502, json: { sandboxId: sandbox.id, reason } });
     await expect(read(stream)).rejects.toThrow('aborted');
-    await eventually(() => tenant.sockets.length === 2 && tenant.sockets.every(({ destroyed }) => destroyed));
+    await eventually(() => server.sockets.length === 2 && server.sockets.every(({ destroyed }) => destroyed));
     expect(await ask(harness.port, to(sandbox))).toMatchObject({ status: 502 });
   });
 
-  it('no connection to its pod serves the next one, which may have another address', async () => {
+  it('its connections are not reused after a resume, which may move it to another address', async () => {
     const sandbox = await harness.createSandbox();
-    const before = await startTenant(sandbox.address, (_, response) => response.end('before'));
-    const agent = keptAlive();
+    const before = await startSandboxServer(sandbox.address, (_, response) => response.end('before'));
+    const agent = createKeepAliveAgent();
     expect((await ask(harness.port, { ...to(sandbox), agent })).text).toBe('before');
     expect(before.sockets.map(({ destroyed }) => destroyed)).toEqual([false]);
     const address = nextAddress();
-    await startTenant(address, (_, response) => response.end('after'));
+    await startSandboxServer(address, (_, response) => response.end('after'));
     await harness.suspend(sandbox, 'API');
     await eventually(() => before.sockets.every(({ destroyed }) => destroyed));
     await harness.resume(sandbox, address);
@@ -139,9 +139,9 @@ describe('when a sandbox goes away', () => {
 });
 
 describe('limits', () => {
-  it('bound what one sandbox has at a time, and say how much that is', async () => {
+  it('refuse with 429 and the limit when one sandbox has too many open requests', async () => {
     const sandbox = await harness.createSandbox();
-    await startTenant(sandbox.address, (incoming, response) => {
+    await startSandboxServer(sandbox.address, (incoming, response) => {
       if (incoming.url === '/now') response.end();
       else response.writeHead(200).flushHeaders();
     });
@@ -156,13 +156,13 @@ describe('limits', () => {
   });
 });
 
-describe('activity', () => {
+describe('activity reports', () => {
   const idle = { idle: { suspendAfterSeconds: 60 } };
   const reportsOf = ({ uid }: TestSandbox): number => harness.reports.filter((report) => report.uid === uid).length;
 
-  it('is reported when it begins and again after a while, not for every request', async () => {
+  it('are sent at the first request and then per interval, not for every request', async () => {
     const sandbox = await harness.createSandbox({ spec: idle });
-    await startTenant(sandbox.address, echo);
+    await startSandboxServer(sandbox.address, echo);
     for (let n = 0; n < 20; n += 1) await ask(harness.port, to(sandbox));
     await eventually(() => reportsOf(sandbox) > 0);
     expect(reportsOf(sandbox)).toBeLessThan(6);
@@ -172,18 +172,18 @@ describe('activity', () => {
     });
   });
 
-  it('goes on while a stream is open', async () => {
+  it('continue while a stream is open', async () => {
     const sandbox = await harness.createSandbox({ spec: idle });
-    await startTenant(sandbox.address, (_, response) => response.writeHead(200).flushHeaders());
+    await startSandboxServer(sandbox.address, (_, response) => response.writeHead(200).flushHeaders());
     const sent = request({ agent: false, host: '127.0.0.1', port: harness.port, ...to(sandbox) }).end();
     await once(sent, 'response');
     await eventually(() => reportsOf(sandbox) > 3);
     sent.destroy();
   });
 
-  it('that NATS missed is told when it is back, with its own time', async () => {
+  it('that NATS missed are sent after the reconnect, with their original time', async () => {
     const sandbox = await harness.createSandbox({ spec: idle });
-    await startTenant(sandbox.address, echo);
+    await startSandboxServer(sandbox.address, echo);
     await harness.nats.kill();
     await eventually(async () => (await harness.metrics()).includes('sandlot_bus_connected 0'));
     expect((await ask(harness.port, to(sandbox))).status).toBe(200);
@@ -191,33 +191,33 @@ describe('activity', () => {
     const untilMs = Date.now();
     await harness.nats.restart();
     await eventually(() => reportsOf(sandbox) > 0);
-    const told = harness.reports.filter(({ uid }) => uid === sandbox.uid);
-    expect(told.every(({ atMs }) => atMs <= untilMs)).toBe(true);
+    const resent = harness.reports.filter(({ uid }) => uid === sandbox.uid);
+    expect(resent.every(({ atMs }) => atMs <= untilMs)).toBe(true);
     await harness.waitUntilReady();
   });
 
-  it('is no probe of the daemon, and of no interest where nothing is ever idle', async () => {
+  it('are not sent for probes of the daemon, nor for Sandboxes without an idle limit', async () => {
     const probed = await harness.createSandbox({ spec: idle });
-    await startTenant(probed.address, (_, response) => response.writeHead(204).end(), 49_983);
+    await startSandboxServer(probed.address, (_, response) => response.writeHead(204).end(), 49_983);
     for (const path of ['/health', '/metrics', '/metrics?x=1']) {
       expect((await ask(harness.port, { ...to(probed, 49_983), path })).status).toBe(204);
     }
     const busy = await harness.createSandbox();
-    await startTenant(busy.address, echo);
+    await startSandboxServer(busy.address, echo);
     await ask(harness.port, to(busy));
     const last = await harness.createSandbox({ spec: idle });
-    await startTenant(last.address, echo);
+    await startSandboxServer(last.address, echo);
     await ask(harness.port, to(last));
     await eventually(() => reportsOf(last) > 0);
     expect([reportsOf(probed), reportsOf(busy)]).toEqual([0, 0]);
   });
 });
 
-describe('the end of the gateway', () => {
-  it('waits for what goes on, and takes nothing new', async () => {
+describe('draining', () => {
+  it('finishes open requests and accepts no new ones', async () => {
     const sandbox = await harness.createSandbox();
     const finish = Promise.withResolvers<undefined>();
-    await startTenant(sandbox.address, (incoming, response) => {
+    await startSandboxServer(sandbox.address, (incoming, response) => {
       if (incoming.url === '/now') {
         response.end();
         return;
