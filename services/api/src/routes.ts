@@ -1,42 +1,39 @@
-import type { Deps } from './wiring/deps.ts';
+import { apiV1Routes } from './api-v1/routes.ts';
+import type { ApiV1Deps } from './api-v1/routes.ts';
 import { e2bRoutes } from './e2b/routes.ts';
+import type { E2bDeps } from './e2b/routes.ts';
 import { unsupportedRoutes } from './e2b/unsupported.ts';
-import { docsPage } from './openapi/page.ts';
-import { openApiOf } from './openapi/document.ts';
 import type { Route } from './http/route.ts';
-import { aboutRoutes } from './api-v1/about.ts';
-import { claimRoutes } from './api-v1/claims.ts';
-import { eventRoutes } from './api-v1/events.ts';
-import { keyRoutes } from './api-v1/keys.ts';
-import { poolRoutes } from './api-v1/pools.ts';
+import { openApiOf } from './openapi/document.ts';
+import { docsPage } from './openapi/page.ts';
 
-/** Version of the document: of the interface, not of the build. */
+/** Version of the interface, not of the build. */
 const INTERFACE_VERSION = '1.0.0';
 
-/** The OpenAPI document, without an api behind it: operations are described by what they are made of, and never called. */
+/** What all operations need together; each of them sees only its own part. */
+export type OperationDeps = E2bDeps & ApiV1Deps;
+
+/** The OpenAPI document, for generators. No operation runs, so none needs its dependencies. */
 export function openApi(): object {
   const absent = new Proxy<Record<string, unknown>>({}, { get: () => absent });
-  // Deps is what handlers use when they are called; a proxy stands for it where none ever is.
-  return openApiOf(describedRoutes(absent as unknown as Deps), INTERFACE_VERSION);
+  // Only handlers use the dependencies, and no handler is called here.
+  return openApiOf(documentedRoutes(absent as unknown as OperationDeps), INTERFACE_VERSION);
 }
 
-/** Every operation of the api. Earlier ones win where paths overlap: what has a name comes before what has a parameter. */
-export function routesOf(deps: Deps): readonly Route[] {
-  // What is not built is no part of the interface: its paths answer, and are not described.
-  return [...unsupportedRoutes, ...describedRoutes(deps)];
+/**
+ * Every operation of the API. Where two paths overlap the first one wins. Unsupported operations answer 501 and are not part of
+ * the OpenAPI document.
+ */
+export function routesOf(deps: OperationDeps): readonly Route[] {
+  return [...unsupportedRoutes, ...documentedRoutes(deps)];
 }
 
-function describedRoutes(deps: Deps): readonly Route[] {
-  const served: Route[] = [];
+function documentedRoutes(deps: OperationDeps): readonly Route[] {
+  const routes: Route[] = [];
   let document: object | undefined;
-  const described = (): object => (document ??= openApiOf(served, INTERFACE_VERSION));
-  served.push(
-    ...e2bRoutes(deps),
-    ...poolRoutes(deps),
-    ...claimRoutes(deps),
-    ...eventRoutes(deps),
-    ...keyRoutes(deps),
-    ...aboutRoutes(deps, { document: described, page: () => docsPage(described()) }),
-  );
-  return served;
+  // The document describes the routes that serve it too, so it is built on the first request.
+  const openApiDocument = (): object => (document ??= openApiOf(routes, INTERFACE_VERSION));
+  const docs = { document: openApiDocument, page: () => docsPage(openApiDocument()) };
+  routes.push(...e2bRoutes(deps), ...apiV1Routes(deps, docs));
+  return routes;
 }

@@ -3,56 +3,57 @@ import { createServer } from 'node:http';
 import type { Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { ProcessParts, RunningServer } from '@sandlot/service';
-import { assemble } from './wiring/assemble.ts';
-import type { ApiSettings, Deps } from './wiring/deps.ts';
+import { auditKeys } from './audit/key-changes.ts';
 import { createApp } from './http/app.ts';
 import { serveWith } from './http/malformed.ts';
-import { shareRates } from './limits/create-rate.ts';
+import { sweepsOf } from './idempotency/ledger.ts';
 import { routesOf } from './routes.ts';
-import { auditKeys } from './audit/key-changes.ts';
+import type { ClusterState } from './state/cluster-state.ts';
+import { assemble } from './wiring/assemble.ts';
+import type { ApiParts } from './wiring/assemble.ts';
+import type { ApiSettings } from './wiring/config.ts';
 import { runSweeps } from './wiring/sweeps.ts';
-import { sweepsOf } from './wiring/upkeep.ts';
-import type { World } from './state/cluster-state.ts';
 
-/** Longer than a create or a transition takes, so that what is running at the end is finished. */
+/** Longer than a create or a transition takes, so that running requests complete. */
 const DRAIN_MS = 60_000;
-/** Clients keep connections for 60 s; whoever closes last meets no request on its way. */
+/** Longer than the 60 s of clients: a server that closes first may cut off a request that is under way. */
 const KEEP_ALIVE_MS = 75_000;
-/** A head is small: whoever takes longer for it keeps a place from others. */
+/** Headers are small. A client that takes longer occupies a connection. */
 const HEADERS_MS = 10_000;
 const REQUEST_MS = 60_000;
-const CHECKED_EVERY_MS = 2_000;
+const CONNECTION_CHECK_MS = 2_000;
 const MAX_HEADER_BYTES = 32_768;
 
-/** Builds the api over an API server and a bus, and lets it listen. Rejects when its port is taken. */
-export async function startApi(parts: ProcessParts, settings: ApiSettings): Promise<RunningServer> {
-  const { clock, random, log } = parts;
+/** Builds the API and starts to listen. Rejects if its port is in use. */
+export async function startApi(process: ProcessParts, settings: ApiSettings): Promise<RunningServer> {
+  const { clock, random, log } = process;
   const closing = new AbortController();
   const { signal } = closing;
-  const { deps, informers } = assemble(parts, settings, signal);
-  const shared = shareRates(deps);
-  auditKeys(deps);
-  const server = await listening(deps);
+  const { parts, informers } = assemble(process, settings, signal);
+  const sharedRate = parts.limits.createRate.share();
+  auditKeys(parts);
+  const server = await listen(parts, settings);
   const { port } = server.address() as AddressInfo;
-  const upkeep = afterSync(informers, signal).then(() => runSweeps({ clock, random, log, signal }, sweepsOf(deps)));
+  const sweeps = sweepsOf(parts.ledger);
+  const sweeping = waitForSync(informers, signal).then(() => runSweeps({ clock, random, log, signal }, sweeps));
   const drain = async (): Promise<void> => {
     closing.abort();
-    await drained(server, deps.world, clock);
-    await upkeep;
-    shared[Symbol.dispose]();
+    await closeServer(server, parts.state, clock);
+    await sweeping;
+    sharedRate[Symbol.dispose]();
   };
   return { ports: { apiPort: port }, informers, drain };
 }
 
-async function listening(deps: Deps): Promise<Server> {
-  const { settings } = deps;
+async function listen(parts: ApiParts, settings: ApiSettings): Promise<Server> {
   const { MAX_BODY_BYTES: maxBodyBytes, TRUSTED_PROXIES: trustedProxies, CLIENT_TRACES: traces } = settings;
   const server = createServer({
     maxHeaderSize: MAX_HEADER_BYTES,
-    connectionsCheckingInterval: CHECKED_EVERY_MS,
+    connectionsCheckingInterval: CONNECTION_CHECK_MS,
     requireHostHeader: false,
   });
-  serveWith(server, createApp({ ...deps, routes: routesOf(deps), maxBodyBytes, trustedProxies, traces }));
+  const { requestMetrics: metrics } = parts;
+  serveWith(server, createApp({ ...parts, metrics, routes: routesOf(parts), maxBodyBytes, trustedProxies, traces }));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
   server.headersTimeout = HEADERS_MS;
   server.requestTimeout = REQUEST_MS;
@@ -61,18 +62,18 @@ async function listening(deps: Deps): Promise<Server> {
   return server;
 }
 
-/** Once all of them have synced; or when it is over before that. */
-async function afterSync(informers: RunningServer['informers'], signal: AbortSignal): Promise<void> {
-  const over = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
-  await Promise.race([over, Promise.all(informers.map((informer) => informer.synced()))]);
+/** Resolves when all informers have synced, or the signal aborts. */
+async function waitForSync(informers: RunningServer['informers'], signal: AbortSignal): Promise<void> {
+  const aborted = new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
+  await Promise.race([aborted, Promise.all(informers.map((informer) => informer.synced()))]);
 }
 
-/** No new connections; requests that run are answered, followers of events are sent away at once. */
-async function drained(server: Server, world: World, clock: ProcessParts['clock']): Promise<void> {
+/** Accepts no more connections and lets running requests complete. Event streams have ended with the `closing` signal. */
+async function closeServer(server: Server, state: ClusterState, clock: ProcessParts['clock']): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeIdleConnections();
   const timer = clock.setTimeout(() => server.closeAllConnections(), DRAIN_MS);
   await closed;
   timer.cancel();
-  world.close();
+  state.close();
 }

@@ -1,14 +1,25 @@
+import type { Bus } from '@sandlot/bus';
 import { z } from 'zod';
-import type { Deps } from '../wiring/deps.ts';
 import { endpoint, publicRoute } from '../http/route.ts';
 import type { Answer, Route } from '../http/route.ts';
 import * as schemas from './schemas.ts';
 
-/** Health, the OpenAPI document and its readable form; `document` and `page` are made when they are asked for first. */
-export function aboutRoutes(
-  { bus, settings, isSynced }: Deps,
-  { document, page }: { readonly document: () => object; readonly page: () => string },
-): readonly Route[] {
+export interface AboutDeps {
+  readonly bus: Pick<Bus, 'connected'>;
+  /** Version of the build. */
+  readonly version: string;
+  /** Whether all informers have synced. */
+  readonly isSynced: () => boolean;
+}
+
+/** The OpenAPI document and its HTML page. */
+export interface Docs {
+  readonly document: () => object;
+  readonly page: () => string;
+}
+
+/** Health, and the documentation of the API. */
+export function aboutRoutes({ bus, version, isSynced }: AboutDeps, { document, page }: Docs): readonly Route[] {
   const shape = { tag: 'health' } as const;
   const text = { description: 'The document.', schema: z.string() };
   return [
@@ -20,12 +31,7 @@ export function aboutRoutes(
       },
       async (): Promise<Answer> => {
         const synced = isSynced();
-        const body = {
-          status: synced ? 'ok' : 'starting',
-          synced,
-          bus: bus.connected(),
-          version: settings.BUILD_VERSION,
-        };
+        const body = { status: synced ? 'ok' : 'starting', synced, bus: bus.connected(), version };
         return { status: 200, body };
       },
     ),

@@ -1,34 +1,48 @@
-import { annotations, isReservedKey, rfc3339, sandboxClaims } from '@sandlot/api-types';
-import type { SandboxClaim, SandboxClaimSpec } from '@sandlot/api-types';
+import { sandboxClaims } from '@sandlot/api-types';
+import type { SandboxClaim } from '@sandlot/api-types';
+import type { KubeClient } from '@sandlot/kube';
+import type { Clock } from '@sandlot/std';
 import { z } from 'zod';
-import type { Deps } from '../wiring/deps.ts';
-import { takePlace } from '../limits/sandbox-quota.ts';
-import { rateHeaders, takeCreate } from '../limits/create-rate.ts';
-import { allowanceOf } from '../limits/allowance.ts';
+import { buildV1Claim } from '../claim/build-v1-claim.ts';
 import { badRequest } from '../errors/api-error.ts';
 import { endpoint, route } from '../http/route.ts';
 import type { Answer, Route, TenantCall } from '../http/route.ts';
-import { present } from './present.ts';
+import type { CreateLedger } from '../idempotency/ledger.ts';
+import { rateHeaders } from '../limits/create-rate.ts';
+import type { Limits } from '../limits/limits.ts';
+import type { ClusterState } from '../state/cluster-state.ts';
 import { BY_NAMESPACE } from '../wiring/informers.ts';
-import { objectName } from './pools.ts';
 import * as schemas from './schemas.ts';
 import type { NewClaim } from './schemas.ts';
-import { namespaceOf } from './scope.ts';
+import { namespaceOf, objectName } from './scope.ts';
 import { claimView } from './views.ts';
+
+export interface ClaimDeps {
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'delete'>;
+  readonly state: Pick<ClusterState, 'claims' | 'waitUntil'>;
+  readonly limits: Limits;
+  readonly ledger: Pick<CreateLedger, 'keep'>;
+  readonly clock: Pick<Clock, 'now'>;
+}
 
 const TAG = 'claims';
 const { named, scope, claimWait } = schemas;
-type Wait = z.output<typeof claimWait>;
+type CreateCall = TenantCall<{
+  params: unknown;
+  query: z.output<typeof claimWait>;
+  headers: unknown;
+  body: NewClaim;
+}>;
 
-/** Claims as they are in Kubernetes: one sandbox, or a batch of them. */
-export function claimRoutes(deps: Deps): readonly Route[] {
+/** Claims as Kubernetes has them: one sandbox, or a batch. */
+export function claimRoutes(deps: ClaimDeps): readonly Route[] {
   return [...readsOf(deps), ...writesOf(deps)];
 }
 
 const one = { description: 'The claim.', schema: schemas.claim };
 
-function readsOf(deps: Deps): readonly Route[] {
-  const { client, world } = deps;
+function readsOf(deps: ClaimDeps): readonly Route[] {
+  const { client, state } = deps;
   return [
     route(
       {
@@ -40,7 +54,7 @@ function readsOf(deps: Deps): readonly Route[] {
       async ({ key, query }) => {
         const namespace = namespaceOf(key, query);
         const claims = [
-          ...world.claims.all([BY_NAMESPACE, namespace], ({ metadata }) => metadata.namespace === namespace),
+          ...state.claims.all([BY_NAMESPACE, namespace], ({ metadata }) => metadata.namespace === namespace),
         ];
         return { status: 200, body: claims.map(claimView).sort((a, b) => (a.name < b.name ? -1 : 1)) };
       },
@@ -55,13 +69,13 @@ function readsOf(deps: Deps): readonly Route[] {
       },
       async ({ key, query, params: { name }, signal }) => {
         const claim = await client.get(sandboxClaims, { namespace: namespaceOf(key, query), name: objectName(name) });
-        return { status: 200, body: claimView(await served(deps, claim, { wait: query.wait, signal })) };
+        return { status: 200, body: claimView(await waitUntilServed(deps, claim, { wait: query.wait, signal })) };
       },
     ),
   ];
 }
 
-function writesOf(deps: Deps): readonly Route[] {
+function writesOf(deps: ClaimDeps): readonly Route[] {
   const { client } = deps;
   return [
     route(
@@ -91,7 +105,7 @@ function writesOf(deps: Deps): readonly Route[] {
       async ({ key, query, params: { name }, trail }) => {
         const namespace = namespaceOf(key, query);
         trail.about({ namespace, name });
-        const claim = deps.world.claims.get(`${namespace}/${name}`);
+        const claim = deps.state.claims.get(`${namespace}/${name}`);
         if (claim !== undefined) await deps.ledger.keep(claim, 'claim');
         await client.delete(sandboxClaims, { namespace, name: objectName(name) });
         return { status: 204 };
@@ -100,73 +114,45 @@ function writesOf(deps: Deps): readonly Route[] {
   ];
 }
 
-async function createClaim(deps: Deps, call: TenantCall<unknown, Wait, NewClaim>): Promise<Answer> {
+async function createClaim(deps: ClaimDeps, call: CreateCall): Promise<Answer> {
+  const { state, client, limits, clock } = deps;
   const { key, query, body, trail, signal } = call;
   const namespace = namespaceOf(key, query);
   trail.about({ namespace, name: body.name });
-  const allowance = allowanceOf(key, deps.settings);
-  const headers = rateHeaders(takeCreate(deps, key, allowance.createsPerSecond));
-  const { maxTimeoutSeconds: max } = allowance;
+  const headers = rateHeaders(limits.createRate.take(key));
+  const { maxTimeoutSeconds: max } = limits.allowanceOf(key);
   if (max > 0 && (body.timeoutSeconds ?? 0) > max) throw badRequest(`timeoutSeconds: expected at most ${max}`);
-  const claim = claimOf(body, { namespace, keyId: key.id, nowMs: deps.clock.now() });
-  const { world, client } = deps;
-  const place = takePlace(deps, key, body.replicas);
-  const made = await world.claims
+  const claim = buildV1Claim(body, { namespace, keyId: key.id, nowMs: clock.now() });
+  const place = limits.sandboxQuota.reserve(key, body.replicas);
+  const created = await state.claims
     .write(`${namespace}/${body.name}`, () => client.create(sandboxClaims, claim))
     .finally(() => place[Symbol.dispose]());
-  trail.about({ name: body.name, uid: made.metadata.uid ?? '' });
-  const shown = await served(deps, made, { wait: query.wait, signal });
+  trail.about({ name: body.name, uid: created.metadata.uid ?? '' });
+  const shown = await waitUntilServed(deps, created, { wait: query.wait, signal });
   return { status: 201, body: claimView(shown), headers };
 }
 
-interface ClaimPlace {
-  readonly namespace: string;
-  readonly keyId: string;
-  readonly nowMs: number;
-}
-
-function claimOf(body: NewClaim, { namespace, keyId, nowMs }: ClaimPlace): SandboxClaim {
-  const { name, pool, template, replicas, labels = {}, timeoutSeconds } = body;
-  const { claimTimeout, createOnNoStock, ttlSecondsAfterCompleted } = body;
-  const reserved = Object.keys(labels).find(isReservedKey);
-  if (reserved !== undefined) throw badRequest(`labels: "${reserved}" is set by the system`);
-  const spec: SandboxClaimSpec = present({
-    warmPoolRef: refTo(pool),
-    sandboxTemplateRef: refTo(template),
-    replicas: replicas === 1 ? undefined : replicas,
-    claimTimeout,
-    createOnNoStock,
-    ttlSecondsAfterCompleted,
-    lifecycle: endingAfter(timeoutSeconds, nowMs),
-  });
-  return { metadata: { namespace, name, labels, annotations: { [annotations.apiKeyId]: keyId } }, spec };
-}
-
-function refTo(name: string | undefined): { readonly name: string } | undefined {
-  return name === undefined ? undefined : { name };
-}
-
-function endingAfter(seconds: number | undefined, nowMs: number): SandboxClaimSpec['lifecycle'] {
-  if (seconds === undefined) return undefined;
-  return { shutdownTime: rfc3339(nowMs + seconds * 1_000), shutdownPolicy: 'Delete' };
-}
-
-interface Patience {
+interface WaitOptions {
+  /** Seconds; undefined or 0: no wait. */
   readonly wait: number | undefined;
   readonly signal: AbortSignal;
 }
 
-/** The claim once it is served or given up, or as it is when the caller's patience ends. */
-async function served({ world }: Deps, claim: SandboxClaim, { wait = 0, signal }: Patience): Promise<SandboxClaim> {
+/** The claim once it has completed, failed or expired; or as it is when the wait is over. */
+async function waitUntilServed(
+  { state }: ClaimDeps,
+  claim: SandboxClaim,
+  { wait = 0, signal }: WaitOptions,
+): Promise<SandboxClaim> {
   if (wait === 0) return claim;
-  const done = await world.settle(
+  const done = await state.waitUntil(
     { claim, sandbox: undefined },
-    (held) => (isSettled(held?.claim ?? claim) ? held : undefined),
+    (current) => (isFinal(current?.claim ?? claim) ? current : undefined),
     { timeoutMs: wait * 1_000, signal },
   );
-  return done?.claim ?? world.claims.get(`${claim.metadata.namespace ?? ''}/${claim.metadata.name ?? ''}`) ?? claim;
+  return done?.claim ?? state.claims.get(`${claim.metadata.namespace ?? ''}/${claim.metadata.name ?? ''}`) ?? claim;
 }
 
-function isSettled({ status }: SandboxClaim): boolean {
+function isFinal({ status }: SandboxClaim): boolean {
   return status?.phase === 'Completed' || status?.phase === 'Failed' || status?.phase === 'Expired';
 }

@@ -3,19 +3,30 @@ import type { Bus, FollowedEvent } from '@sandlot/bus';
 import { parseSubject, subjectFor } from '@sandlot/bus';
 import type { Clock } from '@sandlot/std';
 import { z } from 'zod';
-import type { Deps } from '../wiring/deps.ts';
 import { ApiError, badRequest } from '../errors/api-error.ts';
 import { endpoint, route } from '../http/route.ts';
 import type { Answer, Route, TenantCall } from '../http/route.ts';
 import * as schemas from './schemas.ts';
 import { namespaceOf } from './scope.ts';
 
-/** Proxies end what is silent for a minute. */
-const COMMENT_EVERY_MS = 20_000;
-type EventQuery = z.output<typeof schemas.eventQuery>;
+export interface EventDeps {
+  readonly bus: Pick<Bus, 'follow'>;
+  readonly clock: Clock;
+  /** Aborts at shutdown, which ends all streams. */
+  readonly closing: AbortSignal;
+}
 
-/** Events of the key's namespace as server-sent events, from JetStream. */
-export function eventRoutes(deps: Deps): readonly Route[] {
+/** Proxies close connections that are silent for a minute. */
+const COMMENT_EVERY_MS = 20_000;
+type EventCall = TenantCall<{
+  params: unknown;
+  query: z.output<typeof schemas.eventQuery>;
+  headers: z.output<typeof schemas.eventHeaders>;
+  body: unknown;
+}>;
+
+/** The events of a namespace, from JetStream, as server-sent events. */
+export function eventRoutes(deps: EventDeps): readonly Route[] {
   const type = 'text/event-stream';
   const description =
     'CloudEvents, one per message; the id is the place in the stream, by which Last-Event-ID goes on where it ended.';
@@ -29,7 +40,7 @@ export function eventRoutes(deps: Deps): readonly Route[] {
         ),
         tag: 'events',
         query: schemas.eventQuery,
-        headers: z.object({ 'Last-Event-ID': z.string().optional() }),
+        headers: schemas.eventHeaders,
         answers: { 200: { description, schema: z.string(), type } },
       },
       async (call) => follow(deps, call),
@@ -37,14 +48,14 @@ export function eventRoutes(deps: Deps): readonly Route[] {
   ];
 }
 
-function follow({ bus, clock, closing }: Deps, call: TenantCall<unknown, EventQuery>): Answer {
-  const { key, query, header } = call;
+function follow({ bus, clock, closing }: EventDeps, call: EventCall): Answer {
+  const { key, query } = call;
   const signal = AbortSignal.any([call.signal, closing]);
   const namespace = namespaceOf(key, query);
-  const wanted = query.type ?? '*';
+  const pattern = query.type ?? '*';
   const events = bus.follow({
-    filter: filterOf(namespace, wanted),
-    afterSequence: placeIn(header('last-event-id')),
+    filter: filterOf(namespace, pattern),
+    afterSequence: call.readHeaders()['Last-Event-ID'],
     sinceMs: query.since === undefined ? undefined : clock.now() - query.since * 1_000,
     signal,
   });
@@ -52,56 +63,49 @@ function follow({ bus, clock, closing }: Deps, call: TenantCall<unknown, EventQu
     const message = 'events cannot be read now: the event bus cannot be reached';
     throw new ApiError({ status: 503, message, headers: { 'Retry-After': '5' } });
   }
-  const content = Readable.from(messagesOf(events, { clock, signal, wanted }));
+  const content = Readable.from(messagesOf(events, { clock, signal, pattern }));
   return { status: 200, stream: { type: 'text/event-stream', content }, headers: { 'X-Accel-Buffering': 'no' } };
 }
 
-/** Subject of one namespace: its token is made by the bus, so that no name can reach another one's events. */
-function filterOf(namespace: string, wanted: string): string {
+/** Subject filter for one namespace. The bus encodes the name, so that no name matches the events of another namespace. */
+function filterOf(namespace: string, pattern: string): string {
   const [, token = ''] = subjectFor('claim.bound', namespace).split('.');
-  const [kind = '*'] = wanted.split('.');
+  const [kind = '*'] = pattern.split('.');
   const filter = `sandlot.${token}.${kind}.>`;
   if (parseSubject(`sandlot.${token}.claim.bound`)?.namespace !== namespace) throw badRequest('namespace: not a name');
   return filter;
 }
 
-function placeIn(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const place = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
-  if (Number.isNaN(place)) throw badRequest('Last-Event-ID: expected the id of an event');
-  return place;
-}
-
-/** Whether a type fits `claim.*`, `pool.rollout.*`, `claim.bound` or `*`. */
-function fits(type: string, wanted: string): boolean {
-  if (wanted === '*') return true;
-  return wanted.endsWith('.*') ? type.startsWith(wanted.slice(0, -1)) : type === wanted;
+/** Whether an event type matches a pattern: `claim.bound`, `claim.*`, `pool.rollout.*` or `*`. */
+function matches(type: string, pattern: string): boolean {
+  if (pattern === '*') return true;
+  return pattern.endsWith('.*') ? type.startsWith(pattern.slice(0, -1)) : type === pattern;
 }
 
 interface Feed {
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  readonly wanted: string;
+  readonly pattern: string;
 }
 
 async function* messagesOf(
   events: ReturnType<Bus['follow']> & object,
-  { clock, signal, wanted }: Feed,
+  { clock, signal, pattern }: Feed,
 ): AsyncGenerator<string> {
   yield ': events follow\n\n';
   let next = events.next();
   while (!signal.aborted) {
     const pause = new AbortController();
-    const silence = clock.sleep(COMMENT_EVERY_MS, AbortSignal.any([signal, pause.signal])).then(() => undefined);
-    const came = await Promise.race([next, silence]);
+    const silent = clock.sleep(COMMENT_EVERY_MS, AbortSignal.any([signal, pause.signal])).then(() => undefined);
+    const received = await Promise.race([next, silent]);
     pause.abort();
-    if (came === undefined) {
+    if (received === undefined) {
       yield ': still here\n\n';
       continue;
     }
-    if (came.done === true) return;
+    if (received.done === true) return;
     next = events.next();
-    if (fits(came.value.event.type, wanted)) yield messageOf(came.value);
+    if (matches(received.value.event.type, pattern)) yield messageOf(received.value);
   }
 }
 

@@ -1,20 +1,27 @@
+import type { KubeClient } from '@sandlot/kube';
 import { createKey, listKeys, revokeKey, VIA_API } from '@sandlot/tenancy';
-import type { ApiKey } from '@sandlot/tenancy';
+import type { ApiKey, KeyRing } from '@sandlot/tenancy';
 import { z } from 'zod';
-import type { Deps } from '../wiring/deps.ts';
 import { notFound } from '../errors/api-error.ts';
 import { endpoint, route } from '../http/route.ts';
 import type { Route } from '../http/route.ts';
+import type { ClusterState } from '../state/cluster-state.ts';
 import * as schemas from './schemas.ts';
 
+export interface KeyDeps {
+  readonly client: KubeClient;
+  readonly keysNamespace: string;
+  readonly keys: Pick<KeyRing, 'byId'>;
+  readonly state: Pick<ClusterState, 'waiters'>;
+}
+
 const TAG = 'API keys';
-/** A key works on this replica once its watch shows it. */
+/** How long an answer waits until the watch of this replica shows the change. */
 const SHOWN_WITHIN_MS = 5_000;
 
-/** API keys, for admins; for everybody else his own. A key's text is in the answer to its creation and nowhere else. */
-export function keyRoutes(deps: Deps): readonly Route[] {
-  const { client, settings, keys, world } = deps;
-  const place = { client, namespace: settings.KEYS_NAMESPACE ?? settings.POD_NAMESPACE };
+/** API keys: admins manage them, others see their own. Only the answer to a creation contains the text of a key. */
+export function keyRoutes({ client, keysNamespace, keys, state: { waiters } }: KeyDeps): readonly Route[] {
+  const place = { client, namespace: keysNamespace };
   return [
     route(
       {
@@ -42,12 +49,12 @@ export function keyRoutes(deps: Deps): readonly Route[] {
         answers: { 201: { description: 'The key, which is shown this once.', schema: schemas.createdKey } },
         action: 'key.create',
       },
-      async ({ body, trail, signal, key: { id: asker } }) => {
-        const by = VIA_API + asker;
+      async ({ body, trail, signal, key: { id: adminId } }) => {
+        const by = VIA_API + adminId;
         const { key, text } = await createKey({ ...place, by }, { ...body, team: body.team ?? body.namespace });
         trail.about({ name: key.id });
         const look = (): true | undefined => (keys.byId(key.id) === undefined ? undefined : true);
-        await world.waits.until({ keys: ['keys'], look, timeoutMs: SHOWN_WITHIN_MS, signal });
+        await waiters.waitUntil({ keys: ['keys'], look, timeoutMs: SHOWN_WITHIN_MS, signal });
         return { status: 201, body: { ...keyView(key), key: text } };
       },
     ),
@@ -60,12 +67,12 @@ export function keyRoutes(deps: Deps): readonly Route[] {
         answers: { 204: { description: 'Done.' } },
         action: 'key.revoke',
       },
-      async ({ params: { id }, trail, signal, key: { id: asker } }) => {
+      async ({ params: { id }, trail, signal, key: { id: adminId } }) => {
         trail.about({ name: id });
-        if (!/^[0-9a-f]{1,64}$/.test(id) || !(await revokeKey({ ...place, by: VIA_API + asker }, id)))
+        if (!/^[0-9a-f]{1,64}$/.test(id) || !(await revokeKey({ ...place, by: VIA_API + adminId }, id)))
           throw notFound(`there is no API key '${id}'`);
         const look = (): true | undefined => (keys.byId(id) === undefined ? true : undefined);
-        await world.waits.until({ keys: ['keys'], look, timeoutMs: SHOWN_WITHIN_MS, signal });
+        await waiters.waitUntil({ keys: ['keys'], look, timeoutMs: SHOWN_WITHIN_MS, signal });
         return { status: 204 };
       },
     ),

@@ -1,26 +1,30 @@
 import { sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
-import type { KubeObject } from '@sandlot/kube';
+import type { KubeClient, KubeObject } from '@sandlot/kube';
 import { z } from 'zod';
-import type { Deps } from '../wiring/deps.ts';
-import { notFound } from '../errors/api-error.ts';
 import { endpoint, route } from '../http/route.ts';
 import type { Route } from '../http/route.ts';
 import { BY_NAMESPACE } from '../wiring/informers.ts';
+import type { Informers } from '../wiring/informers.ts';
 import * as schemas from './schemas.ts';
-import { namespaceOf } from './scope.ts';
+import { namespaceOf, objectName } from './scope.ts';
 import { poolView, templateView } from './views.ts';
+
+export interface PoolDeps {
+  readonly client: Pick<KubeClient, 'get' | 'create' | 'mergePatch' | 'delete'>;
+  readonly informers: Pick<Informers, 'pools' | 'templates'>;
+}
 
 const TAG = 'pools and templates';
 const { named, scope } = schemas;
 
 const byName = (a: KubeObject, b: KubeObject): number => ((a.metadata.name ?? '') < (b.metadata.name ?? '') ? -1 : 1);
 
-/** Pools, which admins change, and templates, which are read here and made with kubectl. */
-export function poolRoutes(deps: Deps): readonly Route[] {
+/** Pools, which admins may change, and templates, which are read-only here: kubectl creates them. */
+export function poolRoutes(deps: PoolDeps): readonly Route[] {
   return [...poolReads(deps), ...poolWrites(deps), deleteRoute(deps), ...templateReads(deps)];
 }
 
-function poolReads({ client, cache }: Deps): readonly Route[] {
+function poolReads({ client, informers }: PoolDeps): readonly Route[] {
   const shape = { tag: TAG, query: scope } as const;
   return [
     route(
@@ -30,7 +34,7 @@ function poolReads({ client, cache }: Deps): readonly Route[] {
         answers: { 200: { description: 'All of them.', schema: z.array(schemas.pool) } },
       },
       async ({ key, query }) => {
-        const pools = [...cache.pools.store.byIndex(BY_NAMESPACE, namespaceOf(key, query))];
+        const pools = [...informers.pools.store.byIndex(BY_NAMESPACE, namespaceOf(key, query))];
         return { status: 200, body: pools.sort(byName).map(poolView) };
       },
     ),
@@ -49,7 +53,7 @@ function poolReads({ client, cache }: Deps): readonly Route[] {
   ];
 }
 
-function poolWrites({ client }: Deps): readonly Route[] {
+function poolWrites({ client }: PoolDeps): readonly Route[] {
   const shape = { access: 'admin', tag: TAG, query: scope } as const;
   const one = { description: 'The pool.', schema: schemas.pool };
   return [
@@ -94,7 +98,7 @@ function poolWrites({ client }: Deps): readonly Route[] {
   ];
 }
 
-function deleteRoute({ client }: Deps): Route {
+function deleteRoute({ client }: PoolDeps): Route {
   return route(
     {
       ...endpoint(
@@ -118,7 +122,7 @@ function deleteRoute({ client }: Deps): Route {
   );
 }
 
-function templateReads({ client, cache }: Deps): readonly Route[] {
+function templateReads({ client, informers }: PoolDeps): readonly Route[] {
   const shape = { tag: TAG, query: scope } as const;
   return [
     route(
@@ -128,7 +132,7 @@ function templateReads({ client, cache }: Deps): readonly Route[] {
         answers: { 200: { description: 'All of them.', schema: z.array(schemas.template) } },
       },
       async ({ key, query }) => {
-        const templates = [...cache.templates.store.byIndex(BY_NAMESPACE, namespaceOf(key, query))];
+        const templates = [...informers.templates.store.byIndex(BY_NAMESPACE, namespaceOf(key, query))];
         return { status: 200, body: templates.sort(byName).map(templateView) };
       },
     ),
@@ -148,10 +152,4 @@ function templateReads({ client, cache }: Deps): readonly Route[] {
       },
     ),
   ];
-}
-
-/** What can name no object is not there: it must never become another path of the API server. */
-export function objectName(name: string): string {
-  if (/^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$/.test(name)) return name;
-  throw notFound(`there is nothing called '${name}'`);
 }

@@ -1,4 +1,4 @@
-// What Sandlot's own REST says: short forms of the Kubernetes objects, which stay the truth.
+// What Sandlot's own REST API sends and receives: short forms of the Kubernetes objects, which remain the source of truth.
 import { dnsLabel, keyLimits, roles } from '@sandlot/tenancy';
 import { z } from 'zod';
 import { shownAs } from '../openapi/shown-as.ts';
@@ -6,7 +6,7 @@ import { shownAs } from '../openapi/shown-as.ts';
 const count = z.int().min(0);
 const timestamp = z.iso.datetime({ offset: true });
 const objectName = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
-/** Of an object that is there already: it may have dots. */
+/** Name of an existing object, which may have dots. */
 const reference = z
   .string()
   .min(1)
@@ -43,7 +43,7 @@ export const pool = z
     template: z.string(),
     aliases: z.array(z.string()),
     createdAt: timestamp,
-    /** What the spec asks for; a schedule or an autoscaler may want something else. */
+    /** As in the spec; a schedule or an autoscaler may override it. */
     replicas: count,
     desired: count,
     ready: count,
@@ -181,4 +181,13 @@ export const eventQuery = scope.extend({
       override: shownAs({ type: 'integer', minimum: 0, maximum: 999_999 }),
       description: 'Begin with those of the last so many seconds; default with what comes.',
     }),
+});
+
+export const eventHeaders = z.object({
+  'Last-Event-ID': z
+    .string()
+    // Not a regex check, which would become part of the OpenAPI document.
+    .refine((text) => /^\d{1,15}$/.test(text), 'expected the id of an event')
+    .transform(Number)
+    .optional(),
 });

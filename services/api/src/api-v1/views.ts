@@ -1,7 +1,7 @@
 import { effectiveClaimMode } from '@sandlot/api-types';
 import type { Condition, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
-import { sizeOf } from '../e2b/answer/view.ts';
-import { present } from './present.ts';
+import { sizeOf } from '../e2b/answer/size.ts';
+import { omitUndefined } from './omit-undefined.ts';
 import { aliasesOf } from '../wiring/informers.ts';
 import type { ClaimView, Pool, TemplateView } from './schemas.ts';
 
@@ -54,7 +54,7 @@ export function claimView(claim: SandboxClaim): ClaimView {
   const { claimedReplicas = 0, readyReplicas = 0, phase = 'Pending', message } = status ?? {};
   return {
     ...identityOf(claim),
-    ...present({
+    ...omitUndefined({
       pool: spec.warmPoolRef?.name,
       template: spec.sandboxTemplateRef?.name,
       message,

@@ -1,7 +1,7 @@
 import type { Secret } from '@sandlot/kube';
 import { keyAuthors, keySecret, mintApiKey, VIA_API } from '@sandlot/tenancy';
 import { describe, expect, it } from 'vitest';
-import { keyRecord } from './key-changes.ts';
+import { auditRecordOf } from './key-changes.ts';
 
 const NOW = Date.parse('2026-01-01T12:00:00Z');
 const { key } = mintApiKey({ namespace: 'team-a', team: 'a', role: 'tenant', description: '', limits: {} });
@@ -12,39 +12,39 @@ function secret(annotations: Record<string, string> = {}, createdMs = NOW): Secr
   return { ...rest, metadata: { ...metadata, uid: 'u-1', creationTimestamp, annotations } };
 }
 
-const made = secret({ [keyAuthors.createdBy]: 'ana' });
+const created = secret({ [keyAuthors.createdBy]: 'ana' });
 const revoked = secret({ [keyAuthors.createdBy]: 'ana', [keyAuthors.revokedBy]: 'bob' });
 
-describe('the record of an API key', () => {
+describe('the audit record of an API key', () => {
   it.each([
-    ['made by sandlot keys', { next: made }, 'key.create', 'ana'],
-    ['made by kubectl', { next: secret() }, 'key.create', 'unknown'],
-    ['taken back by sandlot keys', { old: revoked }, 'key.revoke', 'bob'],
-    ['taken back by kubectl', { old: made }, 'key.revoke', 'unknown'],
+    ['created by sandlot keys', { next: created }, 'key.create', 'ana'],
+    ['created by kubectl', { next: secret() }, 'key.create', 'unknown'],
+    ['revoked by sandlot keys', { old: revoked }, 'key.revoke', 'bob'],
+    ['revoked by kubectl', { old: created }, 'key.revoke', 'unknown'],
     [
-      'made over the API and deleted by kubectl',
+      'created over the API and deleted by kubectl',
       { old: secret({ [keyAuthors.createdBy]: `${VIA_API}k` }) },
       'key.revoke',
       'unknown',
     ],
-  ])('%s names the key, and who it was', (...[, change, action, user]) => {
-    expect(keyRecord(change, NOW)).toMatchObject({
+  ])('names the key and the user if it was %s', (...[, change, action, user]) => {
+    expect(auditRecordOf(change, NOW)).toMatchObject({
       namespace: 'team-a',
       name: key.id,
       uid: 'u-1',
       action,
       actor: { user },
     });
-    expect(JSON.stringify(keyRecord(change, NOW))).not.toContain(key.hash);
+    expect(JSON.stringify(auditRecordOf(change, NOW))).not.toContain(key.hash);
   });
 
   it.each([
-    ['made over the API', { next: secret({ [keyAuthors.createdBy]: `${VIA_API}k` }) }],
-    ['taken back over the API', { old: secret({ [keyAuthors.revokedBy]: `${VIA_API}k` }) }],
-    ['made long before this replica', { next: secret({}, NOW - 600_000) }],
-    ['only changed', { old: made, next: revoked }],
-    ['no key at all', { next: { metadata: { name: 'other', creationTimestamp: '2026-01-01T12:00:00Z' } } }],
-  ])('%s is told by somebody else, or is none', (_what, change) => {
-    expect(keyRecord(change, NOW)).toBeUndefined();
+    ['created over the API', { next: secret({ [keyAuthors.createdBy]: `${VIA_API}k` }) }],
+    ['revoked over the API', { old: secret({ [keyAuthors.revokedBy]: `${VIA_API}k` }) }],
+    ['created long before this replica started', { next: secret({}, NOW - 600_000) }],
+    ['only changed', { old: created, next: revoked }],
+    ['not an API key', { next: { metadata: { name: 'other', creationTimestamp: '2026-01-01T12:00:00Z' } } }],
+  ])('does not exist if it was %s', (_name, change) => {
+    expect(auditRecordOf(change, NOW)).toBeUndefined();
   });
 });

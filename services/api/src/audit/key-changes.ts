@@ -1,14 +1,22 @@
-import type { EventData } from '@sandlot/bus';
+import type { Bus, EventData } from '@sandlot/bus';
 import { eventId } from '@sandlot/bus';
 import type { Secret } from '@sandlot/kube';
+import type { Clock, Logger } from '@sandlot/std';
 import { keyAuthors, keyOfSecret, VIA_API } from '@sandlot/tenancy';
-import type { Deps } from '../wiring/deps.ts';
+import type { WatchedKeyRing } from '@sandlot/tenancy';
 
-/** What was made longer ago than that has been told, and a replica that starts sees all keys as new. */
-const NEWS_MS = 10 * 60_000;
+/** A replica that starts sees every key as new. Keys older than this were recorded when they were created. */
+const RECENT_MS = 10 * 60_000;
 const TYPE = 'audit.recorded';
 
-type Record = EventData[typeof TYPE];
+type AuditRecord = EventData[typeof TYPE];
+
+export interface KeyAuditDeps {
+  readonly keys: Pick<WatchedKeyRing, 'informer'>;
+  readonly bus: Pick<Bus, 'publish'>;
+  readonly log: Logger;
+  readonly clock: Pick<Clock, 'now'>;
+}
 
 interface KeyChange {
   readonly old?: Secret | undefined;
@@ -16,30 +24,30 @@ interface KeyChange {
 }
 
 /**
- * Records keys that were made or taken back past the API, by `sandlot keys` or kubectl, from what becomes of their Secrets.
- * Every replica tells it, under one id, so that it is one event.
+ * Records API keys that `sandlot keys` or kubectl created or revoked, from the watch of their Secrets. Every replica publishes
+ * the event under the same id, so that the bus keeps one of them.
  */
-export function auditKeys({ keys, bus, log, clock }: Pick<Deps, 'keys' | 'bus' | 'log' | 'clock'>): void {
+export function auditKeys({ keys, bus, log, clock }: KeyAuditDeps): void {
   keys.informer.onChange((change) => {
-    const data = keyRecord(change, clock.now());
+    const data = auditRecordOf(change, clock.now());
     if (data === undefined) return;
-    log.info({ audit: data }, 'a change was made past the API');
+    log.info({ audit: data }, 'an API key was changed outside the API');
     const id = eventId({ uid: data.uid, type: TYPE, marker: data.action });
     bus.publish({ type: TYPE, id, timeMs: clock.now(), data });
   });
 }
 
-/** The record of a change of a key's Secret; undefined for what is none, or what the API told itself. */
-export function keyRecord({ old, next }: KeyChange, nowMs: number): Record | undefined {
-  if (next !== undefined) return old === undefined && isNews(next, nowMs) ? recordOf(next, 'key.create') : undefined;
-  return old === undefined ? undefined : recordOf(old, 'key.revoke');
+/** The audit record of a change of a key's Secret; undefined if there is nothing to record, or if the API made the change. */
+export function auditRecordOf({ old, next }: KeyChange, nowMs: number): AuditRecord | undefined {
+  if (next !== undefined) return old === undefined && isRecent(next, nowMs) ? recordFor(next, 'key.create') : undefined;
+  return old === undefined ? undefined : recordFor(old, 'key.revoke');
 }
 
-function isNews({ metadata }: Secret, nowMs: number): boolean {
-  return nowMs - Date.parse(metadata.creationTimestamp ?? '') < NEWS_MS;
+function isRecent({ metadata }: Secret, nowMs: number): boolean {
+  return nowMs - Date.parse(metadata.creationTimestamp ?? '') < RECENT_MS;
 }
 
-function recordOf(secret: Secret, action: 'key.create' | 'key.revoke'): Record | undefined {
+function recordFor(secret: Secret, action: 'key.create' | 'key.revoke'): AuditRecord | undefined {
   const key = keyOfSecret(secret);
   const { annotations = {}, uid = '' } = secret.metadata;
   const user = annotations[action === 'key.create' ? keyAuthors.createdBy : keyAuthors.revokedBy];

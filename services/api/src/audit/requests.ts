@@ -10,7 +10,7 @@ export interface AuditDeps {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** One request for a change, once it has its answer. */
+/** One answered request for a change. */
 export interface AuditRecord {
   readonly action: string;
   readonly key: ApiKey;
@@ -18,25 +18,24 @@ export interface AuditRecord {
   readonly source: { readonly address: string; readonly userAgent: string | undefined };
   readonly requestId: string;
   readonly status: number;
-  /** Why it was refused, as the caller was told. */
+  /** The message of an error answer. */
   readonly message: string | undefined;
 }
 
-const LONGEST_AGENT = 256;
+const MAX_USER_AGENT_LENGTH = 256;
 
-/** What became of a request with that answer. */
 function outcomeOf(status: number): EventData['audit.recorded']['outcome'] {
   if (status < 400) return 'done';
   if (status === 401 || status === 403) return 'denied';
   return status < 500 ? 'refused' : 'failed';
 }
 
-/** Records who asked for what, from where, and what became of it: an event on the bus and a line in the log. */
+/** Records who requested a change, from where, and with what result, as an event on the bus and a log line. */
 export function recordAudit({ bus, log, clock }: AuditDeps, record: AuditRecord): void {
   const { action, key, object, source, requestId, status, message } = record;
   const type = 'audit.recorded';
   const { address, userAgent } = source;
-  const agent = userAgent?.slice(0, LONGEST_AGENT);
+  const agent = userAgent?.slice(0, MAX_USER_AGENT_LENGTH);
   const data = {
     ...object,
     action,
@@ -47,7 +46,7 @@ export function recordAudit({ bus, log, clock }: AuditDeps, record: AuditRecord)
     outcome: outcomeOf(status),
     ...(message === undefined ? {} : { message }),
   };
-  log.info({ audit: data }, 'a change was asked for');
+  log.info({ audit: data }, 'answered a request for a change');
   const id = eventId({ uid: randomUUID(), type, marker: requestId });
   bus.publish({ type, id, timeMs: clock.now(), data });
 }

@@ -1,33 +1,41 @@
 import { labels, sandboxClaims } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { apiVersionOf, isAlreadyExists, secrets } from '@sandlot/kube';
-import type { Secret } from '@sandlot/kube';
-import type { Deps } from '../wiring/deps.ts';
-import { envSecretKey, envSecretName } from './from-e2b.ts';
-import type { CreateRequest } from './from-e2b.ts';
+import type { KubeClient, Secret } from '@sandlot/kube';
+import type { CreateRequest } from '../e2b/request/read-create.ts';
+
+/** Name of the Secret with the values of a sandbox's environment variables. */
+export function envSecretName(id: string): string {
+  return `${id}-env`;
+}
+
+/** Key of a variable's value in that Secret. It is a number, because names of variables may have letters that keys may not. */
+export function envSecretKey(index: number): string {
+  return `env-${index}`;
+}
 
 /**
- * Stores the values of a sandbox's variables right after its claim was made, to which they belong: they go with it, also
- * when the claim or this process is gone already. Whoever binds the claim waits for them. Rejects with a KubeError.
+ * Creates the Secret with the values of the environment variables, after the claim and owned by it, so that garbage collection
+ * deletes it even if this process dies. The claim-controller waits for the Secret. Rejects with a KubeError.
  */
-export async function storeEnvs(
-  { client }: Pick<Deps, 'client'>,
+export async function createEnvSecret(
+  { client }: { readonly client: Pick<KubeClient, 'create' | 'mergePatch'> },
   { metadata }: SandboxClaim,
-  { envs }: CreateRequest,
+  { envs }: Pick<CreateRequest, 'envs'>,
 ): Promise<void> {
   const { namespace, name: id = '', uid = '' } = metadata;
   const key = { namespace, name: envSecretName(id) };
   const entries = envs.map(([, value], index) => [envSecretKey(index), Buffer.from(value).toString('base64')] as const);
   const data = Object.fromEntries(entries);
   const owner = { apiVersion: apiVersionOf(sandboxClaims), kind: sandboxClaims.kind, name: id, uid };
-  const marks = { [labels.claimEnv]: 'true', [labels.sandboxId]: id };
-  const secret: Secret = { metadata: { ...key, labels: marks, ownerReferences: [owner] }, type: 'Opaque', data };
+  const secretLabels = { [labels.claimEnv]: 'true', [labels.sandboxId]: id };
+  const secret: Secret = { metadata: { ...key, labels: secretLabels, ownerReferences: [owner] }, type: 'Opaque', data };
   try {
     await client.create(secrets, secret, { priority: 'claim' });
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
-    // That of an earlier sandbox of the same id, which is not collected yet.
-    const patch = { metadata: { labels: marks, ownerReferences: [owner] }, data };
+    // A repeated create has the id of its first sandbox, whose Secret may not be garbage-collected yet.
+    const patch = { metadata: { labels: secretLabels, ownerReferences: [owner] }, data };
     await client.mergePatch(secrets, key, patch, { priority: 'claim' });
   }
 }

@@ -1,79 +1,80 @@
+// When a claim ends: how the API writes that into a claim, and reads it back (docs/reference/e2b-api.md#lifetime).
 import { annotations, rfc3339 } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import type { JsonObject } from '@sandlot/kube';
 import { parseDurationMs } from '@sandlot/std';
 
-/** What happens to a sandbox when its time is over. */
+/** What happens to a sandbox when its timeout is over. */
 export type OnTimeout = 'kill' | 'pause';
 
-/** Told as the end of what has none. */
+/** Distance of the `endAt` that clients see for a sandbox without an end. */
 const NEVER_MS = 100 * 365 * 86_400_000;
 
 export function onTimeoutOf({ metadata }: SandboxClaim): OnTimeout {
   return metadata.annotations?.[annotations.onTimeout] === 'pause' ? 'pause' : 'kill';
 }
 
-/** When the claim's time is over, epoch milliseconds; undefined: never. */
+/** End of the claim's timeout, epoch milliseconds; undefined: never. */
 export function endAtMs({ metadata, spec }: SandboxClaim): number | undefined {
   const text = metadata.annotations?.[annotations.endAt] ?? spec.lifecycle?.shutdownTime;
   const ms = text === undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** When it was Ready first; undefined before that. In whole seconds: what pages are ordered by must not move. */
+/** When the claim was Ready for the first time, epoch milliseconds in whole seconds; undefined before. Lists are ordered by it. */
 export function startedAtMs({ status }: SandboxClaim): number | undefined {
   const ms = Date.parse(status?.completionTime ?? '');
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** When it was asked for: by this API to the millisecond, else as Kubernetes has it. */
+/** When the claim was requested, epoch milliseconds; only claims of this API record it more precisely than to the second. */
 export function createdAtMs({ metadata }: SandboxClaim): number {
   return Date.parse(metadata.annotations?.[annotations.createdAt] ?? metadata.creationTimestamp ?? '') || 0;
 }
 
-/** The end that clients are told. */
+/** The `endAt` in answers, epoch milliseconds. */
 export function shownEndMs(claim: SandboxClaim): number {
   return endAtMs(claim) ?? (startedAtMs(claim) ?? 0) + NEVER_MS;
 }
 
 export interface NewEnd {
   readonly endMs: number;
-  /** What was asked for, which a wake gives again. */
+  /** The requested timeout. The gateway gives it to the sandbox again on a wake. */
   readonly timeoutSeconds: number;
 }
 
-/** Times of Kubernetes have whole seconds; nothing ends early. */
-function upToSecond(ms: number): string {
+/** Kubernetes times have whole seconds. They are rounded up, so that no sandbox ends early. */
+function roundUpToSecond(ms: number): string {
   return rfc3339(Math.ceil(ms / 1_000) * 1_000);
 }
 
-/** What a claim says about its end from the beginning. */
+/** The fields of a claim that say when it ends. A claim that is paused at its end has no `lifecycle`. */
 export function endFields(
   onTimeout: OnTimeout,
   { endMs, timeoutSeconds }: NewEnd,
-): { readonly notes: Record<string, string>; readonly lifecycle: SandboxClaim['spec']['lifecycle'] } {
-  const endAt = upToSecond(endMs);
+): { readonly annotations: Record<string, string>; readonly lifecycle: SandboxClaim['spec']['lifecycle'] } {
+  const endAt = roundUpToSecond(endMs);
   return {
-    notes: { [annotations.endAt]: endAt, [annotations.timeoutSeconds]: String(timeoutSeconds) },
+    annotations: { [annotations.endAt]: endAt, [annotations.timeoutSeconds]: String(timeoutSeconds) },
     lifecycle: onTimeout === 'kill' ? { shutdownTime: endAt, shutdownPolicy: 'Delete' } : undefined,
   };
 }
 
-/** Merge patch that gives a running claim another end. Whatever kept it while it was paused is over. */
+/** Merge patch that sets the end of a running claim. It replaces the retention of an earlier pause. */
 export function endPatch(claim: SandboxClaim, end: NewEnd): JsonObject {
-  const { notes, lifecycle } = endFields(onTimeoutOf(claim), end);
-  const { shutdownTime = null, shutdownPolicy = 'Delete' } = lifecycle ?? {};
-  return { metadata: { annotations: notes }, spec: { lifecycle: { shutdownTime, shutdownPolicy } } };
+  const fields = endFields(onTimeoutOf(claim), end);
+  const { shutdownTime = null, shutdownPolicy = 'Delete' } = fields.lifecycle ?? {};
+  return { metadata: { annotations: fields.annotations }, spec: { lifecycle: { shutdownTime, shutdownPolicy } } };
 }
 
 /**
- * Merge patch for a claim that is about to be paused: its end no longer deletes it, but that of its retention, if it has one
- * (E2B contract, lifetime).
+ * Merge patch for a claim that is about to be paused. The end of its timeout no longer deletes it; the end of its retention
+ * does, if there is one. `requested` overrides the retention that the claim was created with.
  */
-export function retentionPatch(claim: SandboxClaim, nowMs: number, asked?: string): JsonObject {
-  const retention = asked ?? claim.metadata.annotations?.[annotations.pausedRetention] ?? 'forever';
+export function retentionPatch(claim: SandboxClaim, nowMs: number, requested?: string): JsonObject {
+  const retention = requested ?? claim.metadata.annotations?.[annotations.pausedRetention] ?? 'forever';
   const keptMs = parseDurationMs(retention);
-  const shutdownTime = keptMs === undefined ? null : upToSecond(nowMs + keptMs);
+  const shutdownTime = keptMs === undefined ? null : roundUpToSecond(nowMs + keptMs);
   return {
     metadata: { annotations: { [annotations.pausedRetention]: retention } },
     spec: { lifecycle: { shutdownTime, shutdownPolicy: 'Delete' } },

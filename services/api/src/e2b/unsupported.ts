@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { notSupported } from '../errors/api-error.ts';
 import { route } from '../http/route.ts';
 import type { Method, Route } from '../http/route.ts';
-import { errorAnswer } from './request/schemas.ts';
+import { errorAnswer } from '../errors/schema.ts';
 
-/** Families of the E2B API that are not built: each path with its methods, and what it is called in the refusal. */
-const FAMILIES: readonly (readonly [feature: string, path: string, methods: readonly Method[]])[] = [
+/** Unsupported paths of the E2B API with their methods; `feature` is its name in the error message. */
+const PATHS: readonly (readonly [feature: string, path: string, methods: readonly Method[]])[] = [
   ['fork', '/sandboxes/{sandboxID}/fork', ['post']],
   ['snapshots', '/sandboxes/{sandboxID}/snapshots', ['post']],
   ['snapshots', '/snapshots', ['get']],
@@ -26,7 +26,7 @@ const FAMILIES: readonly (readonly [feature: string, path: string, methods: read
   ['template tags', '/templates/{templateID}/tags', ['get', 'post', 'delete']],
 ];
 
-/** Whole trees of paths: the root and all below it. */
+/** Unsupported trees: the root and all paths below it. */
 const TREES: readonly (readonly [feature: string, root: string])[] = [
   ['volumes', '/volumes'],
   ['volume contents', '/volumecontent'],
@@ -41,7 +41,7 @@ const TREES: readonly (readonly [feature: string, root: string])[] = [
 const METHODS: readonly Method[] = ['get', 'post', 'put', 'patch', 'delete'];
 const answers = { 501: { description: 'Not built.', schema: errorAnswer } };
 
-function refusal(feature: string, path: string, method: Method): Route {
+function unsupportedRoute(feature: string, path: string, method: Method): Route {
   const names = [...path.matchAll(/\{\*?(\w+)\}/g)].map(([, name = '']) => name);
   const isTree = path.includes('{*');
   const params =
@@ -55,10 +55,13 @@ function refusal(feature: string, path: string, method: Method): Route {
   );
 }
 
-/** What answers 501, lists included, so that clients say plainly what is missing (E2B contract, route table). */
+/** Routes that answer 501, so that a client's error names the missing feature (docs/reference/e2b-api.md#routes). */
 export const unsupportedRoutes: readonly Route[] = [
-  ...FAMILIES.flatMap(([feature, path, methods]) => methods.map((method) => refusal(feature, path, method))),
+  ...PATHS.flatMap(([feature, path, methods]) => methods.map((method) => unsupportedRoute(feature, path, method))),
   ...TREES.flatMap(([feature, root]) =>
-    METHODS.flatMap((method) => [refusal(feature, root, method), refusal(feature, `${root}/{*rest}`, method)]),
+    METHODS.flatMap((method) => [
+      unsupportedRoute(feature, root, method),
+      unsupportedRoute(feature, `${root}/{*rest}`, method),
+    ]),
   ),
 ];

@@ -16,7 +16,7 @@ const MESSAGE: Readonly<Record<number, string>> = {
   431: 'the head of the request is too large',
 };
 
-/** Serves with the application, and refuses what never gets to it in the form of all other refusals. */
+/** Serves the application, and answers requests too malformed for it with the same JSON errors. */
 export function serveWith(server: Server, app: Express): void {
   server.on('request', (request, response) => {
     if (isReadable(request)) app(request, response);
@@ -26,7 +26,7 @@ export function serveWith(server: Server, app: Express): void {
   server.on('clientError', refuseConnection);
 }
 
-/** Whether it names a host, as its version asks, and a target that has a path. */
+/** Whether the request has a Host header, if its version needs one, and a target with a path. */
 function isReadable({ httpVersion, headers, url = '' }: IncomingMessage): boolean {
   if (httpVersion === '1.1' && headers.host === undefined) return false;
   return url.startsWith('/') || url === '*' || URL.canParse(url);
@@ -45,7 +45,7 @@ function bodyOf(code: number): string {
   return JSON.stringify({ code, message: MESSAGE[code] });
 }
 
-/** What the HTTP parser cannot read gets its refusal in the form of all others, and the end of its connection. */
+/** Answers what Node's HTTP parser rejects, and closes the connection. */
 function refuseConnection(error: Error & { readonly code?: string }, socket: Duplex): void {
   if (!socket.writable || error.code === 'ECONNRESET') {
     socket.destroy();
@@ -59,6 +59,6 @@ function refuseConnection(error: Error & { readonly code?: string }, socket: Dup
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Connection: close',
   ];
-  // A caller that does not read its refusal must not keep the connection by that.
+  // Destroyed after the write, so that a client that does not read the answer cannot keep the connection open.
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`, () => socket.destroy());
 }

@@ -1,26 +1,26 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { ApiError } from '../errors/api-error.ts';
-import { jsonOf } from './parse.ts';
+import { parseJson } from './parse.ts';
 
-describe('a body', () => {
-  it('is what JSON makes of it, whatever brackets and quotes are in its strings', () => {
+describe('parseJson', () => {
+  it('parses like JSON.parse, whatever brackets and quotes are in strings', () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 20 }), (value) => {
         const text = JSON.stringify(value);
-        expect(jsonOf(Buffer.from(text))).toEqual(JSON.parse(text));
+        expect(parseJson(Buffer.from(text))).toEqual(JSON.parse(text));
       }),
     );
-    expect(jsonOf(Buffer.from(JSON.stringify({ a: '[{"\\'.repeat(100) })))).toHaveProperty('a');
+    expect(parseJson(Buffer.from(JSON.stringify({ a: '[{"\\'.repeat(100) })))).toHaveProperty('a');
   });
 
-  it('may be 64 levels deep, and no deeper', () => {
+  it('accepts 64 levels of nesting and no more', () => {
     const nested = (depth: number): Buffer => Buffer.from('['.repeat(depth) + ']'.repeat(depth));
-    expect(jsonOf(nested(64))).toBeInstanceOf(Array);
-    expect(() => jsonOf(nested(65))).toThrow(ApiError);
+    expect(parseJson(nested(64))).toBeInstanceOf(Array);
+    expect(() => parseJson(nested(65))).toThrow(ApiError);
   });
 
-  it('is read in one pass, also when a quote is never closed', () => {
-    expect(() => jsonOf(Buffer.from(`"${String.raw`\"`.repeat(500_000)}`))).toThrow('no valid JSON');
+  it('checks the depth in a single pass, even with an unclosed quote', () => {
+    expect(() => parseJson(Buffer.from(`"${String.raw`\"`.repeat(500_000)}`))).toThrow('no valid JSON');
   });
 });

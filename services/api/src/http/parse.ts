@@ -3,8 +3,8 @@ import { badRequest } from '../errors/api-error.ts';
 
 const MAX_PROBLEMS = 3;
 
-/** What the schema makes of the value; an {@link ApiError} 400 that names the fields otherwise. */
-export function parsed<T>(schema: z.ZodType<T> | undefined, value: unknown, where: string): T {
+/** Parses a value by its schema. Throws an ApiError 400 that names the fields; `where` stands for the value as a whole. */
+export function parseInput<T>(schema: z.ZodType<T> | undefined, value: unknown, where: string): T {
   if (schema === undefined) return undefined as T;
   const result = schema.safeParse(value);
   if (result.success) return result.data;
@@ -15,8 +15,14 @@ export function parsed<T>(schema: z.ZodType<T> | undefined, value: unknown, wher
   throw badRequest(problems.join('; '));
 }
 
-/** Parameters of a query: of a name given several times, a comma list. Malformed escapes stay as they are. */
-export function queryOf(url: string): Record<string, string> {
+/** Parses the headers that the schema names; `get` ignores the case of names. Throws an ApiError 400. */
+export function parseHeaders(schema: z.ZodObject | undefined, get: (name: string) => string | undefined): unknown {
+  if (schema === undefined) return undefined;
+  return parseInput(schema, Object.fromEntries(Object.keys(schema.shape).map((name) => [name, get(name)])), 'headers');
+}
+
+/** Parameters of a query. A name that occurs several times becomes a comma list. Malformed escapes stay as they are. */
+export function parseQuery(url: string): Record<string, string> {
   const start = url.indexOf('?');
   const values = new Map<string, string>();
   for (const [name, value] of new URLSearchParams(start === -1 ? '' : url.slice(start + 1))) {
@@ -26,17 +32,17 @@ export function queryOf(url: string): Record<string, string> {
   return Object.fromEntries(values);
 }
 
-/** Deeper than any request of the contract; what walks a value by recursion is safe up to here. */
+/** No request needs more levels, and code that walks a value recursively cannot overflow the stack with this many. */
 const MAX_DEPTH = 64;
-const STEPS: ReadonlyMap<string, number> = new Map([
+const DEPTH_CHANGES: ReadonlyMap<string, number> = new Map([
   ['[', 1],
   ['{', 1],
   [']', -1],
   ['}', -1],
 ]);
 
-/** A JSON body; empty is `{}`. */
-export function jsonOf(body: unknown): unknown {
+/** Parses a JSON body; an empty body is `{}`. Throws an ApiError 400. */
+export function parseJson(body: unknown): unknown {
   const text = Buffer.isBuffer(body) ? body.toString('utf8') : '';
   if (text.trim() === '') return {};
   if (depthOf(text) > MAX_DEPTH) throw badRequest(`the body is nested more than ${MAX_DEPTH} levels deep`);
@@ -47,14 +53,14 @@ export function jsonOf(body: unknown): unknown {
   }
 }
 
-/** How deep a text opens brackets, outside of its strings. In one pass: it sees what nobody has checked yet. */
+/** The deepest nesting of brackets outside of strings. A single pass, because the text is still unchecked. */
 function depthOf(text: string): number {
   let [depth, deepest, isString] = [0, 0, false];
   for (let at = 0; at < text.length; at += 1) {
     const letter = text[at];
     if (isString && letter === '\\') at += 1;
     else if (letter === '"') isString = !isString;
-    else if (!isString) depth += STEPS.get(letter ?? '') ?? 0;
+    else if (!isString) depth += DEPTH_CHANGES.get(letter ?? '') ?? 0;
     if (depth > deepest) deepest = depth;
   }
   return deepest;

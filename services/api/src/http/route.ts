@@ -1,5 +1,5 @@
-import type { ApiKey } from '@sandlot/tenancy';
 import type { Readable } from 'node:stream';
+import type { ApiKey } from '@sandlot/tenancy';
 import type { z } from 'zod';
 
 export type Method = 'get' | 'post' | 'put' | 'patch' | 'delete';
@@ -10,32 +10,43 @@ export interface Answer {
   /** JSON; absent: no body at all. */
   readonly body?: unknown;
   readonly headers?: Readonly<Record<string, string>> | undefined;
-  /** Sent as it is, instead of a JSON body. */
+  /** Sent unchanged, instead of a JSON body. */
   readonly text?: { readonly type: string; readonly content: string } | undefined;
-  /** Sent as it comes, until it or the caller ends. */
+  /** Sent as it arrives, until it ends or the client disconnects. */
   readonly stream?: { readonly type: string; readonly content: Readable } | undefined;
 }
 
-/** Whom a request comes from, and what it is about once that is known: for the audit log. */
+/** Collects what the audit log says about a request. */
 export interface Trail {
-  /** The object that is asked for, as far as the handler got. */
+  /** Names the object that the request is about; a handler calls it as soon as it knows more. */
   about(object: { readonly namespace?: string; readonly name: string; readonly uid?: string }): void;
 }
 
-/** A request after parsing. */
-export interface Call<P = unknown, Q = unknown, B = unknown> {
-  readonly params: P;
-  readonly query: Q;
-  readonly body: B;
-  /** Headers by lower-case name. */
-  readonly header: (name: string) => string | undefined;
+/** The types of an operation's parsed input. */
+export interface Input {
+  readonly params?: unknown;
+  readonly query?: unknown;
+  readonly headers?: unknown;
+  readonly body?: unknown;
+}
+
+/** A parsed request. */
+export interface Call<I extends Input = Input> {
+  readonly params: I['params'];
+  readonly query: I['query'];
+  readonly body: I['body'];
+  /**
+   * Parses the headers by the operation's schema. Throws an ApiError 400. Handlers call it themselves, because a create
+   * counts against the rate of its key before its headers are checked.
+   */
+  readonly readHeaders: () => I['headers'];
   readonly requestId: string;
-  /** Aborts when the caller is gone. */
+  /** Aborts when the client disconnects. */
   readonly signal: AbortSignal;
   readonly trail: Trail;
 }
 
-export interface TenantCall<P = unknown, Q = unknown, B = unknown> extends Call<P, Q, B> {
+export interface TenantCall<I extends Input = Input> extends Call<I> {
   readonly key: ApiKey;
 }
 
@@ -48,7 +59,7 @@ export interface AnswerSpec {
   readonly headers?: z.ZodObject | undefined;
 }
 
-interface Shape<P, Q, B> {
+interface Shape<I extends Input> {
   /** Name of the operation in the OpenAPI document. */
   readonly id: string;
   readonly method: Method;
@@ -56,30 +67,30 @@ interface Shape<P, Q, B> {
   readonly path: string;
   readonly summary: string;
   readonly tag: string;
-  readonly params?: z.ZodObject & z.ZodType<P>;
-  readonly query?: z.ZodObject & z.ZodType<Q>;
-  /** Headers that matter, for the document. */
-  readonly headers?: z.ZodObject | undefined;
-  readonly body?: z.ZodType<B>;
-  /** The largest number of answers a refusal can have is documented for all; these are the others. */
+  readonly params?: z.ZodObject & z.ZodType<I['params']>;
+  readonly query?: z.ZodObject & z.ZodType<I['query']>;
+  readonly headers?: z.ZodObject & z.ZodType<I['headers']>;
+  /** Leaves the headers out of the OpenAPI document. */
+  readonly hideHeaders?: boolean;
+  readonly body?: z.ZodType<I['body']>;
+  /** The answers of this operation, besides the errors that every operation has. */
   readonly answers: Readonly<Record<number, AnswerSpec>>;
-  /** What the audit log calls it; absent: it changes nothing. */
+  /** Name of the operation in the audit log; absent: the operation changes nothing. */
   readonly action?: string | undefined;
 }
 
-/** One operation, with its parts erased: what the application and the document are made from. */
-export interface Route extends Shape<unknown, unknown, unknown> {
-  /** `optional`: works without a key, and knows whose it is if there is one. */
+/** One operation with its types erased. The HTTP application and the OpenAPI document are made from these. */
+export interface Route extends Shape<Input> {
   readonly access: 'public' | 'tenant' | 'admin';
   handle(call: Call, key: ApiKey | undefined): Promise<Answer>;
 }
 
 type Handler<C> = (call: C) => Promise<Answer>;
 
-/** An operation for holders of a key; `admin`: of that role. */
-export function route<P = unknown, Q = unknown, B = unknown>(
-  shape: Shape<P, Q, B> & { readonly access?: 'tenant' | 'admin' },
-  handler: Handler<TenantCall<P, Q, B>>,
+/** An operation that needs an API key; with access `admin`, one of that role. */
+export function route<P = unknown, Q = unknown, H = unknown, B = unknown>(
+  shape: Shape<{ params: P; query: Q; headers: H; body: B }> & { readonly access?: 'tenant' | 'admin' },
+  handler: Handler<TenantCall<{ params: P; query: Q; headers: H; body: B }>>,
 ): Route {
   const { access = 'tenant', ...rest } = shape;
   return {
@@ -87,17 +98,14 @@ export function route<P = unknown, Q = unknown, B = unknown>(
     access,
     handle(call, key) {
       if (key === undefined) throw new Error(`${shape.id} was called without a key`);
-      return handler({ ...(call as Call<P, Q, B>), key });
+      return handler({ ...(call as Call<{ params: P; query: Q; headers: H; body: B }>), key });
     },
   };
 }
 
-/** An operation for everybody. */
-export function publicRoute<P = unknown, Q = unknown, B = unknown>(
-  shape: Shape<P, Q, B>,
-  handler: Handler<Call<P, Q, B>>,
-): Route {
-  return { ...shape, access: 'public', handle: (call) => handler(call as Call<P, Q, B>) };
+/** An operation that needs no API key. */
+export function publicRoute(shape: Shape<Input>, handler: Handler<Call>): Route {
+  return { ...shape, access: 'public', handle: (call) => handler(call) };
 }
 
 type Endpoint = Pick<Route, 'id' | 'method' | 'path' | 'summary'>;

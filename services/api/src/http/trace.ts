@@ -2,7 +2,7 @@ import { carriedContext, linkToContext, spanAttributes, spanNames, withSpan } fr
 import type { Request } from 'express';
 import type { Route } from './route.ts';
 
-/** What a client's trace context is to us: the parent of ours, or something that a trace of our own links to. */
+/** Whether a client's trace context becomes the parent of the request's span, or a link from a new trace. */
 export type ClientTraces = 'link' | 'parent';
 
 export interface RequestSpan {
@@ -12,14 +12,14 @@ export interface RequestSpan {
   readonly keyId: string | undefined;
 }
 
-/** An answer that says that we failed: what makes the span an error. */
+/** Thrown inside the span after a 5xx answer was sent, to mark the span as failed. */
 class FailedRequest extends Error {
   override readonly name = 'FailedRequest';
 }
 
 /**
- * Answers a request inside a span; what is made meanwhile carries its trace on. `answer` resolves with the status that was
- * sent. In the span there is nothing that the caller wrote but the id of his request.
+ * Answers a request inside a span; what `answer` creates carries the trace on. `answer` resolves with the status. Of the
+ * client's input the span has only the request id.
  */
 export async function inRequestSpan(
   request: Request,
@@ -45,7 +45,7 @@ export async function inRequestSpan(
   }
 }
 
-/** The trace context that came with a request, as the text of a carrier. */
+/** The trace context in the request's headers, in the form of the annotation that carries it; undefined if there is none. */
 function carrierOf(request: Request): string | undefined {
   const traceparent = request.get('traceparent');
   const tracestate = request.get('tracestate');

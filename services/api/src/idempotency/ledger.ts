@@ -2,89 +2,93 @@ import type { SandboxClaim } from '@sandlot/api-types';
 import { configMaps, isAlreadyExists, isConflict, isNotFound } from '@sandlot/kube';
 import type { ConfigMap, KubeClient, ObjectKey, Priority } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
-import { decodeRecord, encodeRecord, overdue, recordOf, shardOf } from './record.ts';
+import type { Sweep } from '../wiring/sweeps.ts';
+import { decodeRecord, encodeRecord, expiredIdsOf, recordOf, shardOf } from './record.ts';
 import type { CreateRecord } from './record.ts';
 
 /** Label of the objects with the records. */
 export const RECORDS_LABEL = 'sandlot.dev/create-records';
-const MAX_KNOWN = 100_000;
+const MAX_REMEMBERED = 100_000;
 
 export interface LedgerDeps {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly log: Logger;
-  /** Where the records are: the installation's own namespace. */
+  /** Namespace of the records: that of the installation. */
   readonly namespace: string;
-  /** Told of sandboxes that do not say which protocol their daemon speaks. */
+  /** Version of the daemon in the records of sandboxes that do not report one. */
   readonly envdVersion: string;
-  /** The claims that there are, as of the watch. */
+  /** All claims in the informer. */
   readonly claims: () => Iterable<SandboxClaim>;
 }
 
 /**
- * Records of creates with an Idempotency-Key, in ConfigMaps of the installation, for 24 h. While a claim lives it is its own
- * record; the one here is written behind the answer of the create, at the latest before the API kills the sandbox, and by a
- * repeated look at all claims in case that a replica died in between. All writes may be repeated by anybody.
+ * Records of creates with an Idempotency-Key, kept for 24 h in ConfigMaps of the installation. While a claim exists, it is its
+ * own record. The record here is written after the answer of the create, and at the latest before the API kills the sandbox.
+ * If a replica dies in between, a sweep over all claims writes it. Every write may be repeated by any replica.
  */
 export class CreateLedger {
   readonly #deps: LedgerDeps;
-  /** Ids of claims whose record is known to be stored; the oldest are forgotten first. */
-  readonly #known = new Set<string>();
+  /** UIDs of claims whose record is stored; the oldest are dropped first. */
+  readonly #storedUids = new Set<string>();
 
   constructor(deps: LedgerDeps) {
     this.#deps = deps;
   }
 
-  /** The create that had that id; undefined when there was none in the last 24 h. Rejects with a KubeError. */
+  /** The record of a sandbox id; undefined if there was no create in the last 24 h. Rejects with a KubeError. */
   async find(id: string): Promise<CreateRecord | undefined> {
-    const shard = await orNothing(this.#deps.client.get(configMaps, this.#key(id), { priority: 'claim' }));
+    const shard = await this.#deps.client.find(configMaps, this.#key(id), { priority: 'claim' });
     return decodeRecord(shard?.data?.[id], this.#deps.clock.now());
   }
 
-  /** Stores the record of a claim, if it asks for one and has none yet. Rejects with a KubeError. */
+  /** Stores the record of a claim that needs one and has none yet. Rejects with a KubeError. */
   async keep(claim: SandboxClaim, priority: Priority = 'background'): Promise<void> {
     const { envdVersion, clock } = this.#deps;
     const { name: id = '', uid = '' } = claim.metadata;
-    if (this.#known.has(uid)) return;
+    if (this.#storedUids.has(uid)) return;
     const record = recordOf(claim, { envdVersion, nowMs: clock.now() });
     if (record === undefined) return;
     await this.#write(id, encodeRecord(record), priority);
     this.#remember(uid);
   }
 
-  /** The same for whoever does not wait. A failure is made good by {@link repair}. */
-  keepBehind(claim: SandboxClaim): void {
+  /** Like {@link keep}, without waiting. {@link repair} makes up for a failure. */
+  keepInBackground(claim: SandboxClaim): void {
     this.keep(claim).catch((err: unknown) => {
-      this.#deps.log.warn({ err, sandbox: claim.metadata.name }, 'the record of a create waits for its repair');
+      this.#deps.log.warn(
+        { err, sandbox: claim.metadata.name },
+        'could not store the record of a create; the next sweep retries it',
+      );
     });
   }
 
-  /** Stores what claims ask for and nobody has stored. Rejects with a KubeError. */
+  /** Stores the missing records of all claims. Rejects with a KubeError. */
   async repair(): Promise<void> {
     for (const claim of this.#deps.claims()) await this.keep(claim);
   }
 
-  /** Takes away what is too old, and objects that are empty then. What changes meanwhile is left to the next time. */
+  /** Deletes expired records, and ConfigMaps without records. Skips a ConfigMap that changes meanwhile; the next sweep gets it. */
   async prune(): Promise<void> {
     const { client, namespace, clock } = this.#deps;
     const { items } = await client.listAll(configMaps, { namespace, labelSelector: `${RECORDS_LABEL}=true` });
     for (const shard of items) {
       const data = shard.data ?? {};
-      const gone = overdue(data, clock.now());
-      if (gone.length === 0 && Object.keys(data).length > 0) continue;
-      await unlessChanged(this.#drop(shard, gone));
+      const expired = expiredIdsOf(data, clock.now());
+      if (expired.length === 0 && Object.keys(data).length > 0) continue;
+      await ignoreChanged(this.#drop(shard, expired));
     }
   }
 
-  async #drop({ metadata, data = {} }: ConfigMap, gone: readonly string[]): Promise<void> {
+  async #drop({ metadata, data = {} }: ConfigMap, expired: readonly string[]): Promise<void> {
     const { client, namespace } = this.#deps;
     const { name = '', uid, resourceVersion = '' } = metadata;
     const key = { namespace, name };
-    if (gone.length === Object.keys(data).length) {
+    if (expired.length === Object.keys(data).length) {
       await client.delete(configMaps, key, { uid, resourceVersion, priority: 'background' });
     } else {
-      const removed = Object.fromEntries(gone.map((id) => [id, null]));
-      await client.mergePatch(configMaps, key, { metadata: { resourceVersion }, data: removed }, behind);
+      const removed = Object.fromEntries(expired.map((id) => [id, null]));
+      await client.mergePatch(configMaps, key, { metadata: { resourceVersion }, data: removed }, IN_BACKGROUND);
     }
   }
 
@@ -92,9 +96,9 @@ export class CreateLedger {
     const { client } = this.#deps;
     const key = this.#key(id);
     const data = { [id]: text };
-    // Its object is there nearly always. One that comes or goes in between makes it look again, once.
+    // The ConfigMap nearly always exists. If another replica creates or deletes it in between, one more round settles it.
     for (const isLast of [false, true]) {
-      if ((await orNothing(client.mergePatch(configMaps, key, { data }, { priority }))) !== undefined) return;
+      if ((await undefinedIfNotFound(client.mergePatch(configMaps, key, { data }, { priority }))) !== undefined) return;
       try {
         const metadata = { ...key, labels: { [RECORDS_LABEL]: 'true' } };
         await client.create(configMaps, { metadata, data }, { priority });
@@ -110,13 +114,13 @@ export class CreateLedger {
   }
 
   #remember(uid: string): void {
-    this.#known.add(uid);
-    const [oldest = ''] = this.#known;
-    if (this.#known.size > MAX_KNOWN) this.#known.delete(oldest);
+    this.#storedUids.add(uid);
+    const [oldest = ''] = this.#storedUids;
+    if (this.#storedUids.size > MAX_REMEMBERED) this.#storedUids.delete(oldest);
   }
 }
 
-const behind = { priority: 'background' } as const;
+const IN_BACKGROUND = { priority: 'background' } as const;
 
 async function orNothing<T>(call: Promise<T>): Promise<T | undefined> {
   try {
@@ -127,10 +131,21 @@ async function orNothing<T>(call: Promise<T>): Promise<T | undefined> {
   }
 }
 
-async function unlessChanged(call: Promise<void>): Promise<void> {
+async function ignoreChanged(call: Promise<void>): Promise<void> {
   try {
     await call;
   } catch (error) {
     if (!isNotFound(error) && !isConflict(error)) throw error;
   }
+}
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+
+/** The sweeps of the ledger. Every replica runs them, without a lease. */
+export function sweepsOf(ledger: Pick<CreateLedger, 'repair' | 'prune'>): readonly Sweep[] {
+  return [
+    { name: 'records of creates', everyMs: MINUTE_MS, run: () => ledger.repair() },
+    { name: 'overdue records of creates', everyMs: HOUR_MS, run: () => ledger.prune() },
+  ];
 }

@@ -1,26 +1,26 @@
-// What is kept of a create with an Idempotency-Key beyond the life of its sandbox (E2B contract, conventions).
+// The record of a create with an Idempotency-Key, which outlives the sandbox (docs/reference/e2b-api.md#conventions).
 import { annotations } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import { z } from 'zod';
-import { templateOf } from '../e2b/answer/view.ts';
+import { templateOf } from '../e2b/answer/sandbox.ts';
 
-/** How long the same key answers the same sandbox. */
+/** How long a repeated create gets the same answer. */
 export const RECORD_KEPT_MS = 86_400_000;
 
 const stored = z.object({
-  /** Digest of the request. */
+  /** Digest of the request's body. */
   d: z.string(),
-  /** Template that was asked for. */
+  /** Name of the template. */
   t: z.string(),
   /** Version of the daemon. */
   v: z.string(),
-  /** Whether its ports were closed to strangers: its answer had a token for them. */
+  /** Whether the ports need the traffic token, which the answer then contains. */
   c: z.boolean(),
-  /** When the sandbox was made, epoch milliseconds. */
+  /** Creation of the claim, epoch milliseconds. */
   at: z.number(),
 });
 
-/** One create: enough for its answer, tokens aside, which are derived. No secret is in it. */
+/** What the answer of a create needs besides its tokens, which are derived. A record contains no secret. */
 export interface CreateRecord {
   readonly digest: string;
   readonly templateID: string;
@@ -30,8 +30,8 @@ export interface CreateRecord {
 }
 
 /**
- * Which object has the record of a sandbox id: records are spread by their first two letters, so that each object stays far
- * below what one may hold, and two creates hardly ever write the same.
+ * Name of the ConfigMap with the record of a sandbox id. The first two letters of the id spread the records, so that each
+ * ConfigMap stays far below its size limit and two creates rarely write the same one.
  */
 export function shardOf(id: string): string {
   return `sandbox-creates-${id.slice(0, 2)}`;
@@ -41,38 +41,37 @@ export function encodeRecord({ digest, templateID, envdVersion, closed, createdM
   return JSON.stringify({ d: digest, t: templateID, v: envdVersion, c: closed, at: createdMs });
 }
 
-/** Undefined for what is no record, and for one that is too old to count. */
+/** Undefined for a malformed record and for an expired one. */
 export function decodeRecord(text: string | undefined, nowMs: number): CreateRecord | undefined {
   if (text === undefined) return undefined;
-  const parsed = stored.safeParse(jsonIn(text));
-  if (!parsed.success) return undefined;
-  const { d: digest, t: templateID, v: envdVersion, c: closed, at: createdMs } = parsed.data;
+  const result = stored.safeParse(parseJson(text));
+  if (!result.success) return undefined;
+  const { d: digest, t: templateID, v: envdVersion, c: closed, at: createdMs } = result.data;
   return nowMs - createdMs < RECORD_KEPT_MS ? { digest, templateID, envdVersion, closed, createdMs } : undefined;
 }
 
-/** What nobody asks for any more: too old, or no record at all. */
-export function overdue(data: Readonly<Record<string, string>>, nowMs: number): readonly string[] {
+/** The sandbox ids in a ConfigMap whose records are expired or malformed. */
+export function expiredIdsOf(data: Readonly<Record<string, string>>, nowMs: number): readonly string[] {
   return Object.keys(data).filter((id) => decodeRecord(data[id], nowMs) === undefined);
 }
 
-/** The record that a claim asks for: it was made with a key, its caller was given it, and the key still counts. */
-export function recordOf(claim: SandboxClaim, { envdVersion, nowMs }: Told): CreateRecord | undefined {
+/** The record of a claim; undefined without an Idempotency-Key, before the claim was Ready, and after 24 h. */
+export function recordOf(claim: SandboxClaim, { envdVersion, nowMs }: RecordOptions): CreateRecord | undefined {
   const { metadata, status } = claim;
-  const notes = metadata.annotations ?? {};
-  const digest = notes[annotations.requestDigest];
+  const digest = metadata.annotations?.[annotations.requestDigest];
   if (digest === undefined || status?.completionTime === undefined) return undefined;
   const createdMs = Date.parse(metadata.creationTimestamp ?? '');
-  const isCounted = nowMs - createdMs < RECORD_KEPT_MS;
-  const closed = notes[annotations.trafficTokenHash] !== undefined;
-  return isCounted ? { digest, templateID: templateOf(claim), envdVersion, closed, createdMs } : undefined;
+  const isRecent = nowMs - createdMs < RECORD_KEPT_MS;
+  const closed = metadata.annotations?.[annotations.trafficTokenHash] !== undefined;
+  return isRecent ? { digest, templateID: templateOf(claim), envdVersion, closed, createdMs } : undefined;
 }
 
-export interface Told {
+export interface RecordOptions {
   readonly envdVersion: string;
   readonly nowMs: number;
 }
 
-function jsonIn(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {

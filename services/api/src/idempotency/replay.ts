@@ -1,40 +1,48 @@
 import { annotations } from '@sandlot/api-types';
-import type { ObjectKey } from '@sandlot/kube';
 import { envdAccessToken, trafficAccessToken } from '@sandlot/tenancy';
-import type { Deps } from '../wiring/deps.ts';
-import { ApiError } from '../errors/api-error.ts';
+import { answerOf } from '../e2b/answer/sandbox.ts';
+import type { AnswerOptions } from '../e2b/answer/sandbox.ts';
+import type { SandboxAnswer } from '../e2b/answer/schemas.ts';
+import { firstRequestInProgress, idempotencyMismatch } from '../errors/create-errors.ts';
+import type { ClusterState } from '../state/cluster-state.ts';
+import { wasReady } from '../state/sandbox-state.ts';
+import type { CreateIdentity } from './identify.ts';
+import type { CreateLedger } from './ledger.ts';
 import type { CreateRecord } from './record.ts';
-import type { SandboxAnswer } from '../e2b/request/schemas.ts';
-import { answerOf } from '../e2b/answer/tokens.ts';
 
-/** A create that may be a repetition: what it was, and the id that its key leads to. */
-export interface Repeatable {
-  readonly sandbox: ObjectKey & { readonly namespace: string };
-  readonly digest: string;
+export interface ReplayDeps {
+  readonly state: Pick<ClusterState, 'readClaim' | 'withSandbox'>;
+  readonly ledger: Pick<CreateLedger, 'find'>;
+  readonly answers: AnswerOptions;
 }
+
+/** A create with an Idempotency-Key. */
+export type RepeatableCreate = CreateIdentity & { readonly digest: string };
 
 /**
- * What the first request of that key was answered, also when its sandbox is gone since; undefined when this is the first one.
- * Throws an ApiError 422 when that was another request, 409 while it is not finished.
+ * The answer of the first create with the same Idempotency-Key, even if its sandbox is gone; undefined if this is the first.
+ * Throws an ApiError: 422 if the first had another body, 409 while it is not finished.
  */
-export async function replayed(deps: Deps, { sandbox, digest }: Repeatable): Promise<SandboxAnswer | undefined> {
-  const { world, ledger } = deps;
-  const [claim, record] = await Promise.all([world.readClaim(sandbox), ledger.find(sandbox.name)]);
+export async function replayCreate(
+  { state, ledger, answers }: ReplayDeps,
+  { sandbox, digest }: RepeatableCreate,
+): Promise<SandboxAnswer | undefined> {
+  const [claim, record] = await Promise.all([state.readClaim(sandbox), ledger.find(sandbox.name)]);
   if (claim === undefined || claim.metadata.deletionTimestamp !== undefined) {
     if (record === undefined) return undefined;
-    assertSame(record.digest, digest);
-    return answerOfRecord(deps, sandbox, record);
+    if (record.digest !== digest) throw idempotencyMismatch();
+    return answerOfRecord(sandbox, record, answers);
   }
-  assertSame(claim.metadata.annotations?.[annotations.requestDigest], digest);
-  if (claim.status?.completionTime === undefined) throw inProgress();
-  return answerOf(deps, world.held(claim));
+  if (claim.metadata.annotations?.[annotations.requestDigest] !== digest) throw idempotencyMismatch();
+  if (!wasReady(claim)) throw firstRequestInProgress();
+  return answerOf(state.withSandbox(claim), answers);
 }
 
-/** Of a sandbox that may be gone: tokens are derived, so that they are those of the first answer. */
+/** The first answer again, also without its claim: the tokens are derived from the id. */
 function answerOfRecord(
-  { tokenKey, settings }: Deps,
-  { namespace, name }: Repeatable['sandbox'],
+  { namespace, name }: CreateIdentity['sandbox'],
   { templateID, envdVersion, closed }: CreateRecord,
+  { tokenKey, domain }: AnswerOptions,
 ): SandboxAnswer {
   const subject = `${namespace}/${name}`;
   return {
@@ -45,18 +53,6 @@ function answerOfRecord(
     envdVersion,
     envdAccessToken: envdAccessToken(tokenKey, subject),
     trafficAccessToken: closed ? trafficAccessToken(tokenKey, subject) : null,
-    domain: settings.SANDBOX_DOMAIN ?? null,
+    domain: domain ?? null,
   };
-}
-
-function assertSame(first: string | undefined, digest: string): void {
-  if (first === digest) return;
-  const message = 'this Idempotency-Key was used for another request';
-  throw new ApiError({ status: 422, message, errorCode: 'idempotency_request_mismatch' });
-}
-
-export function inProgress(): ApiError {
-  const message = 'the first request of this Idempotency-Key is not finished';
-  const headers = { 'Should-Retry': 'true', 'Retry-After': '1' };
-  return new ApiError({ status: 409, message, errorCode: 'idempotency_in_progress', headers });
 }

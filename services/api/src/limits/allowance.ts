@@ -1,24 +1,24 @@
-import type { z } from 'zod';
 import type { ApiKey } from '@sandlot/tenancy';
-import type { apiSettings } from '../wiring/config.ts';
 
-type Settings = z.output<typeof apiSettings>;
-
-/** What a key may do, with the installation's defaults filled in; 0: no limit. */
+/** What an API key may do. A number of 0 means no limit. */
 export interface Allowance {
+  /** Sandboxes at a time, paused ones included. */
   readonly sandboxes: number;
   readonly createsPerSecond: number;
   readonly maxTimeoutSeconds: number;
+  /** Whether the key may create sandboxes that never expire. */
   readonly neverTimeout: boolean;
 }
 
-type Defaults = Pick<Settings, 'DEFAULT_SANDBOX_LIMIT' | 'DEFAULT_CREATE_RATE' | 'MAX_SANDBOX_TIMEOUT'>;
+/** The limits of the installation, for keys that do not set their own. */
+export type DefaultAllowance = Omit<Allowance, 'neverTimeout'>;
 
-export function allowanceOf({ limits, role }: ApiKey, defaults: Defaults): Allowance {
+/** The limits of a key: its own, else the defaults. Only admins may create sandboxes without a timeout by default. */
+export function allowanceOf({ limits, role }: ApiKey, defaults: DefaultAllowance): Allowance {
   return {
-    sandboxes: limits.sandboxes ?? defaults.DEFAULT_SANDBOX_LIMIT,
-    createsPerSecond: limits.createsPerSecond ?? defaults.DEFAULT_CREATE_RATE,
-    maxTimeoutSeconds: limits.maxTimeoutSeconds ?? Math.floor(defaults.MAX_SANDBOX_TIMEOUT / 1_000),
+    sandboxes: limits.sandboxes ?? defaults.sandboxes,
+    createsPerSecond: limits.createsPerSecond ?? defaults.createsPerSecond,
+    maxTimeoutSeconds: limits.maxTimeoutSeconds ?? defaults.maxTimeoutSeconds,
     neverTimeout: limits.neverTimeout ?? role === 'admin',
   };
 }

@@ -1,9 +1,54 @@
-import type { ApiKey, RateDecision } from '@sandlot/tenancy';
-import type { Deps } from '../wiring/deps.ts';
+import type { Bus } from '@sandlot/bus';
+import type { Clock } from '@sandlot/std';
+import type { ApiKey, CreateRates, KeyRing, RateDecision } from '@sandlot/tenancy';
 import { ApiError } from '../errors/api-error.ts';
-import { allowanceOf } from './allowance.ts';
+import type { Allowance } from './allowance.ts';
 
-/** Headers of a limited route: clients pace themselves by them. */
+export interface CreateRateOptions {
+  readonly rates: CreateRates;
+  readonly allowanceOf: (key: ApiKey) => Allowance;
+  readonly clock: Pick<Clock, 'monotonic'>;
+  readonly bus: Pick<Bus, 'reportSpending' | 'onSpending'>;
+  readonly keys: Pick<KeyRing, 'byId'>;
+  /** Name of this replica in the messages to the others. */
+  readonly instance: string;
+}
+
+/** Creates per second of each API key, counted over all replicas while the bus is up. */
+export class CreateRate {
+  readonly #options: CreateRateOptions;
+
+  constructor(options: CreateRateOptions) {
+    this.#options = options;
+  }
+
+  /** Counts one create of the key and reports it to the other replicas. Throws an ApiError 429 with `Retry-After`. */
+  take(key: ApiKey): RateDecision {
+    const { rates, allowanceOf, clock, bus, instance } = this.#options;
+    const { createsPerSecond } = allowanceOf(key);
+    const decision = rates.take(key.id, createsPerSecond, clock.monotonic());
+    if (decision.allowed) {
+      if (decision.limit !== undefined) bus.reportSpending({ key: key.id, by: instance });
+      return decision;
+    }
+    throw new ApiError({
+      status: 429,
+      message: `this API key may create ${createsPerSecond} sandboxes a second; come again in ${decision.retryAfterSeconds} s`,
+      headers: { ...rateHeaders(decision), 'Retry-After': String(decision.retryAfterSeconds) },
+    });
+  }
+
+  /** Counts the creates that other replicas report, until the result is disposed of. */
+  share(): Disposable {
+    const { rates, allowanceOf, clock, bus, keys, instance } = this.#options;
+    return bus.onSpending(({ key: id, by }) => {
+      const key = by === instance ? undefined : keys.byId(id);
+      if (key !== undefined) rates.spent(id, allowanceOf(key).createsPerSecond, clock.monotonic());
+    });
+  }
+}
+
+/** The `RateLimit-*` headers by which clients pace themselves; none for a key without a limit. */
 export function rateHeaders({ limit, remaining, resetSeconds }: RateDecision): Record<string, string> {
   if (limit === undefined) return {};
   return {
@@ -11,32 +56,4 @@ export function rateHeaders({ limit, remaining, resetSeconds }: RateDecision): R
     'RateLimit-Remaining': String(remaining),
     'RateLimit-Reset': String(resetSeconds),
   };
-}
-
-/** Takes one create of the key, and tells the other replicas. Throws an ApiError 429 that says when to come again. */
-export function takeCreate(
-  { rates, clock, bus, instance }: Pick<Deps, 'rates' | 'clock' | 'bus' | 'instance'>,
-  key: ApiKey,
-  perSecond: number,
-): RateDecision {
-  const decision = rates.take(key.id, perSecond, clock.monotonic());
-  if (decision.allowed) {
-    if (decision.limit !== undefined) bus.reportSpending({ key: key.id, by: instance });
-    return decision;
-  }
-  throw new ApiError({
-    status: 429,
-    message: `this API key may create ${perSecond} sandboxes a second; come again in ${decision.retryAfterSeconds} s`,
-    headers: { ...rateHeaders(decision), 'Retry-After': String(decision.retryAfterSeconds) },
-  });
-}
-
-type SharedRates = Pick<Deps, 'rates' | 'clock' | 'bus' | 'instance' | 'keys' | 'settings'>;
-
-/** Lets what other replicas let through count here, until disposed of. */
-export function shareRates({ rates, clock, bus, instance, keys, settings }: SharedRates): Disposable {
-  return bus.onSpending(({ key: id, by }) => {
-    const key = by === instance ? undefined : keys.byId(id);
-    if (key !== undefined) rates.spent(id, allowanceOf(key, settings).createsPerSecond, clock.monotonic());
-  });
 }

@@ -1,24 +1,40 @@
 import { annotations } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import type { ApiKey } from '@sandlot/tenancy';
-import type { Deps } from '../wiring/deps.ts';
+import type { ApiKey, Places } from '@sandlot/tenancy';
 import { ApiError } from '../errors/api-error.ts';
+import type { ClusterState } from '../state/cluster-state.ts';
 import { BY_KEY } from '../wiring/informers.ts';
-import { allowanceOf } from './allowance.ts';
+import type { Allowance } from './allowance.ts';
 
-/**
- * Takes room for so many more sandboxes of the key, until they are counted among those there are: paused ones count too, and
- * batches whole. Throws an ApiError 429.
- */
-export function takePlace({ world, places, settings }: Deps, key: ApiKey, wanted = 1): Disposable {
-  const { sandboxes: limit } = allowanceOf(key, settings);
-  const { id, namespace } = key;
-  const isCounted = ({ metadata }: SandboxClaim): boolean =>
-    metadata.namespace === namespace && metadata.annotations?.[annotations.apiKeyId] === id;
-  let present = wanted - 1;
-  for (const { spec } of world.claims.all([BY_KEY, `${namespace}/${id}`], isCounted)) present += spec.replicas ?? 1;
-  const place = places.take(id, { present, limit });
-  if (place !== undefined) return place;
-  const message = `this API key may have ${limit} sandboxes at a time; kill some, or ask for a larger quota`;
-  throw new ApiError({ status: 429, message, headers: { 'Retry-After': '5' } });
+export interface SandboxQuotaOptions {
+  readonly state: Pick<ClusterState, 'claims'>;
+  readonly places: Places;
+  readonly allowanceOf: (key: ApiKey) => Allowance;
+}
+
+/** How many sandboxes an API key may have at a time. */
+export class SandboxQuota {
+  readonly #options: SandboxQuotaOptions;
+
+  constructor(options: SandboxQuotaOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Reserves places for `wanted` new sandboxes of the key; dispose of the result once the claim exists or its create failed.
+   * Paused sandboxes count, and a batch counts with all its replicas. Throws an ApiError 429.
+   */
+  reserve(key: ApiKey, wanted = 1): Disposable {
+    const { state, places, allowanceOf } = this.#options;
+    const limit = allowanceOf(key).sandboxes;
+    const { id, namespace } = key;
+    const isCounted = ({ metadata }: SandboxClaim): boolean =>
+      metadata.namespace === namespace && metadata.annotations?.[annotations.apiKeyId] === id;
+    let present = wanted - 1;
+    for (const { spec } of state.claims.all([BY_KEY, `${namespace}/${id}`], isCounted)) present += spec.replicas ?? 1;
+    const place = places.take(id, { present, limit });
+    if (place !== undefined) return place;
+    const message = `this API key may have ${limit} sandboxes at a time; kill some, or ask for a larger quota`;
+    throw new ApiError({ status: 429, message, headers: { 'Retry-After': '5' } });
+  }
 }

@@ -1,12 +1,12 @@
 import { createDocument } from 'zod-openapi';
 import type { ZodOpenApiOperationObject, ZodOpenApiResponseObject, ZodOpenApiResponsesObject } from 'zod-openapi';
-import { errorAnswer } from '../e2b/request/schemas.ts';
+import { errorAnswer } from '../errors/schema.ts';
 import type { AnswerSpec, Route } from '../http/route.ts';
 
 const KEY = { apiKey: [] };
 
-/** Refusals that any operation may answer with. */
-const REFUSALS: readonly (readonly [status: number, description: string, access: Route['access'] | 'any'])[] = [
+/** Errors that an operation may answer with; `any` applies to public operations as well. */
+const ERRORS: readonly (readonly [status: number, description: string, access: Route['access'] | 'any'])[] = [
   [400, 'The request cannot be served as it is; the message names the field.', 'any'],
   [401, 'No API key, or one that is unknown or was revoked.', 'tenant'],
   [403, 'Not with this API key.', 'tenant'],
@@ -25,11 +25,11 @@ const ABOUT = `The API of a Sandlot installation: the E2B dialect, which the sto
 \`/api/v1\` what that has no word for. Every request needs an API key in the header \`X-API-KEY\`. A key belongs to one
 namespace, and all it does happens there.`;
 
-/** The OpenAPI 3.1 document of these operations. */
+/** Builds the OpenAPI 3.1 document of these operations. */
 export function openApiOf(routes: readonly Route[], version: string): object {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
-  const refusals = refusalsOf();
-  for (const route of routes) (paths[route.path] ??= {})[route.method] = operationOf(route, refusals);
+  const errors = errorAnswersOf();
+  for (const route of routes) (paths[route.path] ??= {})[route.method] = operationOf(route, errors);
   return createDocument({
     openapi: '3.1.0',
     info: {
@@ -46,8 +46,8 @@ export function openApiOf(routes: readonly Route[], version: string): object {
   });
 }
 
-function operationOf(route: Route, refusals: Refusals): ZodOpenApiOperationObject {
-  const { id, summary, tag, params, query, headers, body, access } = route;
+function operationOf(route: Route, errors: Errors): ZodOpenApiOperationObject {
+  const { id, summary, tag, params, query, headers, hideHeaders = false, body, access } = route;
   return {
     operationId: id,
     summary,
@@ -57,34 +57,34 @@ function operationOf(route: Route, refusals: Refusals): ZodOpenApiOperationObjec
     requestParams: {
       ...(params === undefined ? {} : { path: params }),
       ...(query === undefined ? {} : { query }),
-      ...(headers === undefined ? {} : { header: headers }),
+      ...(headers === undefined || hideHeaders ? {} : { header: headers }),
     },
     ...(body === undefined
       ? {}
       : { requestBody: { required: !body.safeParse({}).success, content: { 'application/json': { schema: body } } } }),
-    responses: responsesOf(route, refusals),
+    responses: responsesOf(route, errors),
   };
 }
 
-type Refusals = ReadonlyMap<number, ZodOpenApiResponseObject>;
+type Errors = ReadonlyMap<number, ZodOpenApiResponseObject>;
 
-/** One object each, so that the document has it once. */
-function refusalsOf(): Refusals {
+/** One object per status, so that the document defines each of them only once. */
+function errorAnswersOf(): Errors {
   const found = new Map<number, ZodOpenApiResponseObject>();
-  for (const [status, description] of REFUSALS) {
-    found.set(status, { id: `Refusal${status}`, ...answer({ description, schema: errorAnswer }) });
+  for (const [status, description] of ERRORS) {
+    found.set(status, { id: `Refusal${status}`, ...answerObject({ description, schema: errorAnswer }) });
   }
   return found;
 }
 
-function responsesOf({ answers, access }: Route, refusals: Refusals): ZodOpenApiResponsesObject {
-  const shared = REFUSALS.filter(([, , which]) => which === 'any' || access !== 'public');
-  const told = shared.map(([status]) => [String(status), refusals.get(status) ?? {}] as const);
-  const own = Object.entries(answers).map(([status, spec]) => [status, answer(spec)] as const);
-  return Object.fromEntries([...told, ...own]) as ZodOpenApiResponsesObject;
+function responsesOf({ answers, access }: Route, errors: Errors): ZodOpenApiResponsesObject {
+  const shared = ERRORS.filter(([, , which]) => which === 'any' || access !== 'public');
+  const common = shared.map(([status]) => [String(status), errors.get(status) ?? {}] as const);
+  const own = Object.entries(answers).map(([status, spec]) => [status, answerObject(spec)] as const);
+  return Object.fromEntries([...common, ...own]) as ZodOpenApiResponsesObject;
 }
 
-function answer({ description, schema, type = 'application/json', headers }: AnswerSpec) {
+function answerObject({ description, schema, type = 'application/json', headers }: AnswerSpec) {
   return {
     description,
     ...(headers === undefined ? {} : { headers }),

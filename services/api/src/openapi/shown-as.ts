@@ -1,4 +1,4 @@
-/** In the `meta` of a schema: what the document says of it, where the wire has text that is read as something else. */
+/** For the `meta` of a schema: replaces the type in the document, where the wire has text that is parsed into another type. */
 export function shownAs(schema: Readonly<Record<string, unknown>>) {
   return ({ jsonSchema }: { readonly jsonSchema: object }): void => {
     const shown = jsonSchema as Record<string, unknown>;

@@ -4,101 +4,109 @@ import type { Bus } from '@sandlot/bus';
 import { isNotFound, parseKey } from '@sandlot/kube';
 import type { KubeClient, ObjectKey } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
-import type { Cache } from '../wiring/informers.ts';
+import type { Informers } from '../wiring/informers.ts';
 import { Fresh } from './fresh.ts';
-import { Waits } from './waits.ts';
+import { Waiters } from './waiters.ts';
 
-export interface WorldDeps {
-  readonly client: KubeClient;
+export interface ClusterStateOptions {
+  readonly client: Pick<KubeClient, 'get'>;
   readonly bus: Pick<Bus, 'onHint'>;
-  readonly cache: Cache;
+  readonly informers: Pick<Informers, 'claims' | 'sandboxes'>;
   readonly clock: Clock;
   readonly log: Logger;
 }
 
-/** A claim of the API and, once it names one, the Sandbox that serves it. */
-export interface Held {
+/** A claim, and its Sandbox once the claim names one. */
+export interface ClaimedSandbox {
   readonly claim: SandboxClaim;
   readonly sandbox: Sandbox | undefined;
+}
+
+export interface WaitLimits {
+  readonly timeoutMs: number;
+  /** Ends the wait early, without a result. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 const claimKey = (key: string): string => `claim/${key}`;
 const sandboxKey = (key: string): string => `sandbox/${key}`;
 
-/** What is known of claims and Sandboxes, and how to wait for it to change. */
-export class World {
+/** Claims and Sandboxes as this replica knows them, its own writes included, and how to wait for a change of them. */
+export class ClusterState {
   readonly claims: Fresh<SandboxClaim>;
   readonly sandboxes: Fresh<Sandbox>;
-  readonly waits: Waits;
-  readonly clock: Clock;
-  readonly client: KubeClient;
+  readonly waiters: Waiters;
+  readonly #client: Pick<KubeClient, 'get'>;
   readonly #hints: readonly Disposable[];
   readonly #log: Logger;
 
-  constructor({ client, bus, cache, clock, log }: WorldDeps) {
-    this.client = client;
-    this.clock = clock;
+  constructor({ client, bus, informers, clock, log }: ClusterStateOptions) {
+    this.#client = client;
     this.#log = log;
-    this.waits = new Waits(clock);
-    const onClaim = (key: string): void => this.#doubted(claimKey(key), () => this.readClaim(parseKey(key)));
-    const onSandbox = (key: string): void => this.#doubted(sandboxKey(key), () => this.readSandbox(parseKey(key)));
-    this.claims = new Fresh({ informer: cache.claims, clock, onDoubt: onClaim });
-    this.sandboxes = new Fresh({ informer: cache.sandboxes, clock, onDoubt: onSandbox });
-    cache.claims.onChange(({ key }) => this.waits.touch(claimKey(key)));
-    cache.sandboxes.onChange(({ key }) => this.waits.touch(sandboxKey(key)));
-    // The bus is early, the watch is sure: whoever waits looks again at whichever comes first.
+    this.waiters = new Waiters(clock);
+    const onClaim = (key: string): void => this.#reread(claimKey(key), () => this.readClaim(parseKey(key)));
+    const onSandbox = (key: string): void => this.#reread(sandboxKey(key), () => this.readSandbox(parseKey(key)));
+    this.claims = new Fresh({ informer: informers.claims, clock, onDoubt: onClaim });
+    this.sandboxes = new Fresh({ informer: informers.sandboxes, clock, onDoubt: onSandbox });
+    informers.claims.onChange(({ key }) => this.waiters.notify(claimKey(key)));
+    informers.sandboxes.onChange(({ key }) => this.waiters.notify(sandboxKey(key)));
+    // A hint on the bus usually comes first, and the watch always comes. A waiter looks again on each of them.
     this.#hints = [
-      bus.onHint('claim.bound', ({ data }) => this.#hinted(claimKey, data, (key) => this.readClaim(key))),
-      bus.onHint('claim.failed', ({ data }) => this.#hinted(claimKey, data, (key) => this.readClaim(key))),
-      bus.onHint('sandbox.suspended', ({ data }) => this.#hinted(sandboxKey, data, (key) => this.readSandbox(key))),
+      bus.onHint('claim.bound', ({ data }) => this.#onHint(claimKey, data, (key) => this.readClaim(key))),
+      bus.onHint('claim.failed', ({ data }) => this.#onHint(claimKey, data, (key) => this.readClaim(key))),
+      bus.onHint('sandbox.suspended', ({ data }) => this.#onHint(sandboxKey, data, (key) => this.readSandbox(key))),
     ];
   }
 
-  /** The claim of that sandbox id in the namespace, live if the watch does not know it; undefined when there is none. */
-  async find(namespace: string, id: string): Promise<Held | undefined> {
+  /**
+   * The claim with that sandbox id and its Sandbox; undefined if the API made no such claim or it is being deleted. Reads from
+   * the API server what the informers do not have yet. Rejects with a KubeError.
+   */
+  async findSandbox(namespace: string, id: string): Promise<ClaimedSandbox | undefined> {
     const key = `${namespace}/${id}`;
     const claim = this.claims.get(key) ?? (await this.readClaim({ namespace, name: id }));
-    if (claim === undefined || !isMadeByApi(claim) || claim.metadata.deletionTimestamp !== undefined) {
-      return undefined;
-    }
+    if (claim === undefined || !isMadeByApi(claim) || claim.metadata.deletionTimestamp !== undefined) return undefined;
     return { claim, sandbox: await this.#sandboxOf(claim) };
   }
 
-  /** As far as it is known without asking the API server. */
-  held(claim: SandboxClaim): Held {
-    const key = sandboxNameOf(claim);
+  /** Adds the Sandbox of a claim, without asking the API server. */
+  withSandbox(claim: SandboxClaim): ClaimedSandbox {
+    const key = sandboxKeyOf(claim);
     return { claim, sandbox: key === undefined ? undefined : this.sandboxes.get(key) };
   }
 
-  /** Waits until `look` finds what it wants in the claim and its Sandbox, undefined once they are gone; or time is over. */
-  async settle<T>(
-    { claim, sandbox }: Held,
-    look: (held: Held | undefined) => T | undefined,
-    limits: { readonly timeoutMs: number; readonly signal?: AbortSignal | undefined },
+  /**
+   * Waits until `look` returns a value. `look` gets the current claim and Sandbox, or undefined once the claim is gone; a throw
+   * ends the wait. Resolves with undefined on timeout or abort.
+   */
+  async waitUntil<T>(
+    { claim, sandbox }: ClaimedSandbox,
+    look: (current: ClaimedSandbox | undefined) => T | undefined,
+    limits: WaitLimits,
   ): Promise<T | undefined> {
     const key = `${claim.metadata.namespace ?? ''}/${claim.metadata.name ?? ''}`;
-    const name = sandboxNameOf(claim) ?? (sandbox === undefined ? undefined : keyText(sandbox));
+    const name = sandboxKeyOf(claim) ?? (sandbox === undefined ? undefined : keyText(sandbox));
     const keys = [claimKey(key), ...(name === undefined ? [] : [sandboxKey(name)])];
-    return this.waits.until({
+    return this.waiters.waitUntil({
       ...limits,
       keys,
       look: () => {
         const current = this.claims.get(key);
-        return look(current === undefined ? undefined : this.held(current));
+        return look(current === undefined ? undefined : this.withSandbox(current));
       },
     });
   }
 
-  /** The claim as the API server has it now; undefined when there is none. */
+  /** Reads the claim from the API server; undefined if there is none. */
   async readClaim(key: ObjectKey): Promise<SandboxClaim | undefined> {
     const name = `${key.namespace ?? ''}/${key.name}`;
-    return orNothing(this.claims.read(name, () => this.client.get(sandboxClaims, key)));
+    return orNothing(this.claims.read(name, () => this.#client.get(sandboxClaims, key)));
   }
 
-  /** The Sandbox as the API server has it now; undefined when there is none. */
+  /** Reads the Sandbox from the API server; undefined if there is none. */
   async readSandbox(key: ObjectKey): Promise<Sandbox | undefined> {
     const name = `${key.namespace ?? ''}/${key.name}`;
-    return orNothing(this.sandboxes.read(name, () => this.client.get(sandboxes, key)));
+    return orNothing(this.sandboxes.read(name, () => this.#client.get(sandboxes, key)));
   }
 
   close(): void {
@@ -108,32 +116,32 @@ export class World {
   }
 
   async #sandboxOf(claim: SandboxClaim): Promise<Sandbox | undefined> {
-    const key = sandboxNameOf(claim);
+    const key = sandboxKeyOf(claim);
     if (key === undefined) return undefined;
     return this.sandboxes.get(key) ?? (await this.readSandbox(parseKey(key)));
   }
 
-  #hinted(
-    keyed: (key: string) => string,
+  #onHint(
+    keyOf: (key: string) => string,
     { namespace, name }: { readonly namespace: string; readonly name: string },
     read: (key: ObjectKey) => Promise<unknown>,
   ): void {
-    this.#doubted(keyed(`${namespace}/${name}`), () => read({ namespace, name }));
+    this.#reread(keyOf(`${namespace}/${name}`), () => read({ namespace, name }));
   }
 
-  /** What is known of it may not be the last: whoever waits for it must not wait for a change that has been. */
-  #doubted(key: string, read: () => Promise<unknown>): void {
-    this.waits.touch(key);
-    if (!this.waits.isAwaited(key)) return;
+  /** Reads an object again if a request waits for it: its last change may have happened without a watch event to come. */
+  #reread(key: string, read: () => Promise<unknown>): void {
+    this.waiters.notify(key);
+    if (!this.waiters.isAwaited(key)) return;
     read().then(
-      () => this.waits.touch(key),
-      (err: unknown) => this.#log.debug({ err, key }, 'it could not be read again; the watch will tell'),
+      () => this.waiters.notify(key),
+      (err: unknown) => this.#log.debug({ err, key }, 'could not read an awaited object again; waiting for its watch'),
     );
   }
 }
 
-/** `namespace/name` of the Sandbox that a claim shows. */
-function sandboxNameOf({ metadata, status }: SandboxClaim): string | undefined {
+/** `namespace/name` of the Sandbox in the claim's status. */
+function sandboxKeyOf({ metadata, status }: SandboxClaim): string | undefined {
   const name = status?.sandbox?.name;
   return name === undefined || name === '' ? undefined : `${metadata.namespace ?? ''}/${name}`;
 }

@@ -1,50 +1,96 @@
 import type { ProcessParts, RunningServer } from '@sandlot/service';
+import type { Clock } from '@sandlot/std';
 import { CreateRates, parseTokenKey, Places, watchKeys } from '@sandlot/tenancy';
-import type { ApiSettings, Deps } from './deps.ts';
-import { createHttpMetrics } from '../http/metrics.ts';
+import type { WatchedKeyRing } from '@sandlot/tenancy';
+import type { AuditDeps } from '../audit/requests.ts';
+import { createCreateMetrics } from '../e2b/operations/create-metrics.ts';
+import { createRequestMetrics } from '../http/metrics.ts';
+import type { RequestMetrics } from '../http/metrics.ts';
 import { CreateLedger } from '../idempotency/ledger.ts';
-import { createCache } from './informers.ts';
-import { World } from '../state/cluster-state.ts';
+import { allowanceOf } from '../limits/allowance.ts';
+import { CreateRate } from '../limits/create-rate.ts';
+import type { Limits } from '../limits/limits.ts';
+import { SandboxQuota } from '../limits/sandbox-quota.ts';
+import type { OperationDeps } from '../routes.ts';
+import { ClusterState } from '../state/cluster-state.ts';
+import type { ApiSettings } from './config.ts';
+import { createInformers } from './informers.ts';
+
+/** The parts of the API, wired together. Operations see only the parts that they use. */
+export type ApiParts = OperationDeps &
+  AuditDeps & {
+    readonly clock: Clock;
+    readonly keys: WatchedKeyRing;
+    readonly requestMetrics: RequestMetrics;
+  };
 
 export interface Assembled {
-  readonly deps: Deps;
-  /** What it follows; whoever starts it runs them. */
+  readonly parts: ApiParts;
+  /** The informers that the process must run. */
   readonly informers: RunningServer['informers'];
 }
 
-/** What the operations of the api work with; `closing` aborts when the process takes its leave. */
-export function assemble(parts: ProcessParts, settings: ApiSettings, closing: AbortSignal): Assembled {
-  const { client, bus, clock, random, log, kubeMetrics, registry, instance } = parts;
+/** Wires the parts of the API together; `closing` aborts when the process starts to shut down. */
+export function assemble(process: ProcessParts, settings: ApiSettings, closing: AbortSignal): Assembled {
+  const { client, bus, clock, random, log, kubeMetrics, registry } = process;
   const shared = { client, clock, random, log, metrics: kubeMetrics };
-  const cache = createCache({ ...shared, namespace: settings.WATCH_NAMESPACE });
+  const informers = createInformers({ ...shared, namespace: settings.WATCH_NAMESPACE });
+  const keysNamespace = settings.KEYS_NAMESPACE ?? settings.POD_NAMESPACE;
   const keys = watchKeys({
     ...shared,
-    namespace: settings.KEYS_NAMESPACE ?? settings.POD_NAMESPACE,
+    namespace: keysNamespace,
     onMalformed: (name) =>
-      log.warn({ secret: name }, 'a Secret is labelled as an API key and is none; correct or delete it'),
+      log.warn({ secret: name }, 'a Secret has the label of an API key but is not a valid key; correct or delete it'),
   });
-  const world = new World({ client, bus, cache, clock, log });
-  keys.informer.onChange(() => world.waits.touch('keys'));
-  const informers = [cache.claims, cache.sandboxes, cache.pools, cache.templates, keys.informer];
+  const state = new ClusterState({ client, bus, informers, clock, log });
+  keys.informer.onChange(() => state.waiters.notify('keys'));
+  const all = [informers.claims, informers.sandboxes, informers.pools, informers.templates, keys.informer];
   const { POD_NAMESPACE: namespace, ENVD_VERSION: envdVersion } = settings;
-  const claims = () => cache.claims.store.values();
-  const deps: Deps = {
+  const claims = () => informers.claims.store.values();
+  const parts: ApiParts = {
     client,
     bus,
     clock,
     log,
-    cache,
-    world,
+    informers,
+    state,
     keys,
-    settings,
     closing,
-    instance,
-    metrics: createHttpMetrics(registry),
-    rates: new CreateRates(),
-    places: new Places(),
+    keysNamespace,
+    limits: createLimits(process, { settings, state, keys }),
     ledger: new CreateLedger({ client, clock, log, namespace, envdVersion, claims }),
-    tokenKey: parseTokenKey(settings.ENVD_TOKEN_KEY.reveal()),
-    isSynced: () => informers.every((informer) => informer.hasSynced()),
+    answers: {
+      tokenKey: parseTokenKey(settings.ENVD_TOKEN_KEY.reveal()),
+      envdVersion,
+      domain: settings.SANDBOX_DOMAIN,
+    },
+    requestMetrics: createRequestMetrics(registry),
+    createMetrics: createCreateMetrics(registry),
+    gatewayUrl: settings.GATEWAY_URL,
+    createTimeoutMs: settings.CREATE_TIMEOUT,
+    transitionTimeoutMs: settings.TRANSITION_TIMEOUT,
+    version: settings.BUILD_VERSION,
+    isSynced: () => all.every((informer) => informer.hasSynced()),
   };
-  return { deps, informers };
+  return { parts, informers: all };
+}
+
+interface LimitParts {
+  readonly settings: ApiSettings;
+  readonly state: ClusterState;
+  readonly keys: WatchedKeyRing;
+}
+
+function createLimits({ bus, clock, instance }: ProcessParts, { settings, state, keys }: LimitParts): Limits {
+  const defaults = {
+    sandboxes: settings.DEFAULT_SANDBOX_LIMIT,
+    createsPerSecond: settings.DEFAULT_CREATE_RATE,
+    maxTimeoutSeconds: Math.floor(settings.MAX_SANDBOX_TIMEOUT / 1_000),
+  };
+  const allowances: Limits['allowanceOf'] = (key) => allowanceOf(key, defaults);
+  return {
+    allowanceOf: allowances,
+    createRate: new CreateRate({ rates: new CreateRates(), allowanceOf: allowances, clock, bus, keys, instance }),
+    sandboxQuota: new SandboxQuota({ state, places: new Places(), allowanceOf: allowances }),
+  };
 }

@@ -5,13 +5,13 @@ import type { Informer, InformerOptions, KubeObject } from '@sandlot/kube';
 
 /** Index of any object by its namespace. */
 export const BY_NAMESPACE = 'namespace';
-/** Index of claims by `namespace/id` of the API key that made them. */
+/** Index of claims by `namespace/id` of the API key that created them. */
 export const BY_KEY = 'key';
 /** Index of pools and templates by `namespace/alias`. */
 export const BY_ALIAS = 'alias';
 
-/** What the api follows. */
-export interface Cache {
+/** The objects that the API watches. */
+export interface Informers {
   readonly claims: Informer<SandboxClaim>;
   readonly sandboxes: Informer<Sandbox>;
   readonly pools: Informer<SandboxWarmPool>;
@@ -33,9 +33,9 @@ function aliasKeys(object: KubeObject): readonly string[] {
   return aliasesOf(object).map((alias) => `${object.metadata.namespace ?? ''}/${alias}`);
 }
 
-export function createCache(
+export function createInformers(
   shared: Pick<InformerOptions<KubeObject>, 'client' | 'namespace' | 'clock' | 'random' | 'metrics' | 'log'>,
-): Cache {
+): Informers {
   const byName = { [BY_NAMESPACE]: namespaceOf, [BY_ALIAS]: aliasKeys };
   return {
     claims: createInformer({
@@ -43,20 +43,20 @@ export function createCache(
       resource: sandboxClaims,
       indexers: { [BY_NAMESPACE]: namespaceOf, [BY_KEY]: keyIds },
     }),
-    sandboxes: createInformer({ ...shared, resource: sandboxes, transform: lean }),
+    sandboxes: createInformer({ ...shared, resource: sandboxes, transform: dropPodDetails }),
     pools: createInformer({ ...shared, resource: sandboxWarmPools, indexers: byName }),
     templates: createInformer({ ...shared, resource: sandboxTemplates, indexers: byName }),
   };
 }
 
-/** In the claim's own namespace alone: whoever may write claims elsewhere cannot use up the quota of a key. */
+/** The namespace is part of the index key, so that claims in another namespace cannot use up the quota of an API key. */
 function keyIds({ metadata }: SandboxClaim): readonly string[] {
   const id = metadata.annotations?.[annotations.apiKeyId];
   return id === undefined ? [] : [`${metadata.namespace ?? ''}/${id}`];
 }
 
-/** Of the pod only what its size is read from: there may be many thousand Sandboxes. */
-function lean(sandbox: Sandbox): Sandbox {
+/** Keeps only the resources of the first container of each pod: there may be many thousand Sandboxes. */
+function dropPodDetails(sandbox: Sandbox): Sandbox {
   const { spec, ...rest } = dropBulk(sandbox);
   const { podTemplate, ...fields } = spec;
   const [first] = podTemplate.spec.containers;

@@ -3,7 +3,7 @@ import { FakeClock } from '@sandlot/std/testing';
 import { expect, it } from 'vitest';
 import { runSweeps } from './sweeps.ts';
 
-it('repeats each sweep at its own pace, also one that fails, and ends with the signal', async () => {
+it('repeats each sweep at its own interval, even after a failure, until the signal aborts', async () => {
   const clock = new FakeClock();
   const stop = new AbortController();
   const ran: string[] = [];
@@ -12,7 +12,7 @@ it('repeats each sweep at its own pace, also one that fails, and ends with the s
     everyMs,
     run: async () => {
       ran.push(name);
-      if (fails) throw new Error('the API server is away');
+      if (fails) throw new Error('the API server is down');
     },
   });
   const deps = { clock, random: () => 0.5, log: silentLogger, signal: stop.signal };

@@ -1,6 +1,6 @@
 import type { Clock, Logger, Random } from '@sandlot/std';
 
-/** Work that brings things back to what they should be, whoever does it and however often. */
+/** Repeated repair work. Any replica may run it, at any time and any number of times. */
 export interface Sweep {
   readonly name: string;
   readonly everyMs: number;
@@ -14,10 +14,10 @@ export interface SweepDeps {
   readonly signal: AbortSignal;
 }
 
-/** Replicas that start together come apart. */
-const SPREAD = 0.2;
+/** Part of the interval by which runs vary, so that replicas that start together do not stay together. */
+const JITTER = 0.2;
 
-/** Runs each at once and then again and again, until the signal aborts. One that fails is tried again at its next time. */
+/** Runs each sweep at once and then at its interval, until the signal aborts. A failed sweep is retried at its next time. */
 export async function runSweeps(deps: SweepDeps, sweeps: readonly Sweep[]): Promise<void> {
   await Promise.all(sweeps.map((sweep) => repeat(deps, sweep)));
 }
@@ -28,9 +28,9 @@ async function repeat({ clock, random, log, signal }: SweepDeps, sweep: Sweep): 
     try {
       await sweep.run();
     } catch (err) {
-      if (!isOver()) log.warn({ err, sweep: sweep.name }, 'a sweep failed; it is repeated at its next time');
+      if (!isOver()) log.warn({ err, sweep: sweep.name }, 'a sweep failed; it runs again at its next time');
     }
-    const spread = 1 + SPREAD * (2 * random() - 1);
-    await clock.sleep(sweep.everyMs * spread, signal);
+    const factor = 1 + JITTER * (2 * random() - 1);
+    await clock.sleep(sweep.everyMs * factor, signal);
   }
 }

@@ -7,23 +7,23 @@ function claim(status: 'True' | 'False', reason: string, phase?: 'Failed'): Sand
   return { metadata: {}, spec: {}, status: { conditions: [condition], ...(phase === undefined ? {} : { phase }) } };
 }
 
-describe('what has become of a claim', () => {
+describe('outcomeOf', () => {
   it.each([
-    ['a claim nobody has seen', { metadata: {}, spec: {} }, 'waiting'],
-    ['one that is Ready', claim('True', 'DependenciesReady'), 'ready'],
-    ['one whose pod starts', claim('False', 'DependenciesNotReady'), 'waiting'],
-    ['one whose pool is not seen yet', claim('False', 'WarmPoolNotFound'), 'waiting'],
-    ['one that asks for what is refused', claim('False', 'EnvVarsInjectionRejected'), 400],
-    ['one that no stock is there for', claim('False', 'WaitingForStock'), 503],
-    ['one whose time is over', claim('False', 'ClaimTimeout'), 504],
-    ['one whose daemon did not answer', claim('False', 'SandboxInitFailed'), 500],
-    ['one that was given up', claim('False', 'ReconcilerError', 'Failed'), 500],
-  ] as const)('%s: %s', (...[, given, expected]) => {
-    const outcome = outcomeOf(given, false);
+    ['a claim without a status', { metadata: {}, spec: {} }, 'waiting'],
+    ['a Ready claim', claim('True', 'DependenciesReady'), 'ready'],
+    ['a claim whose pod starts', claim('False', 'DependenciesNotReady'), 'waiting'],
+    ['a claim whose pool the controller does not see yet', claim('False', 'WarmPoolNotFound'), 'waiting'],
+    ['a claim that the controller rejects', claim('False', 'EnvVarsInjectionRejected'), 400],
+    ['a claim whose pool is empty', claim('False', 'WaitingForStock'), 503],
+    ['a claim whose timeout is over', claim('False', 'ClaimTimeout'), 504],
+    ['a claim whose daemon does not answer', claim('False', 'SandboxInitFailed'), 500],
+    ['a claim that the controller gave up', claim('False', 'ReconcilerError', 'Failed'), 500],
+  ] as const)('%s: %s', (...[, subject, expected]) => {
+    const outcome = outcomeOf(subject, false);
     expect(outcome.kind === 'failed' ? outcome.error.status : outcome.kind).toBe(expected);
   });
 
-  it('with patience waits for stock', () => {
+  it('waits for stock if the create is patient', () => {
     expect(outcomeOf(claim('False', 'WaitingForStock'), true).kind).toBe('waiting');
   });
 });

@@ -1,42 +1,78 @@
 import { annotations, egressText } from '@sandlot/api-types';
 import type { EgressWish, SandboxClaim } from '@sandlot/api-types';
-import type { Deps } from '../../wiring/deps.ts';
 import { ApiError, conflict, noSandbox } from '../../errors/api-error.ts';
-import type { Held } from '../../state/cluster-state.ts';
-import { patchClaim } from './lifecycle.ts';
-import { isReady } from '../answer/view.ts';
+import { endpoint, route } from '../../http/route.ts';
+import type { Route } from '../../http/route.ts';
+import type { ClaimedSandbox } from '../../state/cluster-state.ts';
+import { isReady } from '../../state/sandbox-state.ts';
+import { readEgress } from '../request/egress.ts';
+import { networkUpdate } from '../request/schemas.ts';
+import { findRunningSandbox } from './find-sandbox.ts';
+import type { FindDeps } from './find-sandbox.ts';
+import { patchClaim } from './guarded-patches.ts';
+import type { PatchDeps } from './guarded-patches.ts';
+import { done, nameInAudit, oneSandbox } from './shape.ts';
+
+export interface EgressDeps extends PatchDeps, Pick<FindDeps, 'clock'> {
+  /** How long to wait for the rules to take effect. */
+  readonly transitionTimeoutMs: number;
+}
 
 const NO_RULES: EgressWish = { allowOut: [], denyOut: [] };
 
+export function networkRoute(deps: EgressDeps): Route {
+  return route(
+    {
+      ...endpoint(
+        'updateSandboxNetwork',
+        'put /sandboxes/{sandboxID}/network',
+        'Replaces the egress rules of a sandbox, which can only narrow those of its template; answers when they hold.',
+      ),
+      ...oneSandbox,
+      answers: done,
+      body: networkUpdate,
+      action: 'sandbox.network',
+    },
+    async (call) => {
+      const { key, params, body } = call;
+      const wish = readEgress(body, body.allow_internet_access);
+      const claimed = await findRunningSandbox(deps, key, params.sandboxID);
+      nameInAudit(call, claimed);
+      await replaceEgress(deps, claimed, wish);
+      return { status: 204 };
+    },
+  );
+}
+
 /**
- * Replaces the egress rules of a sandbox that runs, and returns when they hold. Whatever was allowed before stays so until
- * then, and nothing else. Throws an ApiError: 409 while it is being resumed, 503 when the rules do not come into force.
+ * Writes the egress rules into the claim and waits until the claim-controller reports them as applied. Until then the previous
+ * rules hold. Throws an ApiError: 409 while the sandbox resumes, 503 if the rules do not take effect in time.
  */
-export async function replaceEgress(deps: Deps, held: Held, wish: EgressWish | undefined): Promise<void> {
-  if (!isReady(held.claim)) throw conflict('the sandbox is being paused or resumed; try again');
+async function replaceEgress(deps: EgressDeps, claimed: ClaimedSandbox, wish: EgressWish | undefined): Promise<void> {
+  if (!isReady(claimed.claim)) throw conflict('the sandbox is being paused or resumed; try again');
   const text = egressText(wish ?? NO_RULES);
-  const patched = await patchClaim(deps, held, ({ claim }) => {
-    const present = askedOf(claim);
+  const patched = await patchClaim(deps, claimed, ({ claim }) => {
+    const present = rulesOf(claim);
     const isSame = present === text || (present === undefined && wish === undefined);
     return isSame ? undefined : { metadata: { annotations: { [annotations.network]: text } } };
   });
-  const done = await deps.world.settle(
+  const isDone = await deps.state.waitUntil(
     patched,
     (current) => {
-      if (current === undefined) throw noSandbox(held.claim.metadata.name ?? '');
-      return isInForce(current.claim) ? true : undefined;
+      if (current === undefined) throw noSandbox(claimed.claim.metadata.name ?? '');
+      return isApplied(current.claim) ? true : undefined;
     },
-    { timeoutMs: deps.settings.TRANSITION_TIMEOUT },
+    { timeoutMs: deps.transitionTimeoutMs },
   );
-  if (done === undefined) {
+  if (isDone === undefined) {
     throw new ApiError({ status: 503, message: 'the rules of the sandbox are noted and not in force yet' });
   }
 }
 
-function askedOf({ metadata }: SandboxClaim): string | undefined {
+function rulesOf({ metadata }: SandboxClaim): string | undefined {
   return metadata.annotations?.[annotations.network];
 }
 
-function isInForce(claim: SandboxClaim): boolean {
-  return askedOf(claim) === claim.metadata.annotations?.[annotations.networkApplied];
+function isApplied(claim: SandboxClaim): boolean {
+  return rulesOf(claim) === claim.metadata.annotations?.[annotations.networkApplied];
 }

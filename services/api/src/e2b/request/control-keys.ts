@@ -1,14 +1,14 @@
-// Control keys in the metadata of a create, as OpenKruise Agents has them (E2B contract, section 2.7).
-import { parseDurationMs } from '@sandlot/std';
+// The control keys of OpenKruise Agents in the metadata of a create (docs/reference/e2b-api.md#extension-keys).
 import { badRequest } from '../../errors/api-error.ts';
+import { parseRetention, RETENTION_EXPECTED } from './retention.ts';
 
-export const KRUISE_PREFIX = 'e2b.agents.kruise.io/';
+export const CONTROL_PREFIX = 'e2b.agents.kruise.io/';
 
-/** Longest time that a caller may make the api wait. */
+/** The longest wait that a client may ask for. */
 const MAX_WAIT_SECONDS = 600;
 
-/** What the keys ask for; a field is absent when its key is. */
-export interface KruiseKeys {
+/** The parsed control keys; a field is absent if its key is. */
+export interface ControlKeys {
   readonly createTimeoutMs?: number;
   readonly waitReadySeconds?: number;
   readonly createOnNoStock?: boolean;
@@ -21,34 +21,34 @@ export interface KruiseKeys {
   readonly reserveFailedSandbox?: boolean;
 }
 
-type Reader = (value: string, key: string) => KruiseKeys;
+type Reader = (value: string, key: string) => ControlKeys;
 
 const READERS: Readonly<Record<string, Reader>> = {
-  'claim-timeout-seconds': (value, key) => ({ createTimeoutMs: secondsIn(value, key) * 1_000 }),
-  'wait-ready-timeout-seconds': (value, key) => ({ waitReadySeconds: secondsIn(value, key) }),
+  'claim-timeout-seconds': (value, key) => ({ createTimeoutMs: readSeconds(value, key) * 1_000 }),
+  'wait-ready-timeout-seconds': (value, key) => ({ waitReadySeconds: readSeconds(value, key) }),
   'create-on-no-stock': (value) => ({ createOnNoStock: value !== 'false' }),
-  'never-timeout': (value, key) => ({ neverTimeout: flagIn(value, key) }),
-  'return-sandbox-ip': (value, key) => ({ returnSandboxIp: flagIn(value, key) }),
-  'reserve-paused-sandbox-duration': (value, key) => ({ pausedRetention: retentionIn(value, key) }),
-  'skip-init-runtime': (value, key) => ({ skipInitRuntime: flagIn(value, key) }),
+  'never-timeout': (value, key) => ({ neverTimeout: readFlag(value, key) }),
+  'return-sandbox-ip': (value, key) => ({ returnSandboxIp: readFlag(value, key) }),
+  'reserve-paused-sandbox-duration': (value, key) => ({ pausedRetention: readRetention(value, key) }),
+  'skip-init-runtime': (value, key) => ({ skipInitRuntime: readFlag(value, key) }),
   image: (value, key) => {
     if (value === '') throw badRequest(`${key}: expected the name of an image`);
     return { image: value };
   },
   'reserve-failed-sandbox': (value) => ({ reserveFailedSandbox: value !== 'never' && value !== 'false' }),
-  'reserve-failed-sandbox-for': (value, key) => ({ reserveFailedSandbox: retentionIn(value, key) !== 'never' }),
+  'reserve-failed-sandbox-for': (value, key) => ({ reserveFailedSandbox: readRetention(value, key) !== 'never' }),
 };
 
-/** Splits what a user says about a sandbox from what it asks of us. Throws an ApiError 400 for a key that we do not serve. */
+/** Separates the user's metadata from the control keys. Throws an ApiError 400 for an unknown or malformed control key. */
 export function splitMetadata(metadata: Readonly<Record<string, string>>): {
   readonly metadata: Readonly<Record<string, string>>;
-  readonly keys: KruiseKeys;
+  readonly keys: ControlKeys;
 } {
-  const own = Object.entries(metadata).filter(([key]) => !key.startsWith(KRUISE_PREFIX));
-  let keys: KruiseKeys = {};
+  const own = Object.entries(metadata).filter(([key]) => !key.startsWith(CONTROL_PREFIX));
+  let keys: ControlKeys = {};
   for (const [key, value] of Object.entries(metadata)) {
-    if (!key.startsWith(KRUISE_PREFIX)) continue;
-    const name = key.slice(KRUISE_PREFIX.length);
+    if (!key.startsWith(CONTROL_PREFIX)) continue;
+    const name = key.slice(CONTROL_PREFIX.length);
     const read = Object.hasOwn(READERS, name) ? READERS[name] : undefined;
     if (read === undefined) throw badRequest(`metadata key "${key}" is not supported by this installation`);
     keys = { ...keys, ...read(value, key) };
@@ -56,21 +56,19 @@ export function splitMetadata(metadata: Readonly<Record<string, string>>): {
   return { metadata: Object.fromEntries(own), keys };
 }
 
-/** How long paused sandboxes are kept: a duration such as 30m, or seconds, or `forever`. */
-export function retentionIn(value: string, key: string): string {
-  if (value === 'forever' || value === 'never') return value;
-  if (/^\d{1,9}$/.test(value)) return `${value}s`;
-  if (parseDurationMs(value) !== undefined) return value;
-  throw badRequest(`${key}: expected forever or a duration such as 30m, got "${value}"`);
+function readRetention(value: string, key: string): string {
+  const retention = parseRetention(value);
+  if (retention === undefined) throw badRequest(`${key}: ${RETENTION_EXPECTED}, got "${value}"`);
+  return retention;
 }
 
-function secondsIn(value: string, key: string): number {
+function readSeconds(value: string, key: string): number {
   const seconds = /^\d{1,6}$/.test(value) ? Number(value) : 0;
   if (seconds >= 1 && seconds <= MAX_WAIT_SECONDS) return seconds;
   throw badRequest(`${key}: expected whole seconds from 1 to ${MAX_WAIT_SECONDS}, got "${value}"`);
 }
 
-function flagIn(value: string, key: string): boolean {
+function readFlag(value: string, key: string): boolean {
   if (value === 'true') return true;
   if (value === 'false') return false;
   throw badRequest(`${key}: expected true or false, got "${value}"`);

@@ -1,6 +1,7 @@
-// The E2B dialect on the wire (E2B contract, sections 2.3 and 2.4). Unknown fields of requests are dropped.
+// What E2B clients send (docs/reference/e2b-api.md#create). Unknown fields are dropped.
 import { z } from 'zod';
 import { shownAs } from '../../openapi/shown-as.ts';
+import { sandboxState } from '../answer/schemas.ts';
 
 const seconds = z.int().meta({ description: 'Seconds.' });
 const strings = z.record(z.string(), z.string());
@@ -42,12 +43,12 @@ const newSandbox = {
   volumeMounts: z.array(z.unknown()).nullish(),
 };
 
-/** Of `POST /v2/sandboxes`. */
+/** Body of `POST /v2/sandboxes`. */
 export const newSandboxV2 = z
   .object({ ...newSandbox, timeout: seconds.nullish().transform((given) => given ?? 300) })
   .meta({ id: 'NewSandboxV2' });
 
-/** Of `POST /sandboxes`; `secure` is accepted, as sandboxes always are. */
+/** Body of `POST /sandboxes`. `secure` has no effect: sandboxes are always secured. */
 export const newSandboxV1 = z
   .object({
     ...newSandbox,
@@ -75,77 +76,7 @@ export const pauseRequest = z
   .object({ memory: z.boolean().nullish(), requireHealthyGuest: z.boolean().nullish() })
   .meta({ id: 'PauseSandbox' });
 
-/** What create, connect and resume answer. */
-export const sandboxAnswer = z
-  .object({
-    templateID: z.string(),
-    sandboxID: z.string(),
-    clientID: z.string(),
-    envdVersion: z.string(),
-    alias: z.string().optional(),
-    envdAccessToken: z.string().optional(),
-    trafficAccessToken: z.string().nullable(),
-    domain: z.string().nullable(),
-  })
-  .meta({ id: 'Sandbox' });
-export type SandboxAnswer = z.output<typeof sandboxAnswer>;
-
-const state = z.enum(['running', 'paused']);
-export type SandboxState = z.output<typeof state>;
-
-const listed = {
-  templateID: z.string(),
-  sandboxID: z.string(),
-  clientID: z.string(),
-  startedAt: timestamp,
-  endAt: timestamp,
-  cpuCount: z.int(),
-  memoryMB: z.int(),
-  diskSizeMB: z.int(),
-  state,
-  envdVersion: z.string(),
-  alias: z.string().optional(),
-  metadata: strings.optional(),
-};
-
-export const listedSandbox = z.object(listed).meta({ id: 'ListedSandbox' });
-export type ListedSandbox = z.output<typeof listedSandbox>;
-
-export const sandboxDetail = z
-  .object({
-    ...listed,
-    envdAccessToken: z.string().optional(),
-    allowInternetAccess: z.boolean().nullable().optional(),
-    domain: z.string().nullable().optional(),
-    network: z
-      .object({
-        allowPublicTraffic: z.boolean(),
-        allowOut: z.array(z.string()).optional(),
-        denyOut: z.array(z.string()).optional(),
-      })
-      .optional(),
-    lifecycle: z.object({ autoResume: z.boolean(), onTimeout: z.enum(['kill', 'pause']) }),
-    pauseMode: z.enum(['full', 'filesystem']).optional(),
-  })
-  .meta({ id: 'SandboxDetail' });
-export type SandboxDetail = z.output<typeof sandboxDetail>;
-
-export const sandboxMetric = z
-  .object({
-    timestamp,
-    timestampUnix: z.int(),
-    cpuCount: z.int(),
-    cpuUsedPct: z.number(),
-    memUsed: z.int(),
-    memTotal: z.int(),
-    memCache: z.int(),
-    diskUsed: z.int(),
-    diskTotal: z.int(),
-  })
-  .meta({ id: 'SandboxMetric' });
-export type SandboxMetric = z.output<typeof sandboxMetric>;
-
-/** Of lists. */
+/** Query of `GET /v2/sandboxes`. */
 export const listQuery = z.object({
   metadata: z.string().optional().meta({
     description: 'Pairs that must all match: form-encoded, keys and values percent-encoded before.',
@@ -153,10 +84,10 @@ export const listQuery = z.object({
   state: z
     .string()
     .transform((given) => given.split(','))
-    .pipe(z.array(state))
+    .pipe(z.array(sandboxState))
     .optional()
     .meta({
-      override: shownAs({ type: 'array', items: { type: 'string', enum: state.options } }),
+      override: shownAs({ type: 'array', items: { type: 'string', enum: sandboxState.options } }),
       description: 'States to list; default both.',
     }),
   order: z.enum(['asc', 'desc']).default('desc').meta({ description: 'By start time.' }),
@@ -173,7 +104,7 @@ export const listQuery = z.object({
 });
 export type ListQuery = z.output<typeof listQuery>;
 
-/** Of the older list: running sandboxes only, all of them. */
+/** Query of `GET /sandboxes`, which lists all running sandboxes. */
 export const oldListQuery = listQuery.pick({ metadata: true });
 
 const unixSeconds = z
@@ -185,31 +116,3 @@ export const metricsQuery = z.object({ start: unixSeconds, end: unixSeconds });
 
 export const templateParams = z.object({ templateID: z.string().min(1).max(512) });
 export const aliasParams = z.object({ alias: z.string().min(1).max(512) });
-
-export const templateAnswer = z
-  .object({
-    templateID: z.string(),
-    buildID: z.string(),
-    buildStatus: z.literal('ready'),
-    buildCount: z.int(),
-    cpuCount: z.int(),
-    memoryMB: z.int(),
-    diskSizeMB: z.int(),
-    public: z.boolean(),
-    aliases: z.array(z.string()),
-    names: z.array(z.string()),
-    createdAt: timestamp,
-    updatedAt: timestamp,
-    createdBy: z.null(),
-    lastSpawnedAt: z.null(),
-    spawnCount: z.int(),
-    envdVersion: z.string(),
-  })
-  .meta({ id: 'Template' });
-export type TemplateAnswer = z.output<typeof templateAnswer>;
-
-export const aliasAnswer = z.object({ templateID: z.string(), public: z.boolean() }).meta({ id: 'TemplateAlias' });
-
-export const errorAnswer = z
-  .object({ code: z.int(), message: z.string(), error_code: z.string().optional() })
-  .meta({ id: 'Error' });

@@ -1,17 +1,17 @@
 import type { Clock } from '@sandlot/std';
 
 export interface WaitOptions<T> {
-  /** Objects whose changes are worth another look. */
+  /** Names of the things whose changes cause another look. */
   readonly keys: readonly string[];
-  /** What was waited for; undefined: not yet. A throw ends the wait. */
+  /** Returns the awaited value, or undefined to keep waiting. A throw ends the wait with that error. */
   readonly look: () => T | undefined;
   readonly timeoutMs: number;
   /** Ends the wait early, without a result. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Requests that wait for objects to change. Nobody polls: each look has its reason in the watch or on the bus. */
-export class Waits {
+/** Requests that wait for an object to change. A waiter does not poll: it looks again when a watch event or a hint arrives. */
+export class Waiters {
   readonly #clock: Clock;
   readonly #waiting = new Map<string, Set<() => void>>();
 
@@ -19,8 +19,8 @@ export class Waits {
     this.#clock = clock;
   }
 
-  /** The object under that key may have changed. */
-  touch(key: string): void {
+  /** Makes every waiter of that key look again. */
+  notify(key: string): void {
     for (const look of [...(this.#waiting.get(key) ?? [])]) look();
   }
 
@@ -28,8 +28,8 @@ export class Waits {
     return this.#waiting.has(key);
   }
 
-  /** Resolves with what `look` gives, at once if it does; undefined when time is over or the signal aborts. */
-  async until<T>({ keys, look, timeoutMs, signal }: WaitOptions<T>): Promise<T | undefined> {
+  /** Resolves with the first result of `look`, which is tried at once; with undefined on timeout or abort. */
+  async waitUntil<T>({ keys, look, timeoutMs, signal }: WaitOptions<T>): Promise<T | undefined> {
     const { promise, resolve, reject } = Promise.withResolvers<T | undefined>();
     const attempt = (): void => {
       try {

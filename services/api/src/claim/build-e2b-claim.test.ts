@@ -1,0 +1,111 @@
+import { annotations } from '@sandlot/api-types';
+import { describe, expect, it } from 'vitest';
+import { readCreate } from '../e2b/request/read-create.ts';
+import { newSandboxV2 } from '../e2b/request/schemas.ts';
+import { buildE2bClaim } from './build-e2b-claim.ts';
+import type { ClaimInput } from './build-e2b-claim.ts';
+
+const NOW = Date.UTC(2026, 0, 1, 12, 0, 0, 500);
+const ID = 'k3x9v0c2m4q8r1t7z5ab';
+const CONTROL_PREFIX = 'e2b.agents.kruise.io/';
+const KEY = {
+  id: 'abc',
+  hash: '',
+  namespace: 'team-a',
+  team: 'team-a',
+  role: 'tenant',
+  description: '',
+  limits: {},
+  createdAt: '',
+} as const;
+
+/** The claim of a create with these fields in its body. */
+function build(fields: object, input: Partial<ClaimInput> = {}) {
+  const body = newSandboxV2.parse({ templateID: 'base', ...fields });
+  return buildE2bClaim({
+    request: readCreate(body, { maxTimeoutSeconds: 3_600 }),
+    key: KEY,
+    id: ID,
+    source: { kind: 'pool', name: 'base' },
+    nowMs: NOW,
+    trafficTokenHash: undefined,
+    digest: undefined,
+    trace: undefined,
+    ...input,
+  });
+}
+
+describe('buildE2bClaim', () => {
+  it('sets the shutdown time, the metadata and the API key', () => {
+    expect(build({ timeout: 60, metadata: { user: 'ana', 'label:team': 'x' } })).toEqual({
+      metadata: {
+        namespace: 'team-a',
+        name: ID,
+        labels: { team: 'x', 'sandlot.dev/sandbox-id': ID },
+        annotations: {
+          'sandlot.dev/api-key-id': 'abc',
+          'sandlot.dev/created-at': new Date(NOW).toISOString(),
+          'sandlot.dev/on-timeout': 'kill',
+          'sandlot.dev/metadata': '{"user":"ana","label:team":"x"}',
+          'sandlot.dev/end-at': '2026-01-01T12:01:01Z',
+          'sandlot.dev/timeout-seconds': '60',
+        },
+      },
+      spec: {
+        warmPoolRef: { name: 'base' },
+        lifecycle: { shutdownTime: '2026-01-01T12:01:01Z', shutdownPolicy: 'Delete' },
+      },
+    });
+  });
+
+  it('sets no shutdown time if the sandbox is paused at its timeout', () => {
+    const { spec, metadata } = build({ autoPause: true, autoResume: { enabled: true } });
+    expect(spec.lifecycle).toBeUndefined();
+    expect(metadata.annotations).toMatchObject({
+      [annotations.onTimeout]: 'pause',
+      [annotations.autoResume]: 'true',
+      [annotations.endAt]: '2026-01-01T12:05:01Z',
+    });
+  });
+
+  it('refers to the Secret with the environment variables and contains none of their values', () => {
+    const claim = build({ envVars: { A: 'hunter2', 'b.c-d': 'hunter3' } });
+    expect(claim.spec.envs).toEqual([
+      { name: 'A', valueFrom: { secretKeyRef: { name: `${ID}-env`, key: 'env-0' } } },
+      { name: 'b.c-d', valueFrom: { secretKeyRef: { name: `${ID}-env`, key: 'env-1' } } },
+    ]);
+    expect(JSON.stringify(claim)).not.toContain('hunter');
+  });
+
+  it.each<[object, string]>([
+    [{ allow_internet_access: false }, '{"allowInternetAccess":false,"allowOut":[],"denyOut":[]}'],
+    [
+      { network: { allowOut: ['1.1.1.1', '1.1.1.1/32'], denyOut: ['0.0.0.0/0', '2001:DB8::1/32'] } },
+      '{"allowOut":["1.1.1.1/32"],"denyOut":["0.0.0.0/0","2001:db8::/32"]}',
+    ],
+  ])('records the egress rules as requested and applied: %j', (fields, expected) => {
+    const { annotations: actual = {} } = build(fields).metadata;
+    expect([actual[annotations.network], actual[annotations.networkApplied]]).toEqual([expected, expected]);
+  });
+
+  it.each([
+    ['create-on-no-stock', 'false', { createOnNoStock: false }],
+    ['create-on-no-stock', 'true', {}],
+    ['wait-ready-timeout-seconds', '20', { waitReadyTimeout: '20s' }],
+    ['claim-timeout-seconds', '5', { claimTimeout: '5s' }],
+    ['skip-init-runtime', 'true', { skipInitRuntime: true }],
+    ['image', 'debian:12', { inplaceUpdate: { image: 'debian:12' } }],
+    ['reserve-failed-sandbox', 'forever', { reserveFailedSandbox: true }],
+  ])('translates the control key %s=%s and removes it from the metadata', (...[name, value, fields]) => {
+    const { spec, metadata } = build({ metadata: { [CONTROL_PREFIX + name]: value, user: 'ana' } });
+    expect(spec).toMatchObject({ warmPoolRef: { name: 'base' }, ...fields });
+    expect(Object.keys(spec).sort()).toEqual(['lifecycle', 'warmPoolRef', ...Object.keys(fields)].sort());
+    expect(metadata.annotations?.[annotations.metadata]).toBe('{"user":"ana"}');
+  });
+
+  it('names the template if there is no pool', () => {
+    expect(build({}, { source: { kind: 'template', name: 'raw' } }).spec).toMatchObject({
+      sandboxTemplateRef: { name: 'raw' },
+    });
+  });
+});

@@ -1,0 +1,98 @@
+import { annotations, egressText, labels } from '@sandlot/api-types';
+import type { EgressWish, SandboxClaim, SandboxClaimSpec } from '@sandlot/api-types';
+import type { ApiKey } from '@sandlot/tenancy';
+import type { ControlKeys } from '../e2b/request/control-keys.ts';
+import type { CreateRequest } from '../e2b/request/read-create.ts';
+import type { Source } from '../e2b/templates/find-source.ts';
+import { CONTROL_VIEW } from './annotations.ts';
+import { envSecretKey, envSecretName } from './env-secret.ts';
+import { endFields } from './lifetime.ts';
+
+export interface ClaimInput {
+  readonly request: CreateRequest;
+  readonly key: ApiKey;
+  /** The sandbox id, which is also the claim's name. */
+  readonly id: string;
+  readonly source: Pick<Source, 'kind' | 'name'>;
+  readonly nowMs: number;
+  /** Hex SHA-256 of the token that opens the sandbox's ports; undefined: the ports are public. */
+  readonly trafficTokenHash: string | undefined;
+  /** Digest of the request's body, if the request has an Idempotency-Key. */
+  readonly digest: string | undefined;
+  /** Text of the annotation that carries the trace context. */
+  readonly trace: string | undefined;
+}
+
+/** Builds the claim of an E2B create (docs/reference/e2b-api.md#mapping-to-kubernetes). The claim contains no secret. */
+export function buildE2bClaim(input: ClaimInput): SandboxClaim {
+  const { request, key, id, source } = input;
+  const end = endOf(input);
+  return {
+    metadata: {
+      namespace: key.namespace,
+      name: id,
+      labels: { ...request.labels, [labels.sandboxId]: id },
+      annotations: { ...annotationsOf(input), ...end.annotations },
+    },
+    spec: {
+      ...(source.kind === 'pool'
+        ? { warmPoolRef: { name: source.name } }
+        : { sandboxTemplateRef: { name: source.name } }),
+      ...(end.lifecycle === undefined ? {} : { lifecycle: end.lifecycle }),
+      ...envsOf(request, id),
+      ...controlFields(request.control),
+    },
+  };
+}
+
+function endOf({ request, nowMs }: ClaimInput): Partial<ReturnType<typeof endFields>> {
+  const { timeoutSeconds, autoPause, control } = request;
+  if (control.neverTimeout === true) return {};
+  return endFields(autoPause ? 'pause' : 'kill', { endMs: nowMs + timeoutSeconds * 1_000, timeoutSeconds });
+}
+
+function annotationsOf({ request, key, digest, trafficTokenHash, trace, nowMs }: ClaimInput): Record<string, string> {
+  const { metadata, autoPause, autoResume, egress, control, hasControlKeys } = request;
+  const fields: Record<string, string | undefined> = {
+    [annotations.apiKeyId]: key.id,
+    [annotations.createdAt]: new Date(nowMs).toISOString(),
+    [annotations.onTimeout]: autoPause ? 'pause' : 'kill',
+    [annotations.metadata]: Object.keys(metadata).length === 0 ? undefined : JSON.stringify(metadata),
+    [annotations.autoResume]: autoResume ? 'true' : undefined,
+    [annotations.trafficTokenHash]: trafficTokenHash,
+    [annotations.requestDigest]: digest,
+    [annotations.traceContext]: trace,
+    [annotations.pausedRetention]: control.pausedRetention,
+    ...egressAnnotations(egress),
+    [CONTROL_VIEW]: hasControlKeys
+      ? ['resource', ...(control.returnSandboxIp === true ? ['ip'] : [])].join(',')
+      : undefined,
+  };
+  return Object.fromEntries(
+    Object.entries(fields).filter((field): field is [string, string] => field[1] !== undefined),
+  );
+}
+
+/** A new claim becomes Ready only when its rules hold, so `networkApplied` may say from the start that they do. */
+function egressAnnotations(wish: EgressWish | undefined): Record<string, string> {
+  if (wish === undefined) return {};
+  const text = egressText(wish);
+  return { [annotations.network]: text, [annotations.networkApplied]: text };
+}
+
+function envsOf({ envs }: CreateRequest, id: string): Pick<SandboxClaimSpec, 'envs'> {
+  if (envs.length === 0) return {};
+  const refTo = (index: number) => ({ secretKeyRef: { name: envSecretName(id), key: envSecretKey(index) } });
+  return { envs: envs.map(([name], index) => ({ name, valueFrom: refTo(index) })) };
+}
+
+function controlFields(keys: ControlKeys): Partial<SandboxClaimSpec> {
+  return {
+    ...(keys.createTimeoutMs === undefined ? {} : { claimTimeout: `${keys.createTimeoutMs / 1_000}s` }),
+    ...(keys.waitReadySeconds === undefined ? {} : { waitReadyTimeout: `${keys.waitReadySeconds}s` }),
+    ...(keys.createOnNoStock === false ? { createOnNoStock: false } : {}),
+    ...(keys.skipInitRuntime === true ? { skipInitRuntime: true } : {}),
+    ...(keys.image === undefined ? {} : { inplaceUpdate: { image: keys.image } }),
+    ...(keys.reserveFailedSandbox === true ? { reserveFailedSandbox: true } : {}),
+  };
+}

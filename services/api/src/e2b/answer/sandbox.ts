@@ -1,0 +1,116 @@
+// The answers about a sandbox, made from its claim and Sandbox (docs/reference/e2b-api.md#read).
+import { annotations, egressWishOf } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import { CONTROL_VIEW } from '../../claim/annotations.ts';
+import { onTimeoutOf, shownEndMs, startedAtMs } from '../../claim/lifetime.ts';
+import type { ClaimedSandbox } from '../../state/cluster-state.ts';
+import { stateOf } from '../../state/sandbox-state.ts';
+import { CONTROL_PREFIX } from '../request/control-keys.ts';
+import type { ListedSandbox, SandboxAnswer, SandboxDetail } from './schemas.ts';
+import { sizeOf } from './size.ts';
+import { tokensOf } from './tokens.ts';
+
+const CLIENT = 'sandlot';
+
+/** What the answers of this installation need besides the objects. */
+export interface AnswerOptions {
+  /** The installation's key, from which the tokens of every sandbox are derived. */
+  readonly tokenKey: Uint8Array;
+  /** Version of the daemon that clients see while the Sandbox does not report one. */
+  readonly envdVersion: string;
+  /** Domain of the sandboxes; undefined in single-URL mode. */
+  readonly domain: string | undefined;
+}
+
+/** Name of the pool or template that the claim names. */
+export function templateOf({ spec }: SandboxClaim): string {
+  return spec.warmPoolRef?.name ?? spec.sandboxTemplateRef?.name ?? '';
+}
+
+function envdVersionOf(sandbox: Sandbox | undefined, { envdVersion }: AnswerOptions): string {
+  return sandbox?.status?.runtime?.version ?? envdVersion;
+}
+
+/** The answer of create, connect and resume. */
+export function answerOf({ claim, sandbox }: ClaimedSandbox, options: AnswerOptions): SandboxAnswer {
+  const tokens = tokensOf(claim, options.tokenKey);
+  return {
+    templateID: templateOf(claim),
+    alias: templateOf(claim),
+    sandboxID: claim.metadata.name ?? '',
+    clientID: CLIENT,
+    envdVersion: envdVersionOf(sandbox, options),
+    envdAccessToken: tokens.envd,
+    trafficAccessToken: tokens.traffic ?? null,
+    domain: options.domain ?? null,
+  };
+}
+
+/** An entry of a list. It has no tokens. */
+export function listedOf({ claim, sandbox }: ClaimedSandbox, options: AnswerOptions): ListedSandbox {
+  return {
+    templateID: templateOf(claim),
+    alias: templateOf(claim),
+    sandboxID: claim.metadata.name ?? '',
+    clientID: CLIENT,
+    startedAt: isoTime(startedAtMs(claim) ?? 0),
+    endAt: isoTime(shownEndMs(claim)),
+    ...sizeOf(sandbox?.spec),
+    state: stateOf(sandbox),
+    envdVersion: envdVersionOf(sandbox, options),
+    metadata: { ...metadataOf(claim), ...controlMetadata({ claim, sandbox }) },
+  };
+}
+
+export function detailOf(claimed: ClaimedSandbox, options: AnswerOptions): SandboxDetail {
+  const { claim } = claimed;
+  const tokens = tokensOf(claim, options.tokenKey);
+  const listed = listedOf(claimed, options);
+  return {
+    ...listed,
+    envdAccessToken: tokens.envd,
+    domain: options.domain ?? null,
+    ...networkOf(claim, tokens.traffic === undefined),
+    lifecycle: {
+      autoResume: claim.metadata.annotations?.[annotations.autoResume] === 'true',
+      onTimeout: onTimeoutOf(claim),
+    },
+    ...(listed.state === 'paused' ? { pauseMode: 'filesystem' as const } : {}),
+  };
+}
+
+export function isoTime(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** The user's metadata; empty if the annotation is malformed. */
+function metadataOf({ metadata }: SandboxClaim): Readonly<Record<string, string>> {
+  try {
+    const parsed: unknown = JSON.parse(metadata.annotations?.[annotations.metadata] ?? '{}');
+    if (typeof parsed !== 'object' || parsed === null) return {};
+    const entries = Object.entries(parsed).filter((entry): entry is [string, string] => typeof entry[1] === 'string');
+    return Object.fromEntries(entries);
+  } catch {
+    return {};
+  }
+}
+
+/** The metadata that clients of OpenKruise expect (docs/reference/e2b-api.md#extension-keys). */
+function controlMetadata({ claim, sandbox }: ClaimedSandbox): Record<string, string> {
+  const text = claim.metadata.annotations?.[CONTROL_VIEW];
+  if (text === undefined || sandbox === undefined) return {};
+  const { namespace = '', name = '' } = sandbox.metadata;
+  const resource = { [`${CONTROL_PREFIX}sandbox-resource`]: `${namespace}/${name}` };
+  const [ip] = sandbox.status?.podIPs ?? [];
+  const hasIp = text.split(',').includes('ip') && ip !== undefined;
+  return hasIp ? { ...resource, [`${CONTROL_PREFIX}sandbox-ip`]: ip } : resource;
+}
+
+function networkOf(
+  claim: SandboxClaim,
+  allowPublicTraffic: boolean,
+): Pick<SandboxDetail, 'allowInternetAccess' | 'network'> {
+  const wish = egressWishOf(claim);
+  const lists = wish === undefined ? {} : { allowOut: [...wish.allowOut], denyOut: [...wish.denyOut] };
+  return { allowInternetAccess: wish?.allowInternetAccess ?? null, network: { allowPublicTraffic, ...lists } };
+}

@@ -1,0 +1,98 @@
+// What E2B clients receive (docs/reference/e2b-api.md#read).
+import { z } from 'zod';
+
+const strings = z.record(z.string(), z.string());
+const timestamp = z.iso.datetime({ offset: true });
+
+/** The answer of create, connect and resume. */
+export const sandboxAnswer = z
+  .object({
+    templateID: z.string(),
+    sandboxID: z.string(),
+    clientID: z.string(),
+    envdVersion: z.string(),
+    alias: z.string().optional(),
+    envdAccessToken: z.string().optional(),
+    trafficAccessToken: z.string().nullable(),
+    domain: z.string().nullable(),
+  })
+  .meta({ id: 'Sandbox' });
+export type SandboxAnswer = z.output<typeof sandboxAnswer>;
+
+export const sandboxState = z.enum(['running', 'paused']);
+
+const listed = {
+  templateID: z.string(),
+  sandboxID: z.string(),
+  clientID: z.string(),
+  startedAt: timestamp,
+  endAt: timestamp,
+  cpuCount: z.int(),
+  memoryMB: z.int(),
+  diskSizeMB: z.int(),
+  state: sandboxState,
+  envdVersion: z.string(),
+  alias: z.string().optional(),
+  metadata: strings.optional(),
+};
+
+export const listedSandbox = z.object(listed).meta({ id: 'ListedSandbox' });
+export type ListedSandbox = z.output<typeof listedSandbox>;
+
+export const sandboxDetail = z
+  .object({
+    ...listed,
+    envdAccessToken: z.string().optional(),
+    allowInternetAccess: z.boolean().nullable().optional(),
+    domain: z.string().nullable().optional(),
+    network: z
+      .object({
+        allowPublicTraffic: z.boolean(),
+        allowOut: z.array(z.string()).optional(),
+        denyOut: z.array(z.string()).optional(),
+      })
+      .optional(),
+    lifecycle: z.object({ autoResume: z.boolean(), onTimeout: z.enum(['kill', 'pause']) }),
+    pauseMode: z.enum(['full', 'filesystem']).optional(),
+  })
+  .meta({ id: 'SandboxDetail' });
+export type SandboxDetail = z.output<typeof sandboxDetail>;
+
+export const sandboxMetric = z
+  .object({
+    timestamp,
+    timestampUnix: z.int(),
+    cpuCount: z.int(),
+    cpuUsedPct: z.number(),
+    memUsed: z.int(),
+    memTotal: z.int(),
+    memCache: z.int(),
+    diskUsed: z.int(),
+    diskTotal: z.int(),
+  })
+  .meta({ id: 'SandboxMetric' });
+export type SandboxMetric = z.output<typeof sandboxMetric>;
+
+export const templateAnswer = z
+  .object({
+    templateID: z.string(),
+    buildID: z.string(),
+    buildStatus: z.literal('ready'),
+    buildCount: z.int(),
+    cpuCount: z.int(),
+    memoryMB: z.int(),
+    diskSizeMB: z.int(),
+    public: z.boolean(),
+    aliases: z.array(z.string()),
+    names: z.array(z.string()),
+    createdAt: timestamp,
+    updatedAt: timestamp,
+    createdBy: z.null(),
+    lastSpawnedAt: z.null(),
+    spawnCount: z.int(),
+    envdVersion: z.string(),
+  })
+  .meta({ id: 'Template' });
+export type TemplateAnswer = z.output<typeof templateAnswer>;
+
+export const aliasAnswer = z.object({ templateID: z.string(), public: z.boolean() }).meta({ id: 'TemplateAlias' });

@@ -1,0 +1,156 @@
+import type { Clock } from '@sandlot/std';
+import { endPatch } from '../../claim/lifetime.ts';
+import { conflict, noSandbox } from '../../errors/api-error.ts';
+import type { ApiError } from '../../errors/api-error.ts';
+import { endpoint, route } from '../../http/route.ts';
+import type { Answer, Route } from '../../http/route.ts';
+import type { Limits } from '../../limits/limits.ts';
+import type { ClaimedSandbox } from '../../state/cluster-state.ts';
+import { isReady, isSuspended, stateOf } from '../../state/sandbox-state.ts';
+import { answerOf } from '../answer/sandbox.ts';
+import type { AnswerOptions } from '../answer/sandbox.ts';
+import { sandboxAnswer } from '../answer/schemas.ts';
+import { connectV1, connectV2, resumeRequest } from '../request/schemas.ts';
+import { assertTimeout } from '../request/timeout.ts';
+import { findOwnSandbox } from './find-sandbox.ts';
+import { patchClaim, setMode } from './guarded-patches.ts';
+import type { PatchDeps } from './guarded-patches.ts';
+import { extendSandbox } from './set-timeout.ts';
+import { created, nameInAudit, oneSandbox } from './shape.ts';
+import type { SandboxCall } from './shape.ts';
+
+export interface ConnectDeps extends PatchDeps {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly limits: Pick<Limits, 'allowanceOf'>;
+  readonly answers: AnswerOptions;
+  /** How long to wait for a suspend or resume to complete. */
+  readonly transitionTimeoutMs: number;
+}
+
+export function connectRoutes(deps: ConnectDeps): readonly Route[] {
+  const shape = {
+    ...oneSandbox,
+    answers: {
+      200: { description: 'It was running; it may have been given more time.', schema: sandboxAnswer },
+      201: { description: 'It was paused and has been resumed.', schema: sandboxAnswer },
+    },
+    action: 'sandbox.connect',
+  };
+  return [
+    route(
+      {
+        ...endpoint('connectSandboxV2', 'post /v2/sandboxes/{sandboxID}/connect', 'Connects, resuming if needed.'),
+        ...shape,
+        body: connectV2,
+      },
+      (call) => connect(deps, call),
+    ),
+    route(
+      {
+        ...endpoint(
+          'connectSandbox',
+          'post /sandboxes/{sandboxID}/connect',
+          'Connects, resuming if needed (version 1).',
+        ),
+        ...shape,
+        body: connectV1,
+      },
+      (call) => connect(deps, call),
+    ),
+    route(
+      {
+        ...endpoint('resumeSandbox', 'post /sandboxes/{sandboxID}/resume', 'Resumes a paused sandbox.'),
+        ...oneSandbox,
+        body: resumeRequest,
+        answers: { 201: created },
+        action: 'sandbox.resume',
+      },
+      (call) => resume(deps, call),
+    ),
+  ];
+}
+
+async function connect(deps: ConnectDeps, call: SandboxCall<{ timeout: number }>): Promise<Answer> {
+  const { timeout } = call.body;
+  const claimed = await findForTimeout(deps, call);
+  const { resumed, current } = await connectSandbox(deps, claimed, timeout);
+  return { status: resumed ? 201 : 200, body: answerOf(current, deps.answers) };
+}
+
+/** For very old clients, which do not connect to a paused sandbox but resume it. */
+async function resume(deps: ConnectDeps, call: SandboxCall<{ timeout: number }>): Promise<Answer> {
+  const claimed = await findForTimeout(deps, call);
+  if (stateOf(claimed.sandbox) === 'running') throw conflict('the sandbox is running already');
+  const { current } = await connectSandbox(deps, claimed, call.body.timeout);
+  return { status: 201, body: answerOf(current, deps.answers) };
+}
+
+async function findForTimeout(deps: ConnectDeps, call: SandboxCall<{ timeout: number }>): Promise<ClaimedSandbox> {
+  assertTimeout(call.body.timeout, deps.limits.allowanceOf(call.key).maxTimeoutSeconds);
+  const claimed = await findOwnSandbox(deps, call.key, call.params.sandboxID);
+  nameInAudit(call, claimed);
+  return claimed;
+}
+
+interface Connection {
+  readonly current: ClaimedSandbox;
+  /** Whether the sandbox was paused. */
+  readonly resumed: boolean;
+}
+
+/**
+ * Extends a running sandbox, and resumes a paused one. Waits for a suspend or resume that is under way. Throws an ApiError 409
+ * if that does not complete in time.
+ */
+async function connectSandbox(deps: ConnectDeps, claimed: ClaimedSandbox, timeoutSeconds: number): Promise<Connection> {
+  const current = await waitUntil(deps, claimed, (now) => isUp(now) || isDown(now));
+  if (current === undefined) throw inTransition();
+  if (stateOf(current.sandbox) === 'paused') {
+    return { current: await resumeSandbox(deps, current, timeoutSeconds), resumed: true };
+  }
+  return { current: await extendSandbox(deps, current, timeoutSeconds), resumed: false };
+}
+
+async function resumeSandbox(
+  deps: ConnectDeps,
+  claimed: ClaimedSandbox,
+  timeoutSeconds: number,
+): Promise<ClaimedSandbox> {
+  const endMs = deps.clock.now() + timeoutSeconds * 1_000;
+  const extended = await patchClaim(deps, claimed, ({ claim }) => endPatch(claim, { endMs, timeoutSeconds }));
+  const sandbox = await setMode(deps, extended, 'Running');
+  const current = await waitUntil(deps, { claim: extended.claim, sandbox }, isUp);
+  if (current === undefined) throw inTransition();
+  return current;
+}
+
+/** Waits for one of the end states. Resolves with undefined on timeout; throws an ApiError 404 if the sandbox goes away. */
+async function waitUntil(
+  { state, transitionTimeoutMs }: ConnectDeps,
+  claimed: ClaimedSandbox,
+  isReached: (current: ClaimedSandbox) => boolean,
+): Promise<ClaimedSandbox | undefined> {
+  const id = claimed.claim.metadata.name ?? '';
+  return state.waitUntil(
+    claimed,
+    (current) => {
+      if (current === undefined || current.claim.metadata.deletionTimestamp !== undefined) throw noSandbox(id);
+      return isReached(current) ? current : undefined;
+    },
+    { timeoutMs: transitionTimeoutMs },
+  );
+}
+
+/** The claim becomes Ready only after the daemon of the new pod has its token. */
+function isUp({ claim, sandbox }: ClaimedSandbox): boolean {
+  return stateOf(sandbox) === 'running' && isReady(claim);
+}
+
+/** The claim must show the suspend too; otherwise its Ready from before the pause would count as Ready after the resume. */
+function isDown({ claim, sandbox }: ClaimedSandbox): boolean {
+  return stateOf(sandbox) === 'paused' && isSuspended(sandbox) && !isReady(claim);
+}
+
+function inTransition(): ApiError {
+  return conflict('the sandbox is still being paused or resumed; try again');
+}

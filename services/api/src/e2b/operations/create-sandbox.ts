@@ -1,0 +1,190 @@
+import { sandboxClaims } from '@sandlot/api-types';
+import type { SandboxClaim } from '@sandlot/api-types';
+import { isAlreadyExists, isNotFound, isUnknownOutcome } from '@sandlot/kube';
+import type { KubeClient } from '@sandlot/kube';
+import type { Clock, Logger } from '@sandlot/std';
+import { carrier } from '@sandlot/telemetry';
+import { hashApiKey, trafficAccessToken } from '@sandlot/tenancy';
+import type { ApiKey } from '@sandlot/tenancy';
+import type { z } from 'zod';
+import { buildE2bClaim } from '../../claim/build-e2b-claim.ts';
+import { createEnvSecret } from '../../claim/env-secret.ts';
+import { ApiError, forbidden } from '../../errors/api-error.ts';
+import { firstRequestInProgress, readyTooLate } from '../../errors/create-errors.ts';
+import type { Answer, TenantCall } from '../../http/route.ts';
+import { identifyCreate } from '../../idempotency/identify.ts';
+import type { CreateIdentity } from '../../idempotency/identify.ts';
+import type { CreateLedger } from '../../idempotency/ledger.ts';
+import { replayCreate } from '../../idempotency/replay.ts';
+import { rateHeaders } from '../../limits/create-rate.ts';
+import type { Limits } from '../../limits/limits.ts';
+import type { ClaimedSandbox, ClusterState } from '../../state/cluster-state.ts';
+import { answerOf } from '../answer/sandbox.ts';
+import type { AnswerOptions } from '../answer/sandbox.ts';
+import type { createHeaders } from '../request/headers.ts';
+import { readCreate } from '../request/read-create.ts';
+import type { CreateRequest } from '../request/read-create.ts';
+import type { NewSandbox } from '../request/schemas.ts';
+import { findSource } from '../templates/find-source.ts';
+import type { Source, SourceDeps } from '../templates/find-source.ts';
+import type { CreateMetrics } from './create-metrics.ts';
+import { resultOf } from './create-metrics.ts';
+import { outcomeOf } from './create-outcome.ts';
+
+export interface CreateDeps extends SourceDeps {
+  readonly client: KubeClient;
+  readonly state: ClusterState;
+  readonly limits: Limits;
+  readonly ledger: CreateLedger;
+  readonly answers: AnswerOptions;
+  readonly createMetrics: CreateMetrics;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly log: Logger;
+  readonly createTimeoutMs: number;
+}
+
+export type CreateCall = TenantCall<{
+  params: unknown;
+  query: unknown;
+  headers: z.output<typeof createHeaders>;
+  body: NewSandbox;
+}>;
+
+/** A checked create, with the id that its sandbox will have. */
+interface Creation {
+  readonly key: ApiKey;
+  readonly request: CreateRequest;
+  readonly identity: CreateIdentity;
+  readonly signal: AbortSignal;
+}
+
+/** Answers a create: 201 with a sandbox whose daemon answers, or an error after which nothing of the sandbox is left. */
+export async function createSandbox(deps: CreateDeps, call: CreateCall): Promise<Answer> {
+  const { limits, ledger, answers, createMetrics } = deps;
+  const { key, trail } = call;
+  const headers = rateHeaders(limits.createRate.take(key));
+  try {
+    const creation = admitCreate(deps, call);
+    const { sandbox, digest } = creation.identity;
+    trail.about(sandbox);
+    const replay = digest === undefined ? undefined : await replayCreate(deps, { sandbox, digest });
+    if (replay !== undefined) {
+      createMetrics.countCreate('replayed');
+      return { status: 201, body: replay, headers };
+    }
+    const claimed = await createClaimedSandbox(deps, creation);
+    if (digest !== undefined) ledger.keepInBackground(claimed.claim);
+    trail.about({ name: sandbox.name, uid: claimed.claim.metadata.uid ?? '' });
+    createMetrics.countCreate('created');
+    return { status: 201, body: answerOf(claimed, answers), headers };
+  } catch (error) {
+    createMetrics.countCreate(resultOf(error));
+    if (error instanceof ApiError) throw addHeaders(error, headers);
+    throw error;
+  }
+}
+
+/** Checks a create against the request's schema and the limits of the key. Throws an ApiError 400 or 403. */
+function admitCreate({ limits, answers: { tokenKey } }: CreateDeps, call: CreateCall): Creation {
+  const { key, body, signal } = call;
+  const allowance = limits.allowanceOf(key);
+  const request = readCreate(body, allowance);
+  if (request.control.neverTimeout === true && !allowance.neverTimeout) {
+    throw forbidden('this API key may not make sandboxes without a timeout');
+  }
+  const { 'Idempotency-Key': idempotencyKey } = call.readHeaders();
+  const identity = identifyCreate(tokenKey, { key, idempotencyKey, body });
+  return { key, request, identity, signal };
+}
+
+/** Creates the claim and waits until it is Ready. Deletes the claim again if anything fails after its creation. */
+async function createClaimedSandbox(deps: CreateDeps, creation: Creation): Promise<ClaimedSandbox> {
+  const { key, request } = creation;
+  const source = await findSource(deps, key, request.templateID);
+  const claim = buildClaim(deps, creation, source);
+  const place = deps.limits.sandboxQuota.reserve(key);
+  const created = await createClaim(deps, creation, claim).finally(() => place[Symbol.dispose]());
+  try {
+    if (request.envs.length > 0) await createEnvSecret(deps, created, request);
+    return await waitUntilReady(deps, creation, created);
+  } catch (error) {
+    await withdrawClaim(deps, created);
+    throw error;
+  }
+}
+
+function buildClaim(
+  { answers, clock }: CreateDeps,
+  { key, request, identity }: Creation,
+  source: Source,
+): SandboxClaim {
+  const { sandbox, digest } = identity;
+  const trafficTokenHash = request.allowPublicTraffic
+    ? undefined
+    : hashApiKey(trafficAccessToken(answers.tokenKey, `${sandbox.namespace}/${sandbox.name}`));
+  return buildE2bClaim({
+    request,
+    key,
+    id: sandbox.name,
+    source,
+    nowMs: clock.now(),
+    trafficTokenHash,
+    digest,
+    trace: carrier.inject(),
+  });
+}
+
+/** Creates the claim. Throws an ApiError 409 if an earlier request with the same Idempotency-Key created it. */
+async function createClaim(deps: CreateDeps, { identity }: Creation, claim: SandboxClaim): Promise<SandboxClaim> {
+  const { state, client } = deps;
+  const { sandbox, digest } = identity;
+  const key = `${sandbox.namespace}/${sandbox.name}`;
+  try {
+    return await state.claims.write(key, () => client.create(sandboxClaims, claim, { priority: 'claim' }));
+  } catch (error) {
+    if (isAlreadyExists(error) && digest !== undefined) throw firstRequestInProgress();
+    // The claim may exist although the write failed. No client has its id, so it must not stay.
+    if (isUnknownOutcome(error)) void withdrawClaim(deps, claim);
+    throw error;
+  }
+}
+
+/** Waits until the claim is Ready. Throws an ApiError if it fails or the create times out. */
+async function waitUntilReady(
+  { state, createTimeoutMs }: CreateDeps,
+  { request, identity, signal }: Creation,
+  claim: SandboxClaim,
+): Promise<ClaimedSandbox> {
+  const isPatient = request.control.createTimeoutMs !== undefined;
+  const timeoutMs = request.control.createTimeoutMs ?? createTimeoutMs;
+  const found = await state.waitUntil(
+    { claim, sandbox: undefined },
+    (current) => {
+      const outcome = outcomeOf(current?.claim ?? claim, isPatient);
+      if (outcome.kind === 'failed') throw outcome.error;
+      return outcome.kind === 'ready' ? current : undefined;
+    },
+    // With an Idempotency-Key the client may disconnect and repeat the create, so the first request goes on without it.
+    { timeoutMs, signal: identity.digest === undefined ? signal : undefined },
+  );
+  if (found === undefined) throw readyTooLate(`${Math.round(timeoutMs / 1_000)} s are over`);
+  const { namespace = '', name = '' } = found.claim.metadata;
+  return (await state.findSandbox(namespace, name)) ?? found;
+}
+
+/** Deletes a claim whose id no client has; garbage collection deletes its Secret. Never rejects. */
+async function withdrawClaim({ client, state, log }: CreateDeps, claim: SandboxClaim): Promise<void> {
+  const { namespace = '', name = '', uid } = claim.metadata;
+  try {
+    await client.delete(sandboxClaims, { namespace, name }, { uid, priority: 'claim', deadlineMs: 30_000 });
+    state.claims.gone(claim);
+  } catch (err) {
+    if (!isNotFound(err))
+      log.error({ err, namespace, sandbox: name }, 'could not delete the claim of a failed create; delete it by hand');
+  }
+}
+
+function addHeaders(error: ApiError, headers: Readonly<Record<string, string>>): ApiError {
+  const { status, message, errorCode, cause } = error;
+  return new ApiError({ status, message, errorCode, cause, headers: { ...headers, ...error.headers } });
+}

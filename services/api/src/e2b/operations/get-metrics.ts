@@ -1,0 +1,104 @@
+import type { SandboxClaim } from '@sandlot/api-types';
+import type { Clock, Logger } from '@sandlot/std';
+import { z } from 'zod';
+import { endpoint, route } from '../../http/route.ts';
+import type { Route } from '../../http/route.ts';
+import type { ClaimedSandbox } from '../../state/cluster-state.ts';
+import { isReady, stateOf } from '../../state/sandbox-state.ts';
+import { isoTime } from '../answer/sandbox.ts';
+import type { AnswerOptions } from '../answer/sandbox.ts';
+import { sandboxMetric } from '../answer/schemas.ts';
+import type { SandboxMetric } from '../answer/schemas.ts';
+import { tokensOf } from '../answer/tokens.ts';
+import { metricsQuery } from '../request/schemas.ts';
+import { findOwnSandbox } from './find-sandbox.ts';
+import type { FindDeps } from './find-sandbox.ts';
+import { oneSandbox } from './shape.ts';
+
+export interface MetricsDeps extends FindDeps {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly answers: Pick<AnswerOptions, 'tokenKey'>;
+  /** Undefined: sandboxes have no metrics. */
+  readonly gatewayUrl: string | undefined;
+  readonly log: Logger;
+}
+
+const DAEMON_PORT = '49983';
+const DAEMON_TIMEOUT_MS = 3_000;
+
+/** The answer of the daemon's `/metrics` (docs/reference/runtime.md#http-endpoints). */
+const daemonMetrics = z.object({
+  ts: z.number(),
+  cpu_count: z.number(),
+  cpu_used_pct: z.number(),
+  mem_total: z.number().default(0),
+  mem_used: z.number().default(0),
+  mem_cache: z.number().default(0),
+  disk_used: z.number().default(0),
+  disk_total: z.number().default(0),
+});
+
+export function metricsRoute(deps: MetricsDeps): Route {
+  return route(
+    {
+      ...endpoint('getSandboxMetrics', 'get /sandboxes/{sandboxID}/metrics', 'Says how much a sandbox uses now.'),
+      ...oneSandbox,
+      query: metricsQuery,
+      answers: {
+        200: {
+          description: 'One sample, or none when its daemon does not answer.',
+          schema: z.array(sandboxMetric),
+        },
+      },
+    },
+    async ({ key, params, signal }) => {
+      const claimed = await findOwnSandbox(deps, key, params.sandboxID);
+      return { status: 200, body: await readMetrics(deps, claimed, signal) };
+    },
+  );
+}
+
+/**
+ * One sample of what a running sandbox uses, or none if its daemon does not answer in time. The request goes through the
+ * gateway, because NetworkPolicies let no other pod reach the daemon.
+ */
+async function readMetrics(
+  deps: MetricsDeps,
+  { claim, sandbox }: ClaimedSandbox,
+  signal: AbortSignal,
+): Promise<SandboxMetric[]> {
+  if (deps.gatewayUrl === undefined || stateOf(sandbox) === 'paused' || !isReady(claim)) return [];
+  try {
+    const response = await fetch(new URL('/metrics', deps.gatewayUrl), {
+      headers: routingHeaders(deps, claim),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(DAEMON_TIMEOUT_MS)]),
+    });
+    if (!response.ok) return [];
+    return [sampleOf(daemonMetrics.parse(await response.json()))];
+  } catch (err) {
+    deps.log.debug({ err, sandbox: claim.metadata.name }, 'could not read the metrics of a daemon');
+    return [];
+  }
+}
+
+function routingHeaders({ answers }: MetricsDeps, claim: SandboxClaim): Record<string, string> {
+  return {
+    'E2b-Sandbox-Id': claim.metadata.name ?? '',
+    'E2b-Sandbox-Port': DAEMON_PORT,
+    'X-Access-Token': tokensOf(claim, answers.tokenKey).envd,
+  };
+}
+
+function sampleOf(metrics: z.output<typeof daemonMetrics>): SandboxMetric {
+  return {
+    timestamp: isoTime(metrics.ts * 1_000),
+    timestampUnix: Math.floor(metrics.ts),
+    cpuCount: Math.max(1, Math.round(metrics.cpu_count)),
+    cpuUsedPct: metrics.cpu_used_pct,
+    memUsed: Math.round(metrics.mem_used),
+    memTotal: Math.round(metrics.mem_total),
+    memCache: Math.round(metrics.mem_cache),
+    diskUsed: Math.round(metrics.disk_used),
+    diskTotal: Math.round(metrics.disk_total),
+  };
+}

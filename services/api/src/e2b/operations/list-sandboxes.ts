@@ -1,0 +1,98 @@
+import { z } from 'zod';
+import { isMadeByApi } from '@sandlot/api-types';
+import type { Clock } from '@sandlot/std';
+import type { ApiKey } from '@sandlot/tenancy';
+import { createdAtMs } from '../../claim/lifetime.ts';
+import { endpoint, route } from '../../http/route.ts';
+import type { Answer, Route } from '../../http/route.ts';
+import type { ClusterState } from '../../state/cluster-state.ts';
+import { isExpired, wasReady } from '../../state/sandbox-state.ts';
+import { BY_NAMESPACE } from '../../wiring/informers.ts';
+import { pageOf } from '../answer/page.ts';
+import type { Entry } from '../answer/page.ts';
+import { detailOf, listedOf } from '../answer/sandbox.ts';
+import type { AnswerOptions } from '../answer/sandbox.ts';
+import { listedSandbox, sandboxDetail } from '../answer/schemas.ts';
+import { filterOf } from '../request/list-filter.ts';
+import { listQuery, oldListQuery } from '../request/schemas.ts';
+import type { ListQuery } from '../request/schemas.ts';
+import { findOwnSandbox } from './find-sandbox.ts';
+import { oneSandbox, TAG } from './shape.ts';
+
+export interface ListDeps {
+  readonly state: Pick<ClusterState, 'claims' | 'findSandbox' | 'withSandbox'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly answers: AnswerOptions;
+}
+
+export function listRoutes(deps: ListDeps): readonly Route[] {
+  return [listV2Route(deps), listV1Route(deps), detailRoute(deps)];
+}
+
+function listV2Route(deps: ListDeps): Route {
+  return route(
+    {
+      ...endpoint('listSandboxesV2', 'get /v2/sandboxes', 'Lists the sandboxes of the team, page by page.'),
+      tag: TAG,
+      query: listQuery,
+      answers: {
+        200: {
+          description: 'A page.',
+          schema: z.array(listedSandbox),
+          headers: z.object({
+            'x-next-token': z.string().optional().meta({ description: 'The next page; absent on the last.' }),
+          }),
+        },
+      },
+    },
+    async ({ key, query }) => listPage(deps, key, query),
+  );
+}
+
+function listV1Route(deps: ListDeps): Route {
+  return route(
+    {
+      ...endpoint('listSandboxes', 'get /sandboxes', 'Lists the running sandboxes of the team.'),
+      tag: TAG,
+      query: oldListQuery,
+      answers: { 200: { description: 'All of them.', schema: z.array(listedSandbox) } },
+    },
+    async ({ key, query }) => {
+      const isWanted = filterOf({ ...query, state: ['running'], startedAfter: undefined, template: undefined });
+      const sandboxes = entriesOf(deps, key).map(({ sandbox }) => sandbox);
+      return { status: 200, body: sandboxes.filter(isWanted) };
+    },
+  );
+}
+
+function detailRoute(deps: ListDeps): Route {
+  return route(
+    {
+      ...endpoint('getSandbox', 'get /sandboxes/{sandboxID}', 'Says all about a sandbox.'),
+      ...oneSandbox,
+      answers: { 200: { description: 'The sandbox.', schema: sandboxDetail } },
+    },
+    async ({ key, params }) => {
+      const claimed = await findOwnSandbox(deps, key, params.sandboxID);
+      return { status: 200, body: detailOf(claimed, deps.answers) };
+    },
+  );
+}
+
+function listPage(deps: ListDeps, key: ApiKey, query: ListQuery): Answer {
+  const isWanted = filterOf(query);
+  const entries = entriesOf(deps, key).filter(({ sandbox }) => isWanted(sandbox));
+  const { items, nextToken } = pageOf(entries, query);
+  return { status: 200, body: items, headers: nextToken === undefined ? {} : { 'x-next-token': nextToken } };
+}
+
+/** Every sandbox of the key's namespace that was Ready once and has not expired. */
+function entriesOf({ state, clock, answers }: ListDeps, { namespace }: ApiKey): Entry[] {
+  const entries: Entry[] = [];
+  for (const claim of state.claims.all([BY_NAMESPACE, namespace], ({ metadata }) => metadata.namespace === namespace)) {
+    const isGone = claim.metadata.deletionTimestamp !== undefined || isExpired(claim, clock.now());
+    if (isGone || !isMadeByApi(claim) || !wasReady(claim)) continue;
+    entries.push({ sandbox: listedOf(state.withSandbox(claim), answers), createdMs: createdAtMs(claim) });
+  }
+  return entries;
+}

@@ -1,0 +1,75 @@
+import { describe, expect, it } from 'vitest';
+import { readCreate } from './read-create.ts';
+import { newSandboxV1, newSandboxV2 } from './schemas.ts';
+
+const CONTROL_PREFIX = 'e2b.agents.kruise.io/';
+
+const read = (fields: object) =>
+  readCreate(newSandboxV2.parse({ templateID: 'base', ...fields }), { maxTimeoutSeconds: 3_600 });
+
+describe('readCreate', () => {
+  it('defaults the timeout to 300 s in version 2 and 15 s in version 1', () => {
+    expect(newSandboxV2.parse({ templateID: 'base' }).timeout).toBe(300);
+    expect(newSandboxV1.parse({ templateID: 'base', secure: true }).timeout).toBe(15);
+  });
+
+  it.each([
+    ['a timeout of 0', { timeout: 0 }, 'timeout: expected more than 0'],
+    ['a timeout above the maximum', { timeout: 3_601 }, 'timeout: expected at most 3600'],
+    ['autoPauseMemory without autoPause', { autoPauseMemory: false }, 'autoPauseMemory: false needs autoPause'],
+    ['autoResume without autoPause', { autoResume: { enabled: true } }, 'autoResume needs autoPause'],
+    [
+      'a filesystem-only pause with autoResume',
+      { autoPause: true, autoPauseMemory: false, autoResume: { enabled: true } },
+      'autoPauseMemory: false excludes autoResume',
+    ],
+    ['iam', { iam: { tokens: {} } }, 'iam is not available'],
+    ['volumes', { volumeMounts: [{ name: 'a', path: '/a' }] }, 'volumeMounts are not available'],
+    [
+      'a domain as an egress rule',
+      { network: { allowOut: ['*.example.com'] } },
+      'network.allowOut: "*.example.com" is neither',
+    ],
+    ['a malformed CIDR', { network: { denyOut: ['10.0.0.0/33'] } }, 'network.denyOut: "10.0.0.0/33" is neither'],
+    [
+      'too many egress rules',
+      { network: { denyOut: Array.from({ length: 101 }, (_, index) => `10.0.0.${index}`) } },
+      'network.denyOut: expected at most 100',
+    ],
+    ['an egress proxy', { network: { egressProxy: { address: 'a:1' } } }, 'network.egressProxy is not available'],
+    ['an environment variable without a name', { envVars: { '': 'x' } }, 'cannot name a variable'],
+    ['an environment variable with a zero byte', { envVars: { A: '\0' } }, 'has a zero byte'],
+    ['a reserved label', { metadata: { 'label:sandlot.dev/sandbox-id': 'x' } }, 'cannot be a label'],
+    ['an invalid label value', { metadata: { 'label:team': 'a b' } }, 'cannot be the value of a label'],
+    ['too much metadata', { metadata: { a: 'x'.repeat(70_000) } }, 'metadata: expected at most 65536 bytes'],
+    [
+      'an unknown control key of OpenKruise',
+      { metadata: { [`${CONTROL_PREFIX}sandbox-name`]: 'x' } },
+      'is not supported by this installation',
+    ],
+    [
+      'a wait above the maximum',
+      { metadata: { [`${CONTROL_PREFIX}claim-timeout-seconds`]: '100000' } },
+      'expected whole seconds from 1 to 600',
+    ],
+    [
+      'environment variables without a runtime',
+      { envVars: { A: '1' }, metadata: { [`${CONTROL_PREFIX}skip-init-runtime`]: 'true' } },
+      'need the runtime',
+    ],
+  ])('rejects %s', (...[, fields, problem]) => {
+    expect(() => read(fields)).toThrow(problem);
+  });
+
+  it.each([
+    ['unknown fields', { nonsense: 1 }],
+    [
+      'null for optional fields',
+      { metadata: null, envVars: null, network: null, autoPause: null, mcp: null, iam: null },
+    ],
+    ['empty network rules', { network: { allowOut: [], denyOut: [], rules: {}, egressProxy: null } }],
+    ['internet access, which the template may still deny', { allow_internet_access: true }],
+  ])('accepts %s', (_name, fields) => {
+    expect(read(fields)).toMatchObject({ timeoutSeconds: 300, allowPublicTraffic: true });
+  });
+});

@@ -1,0 +1,63 @@
+import type { ApiKey } from '@sandlot/tenancy';
+import { notFound } from '../../errors/api-error.ts';
+import { aliasesOf, BY_NAMESPACE } from '../../wiring/informers.ts';
+import { isoTime } from '../answer/sandbox.ts';
+import type { AnswerOptions } from '../answer/sandbox.ts';
+import type { TemplateAnswer } from '../answer/schemas.ts';
+import { sizeOf } from '../answer/size.ts';
+import { findSource } from './find-source.ts';
+import type { Source, SourceDeps } from './find-source.ts';
+
+export interface TemplateDeps extends SourceDeps {
+  readonly answers: Pick<AnswerOptions, 'envdVersion'>;
+}
+
+/** The pools of the key's namespace, and its templates without a pool of the same name, by name. */
+export function listTemplates({ informers, answers }: TemplateDeps, { namespace }: ApiKey): TemplateAnswer[] {
+  const pools = [...informers.pools.store.byIndex(BY_NAMESPACE, namespace)];
+  const poolNames = new Set(pools.map(({ metadata }) => metadata.name));
+  const templates = [...informers.templates.store.byIndex(BY_NAMESPACE, namespace)];
+  const sources: Source[] = [
+    ...pools.map((object) => ({ kind: 'pool', name: object.metadata.name ?? '', object }) as const),
+    ...templates
+      .filter(({ metadata }) => !poolNames.has(metadata.name))
+      .map((object) => ({ kind: 'template', name: object.metadata.name ?? '', object }) as const),
+  ];
+  return sources
+    .sort((a, b) => (a.name < b.name ? -1 : 1))
+    .map((source) => {
+      const { creationTimestamp = '', uid = '', generation = 1 } = source.object.metadata;
+      const created = isoTime(Date.parse(creationTimestamp) || 0);
+      const aliases = [source.name, ...aliasesOf(source.object)];
+      return {
+        templateID: source.name,
+        buildID: uid,
+        buildStatus: 'ready',
+        buildCount: generation,
+        ...sizeOf(specOf({ informers }, source)),
+        public: false,
+        aliases,
+        names: aliases,
+        createdAt: created,
+        updatedAt: created,
+        createdBy: null,
+        lastSpawnedAt: null,
+        spawnCount: 0,
+        envdVersion: answers.envdVersion,
+      };
+    });
+}
+
+/** Finds one template by name or alias. Throws an ApiError 404. */
+export async function getTemplate(deps: TemplateDeps, key: ApiKey, text: string): Promise<TemplateAnswer> {
+  const { name } = await findSource(deps, key, text);
+  const template = listTemplates(deps, key).find(({ templateID }) => templateID === name);
+  if (template === undefined) throw notFound(`template '${text}' not found`);
+  return template;
+}
+
+function specOf({ informers }: Pick<TemplateDeps, 'informers'>, source: Source) {
+  if (source.kind === 'template') return source.object.spec;
+  const { namespace = '' } = source.object.metadata;
+  return informers.templates.store.get(`${namespace}/${source.object.spec.sandboxTemplateRef.name}`)?.spec;
+}

@@ -1,0 +1,18 @@
+import type { Request } from 'express';
+import type { ApiKey, KeyRing } from '@sandlot/tenancy';
+import { ApiError } from '../errors/api-error.ts';
+import type { Route } from './route.ts';
+
+/** The API key of the request; undefined for a public route. Throws an ApiError 401. */
+export function authenticate(keys: Pick<KeyRing, 'find'>, { access }: Route, request: Request): ApiKey | undefined {
+  if (access === 'public') return undefined;
+  const bearer = /^Bearer (.+)$/i.exec(request.get('authorization') ?? '')?.[1];
+  const text = request.get('x-api-key') ?? bearer;
+  const key = text === undefined ? undefined : keys.find(text);
+  if (key === undefined) {
+    const message =
+      text === undefined ? 'an API key is required in the header X-API-KEY' : 'the API key is unknown or was revoked';
+    throw new ApiError({ status: 401, message });
+  }
+  return key;
+}
