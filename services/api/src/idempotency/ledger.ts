@@ -122,7 +122,7 @@ export class CreateLedger {
 
 const IN_BACKGROUND = { priority: 'background' } as const;
 
-async function orNothing<T>(call: Promise<T>): Promise<T | undefined> {
+async function undefinedIfNotFound<T>(call: Promise<T>): Promise<T | undefined> {
   try {
     return await call;
   } catch (error) {
