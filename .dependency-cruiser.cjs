@@ -89,7 +89,10 @@ module.exports = {
       comment: 'decide files import values only from std, the object model, api-types, blueprint and their own service',
       severity: 'error',
       from: { path: '^services/[^/]+/src/decide', pathNot: '\\.test\\.ts$' },
-      to: { path: '^(libs/(?!std/|api-types/|blueprint/|kube/src/objects/)|node_modules/)', dependencyTypesNot: ['type-only'] },
+      to: {
+        path: '^(libs/(?!std/|api-types/|blueprint/|kube/src/objects/)|node_modules/)',
+        dependencyTypesNot: ['type-only'],
+      },
     },
     { name: 'the-old-nats-client-is-not-used', severity: 'error', from: {}, to: { path: 'node_modules/nats/' } },
   ],

@@ -47,6 +47,8 @@ export type { Indexers, Store } from './informer/store.ts';
 export { dropBulk } from './informer/transform.ts';
 export { LeaseElector, LeaseLostError } from './lease/elector.ts';
 export type { ElectorOptions, LeaseOptions, Term } from './lease/elector.ts';
+export { createOwnWrites } from './own-writes/own-writes.ts';
+export type { OwnWrites, OwnWritesOptions } from './own-writes/own-writes.ts';
 export { FairOrder } from './queue/fair-order.ts';
 export type { QueueOrder } from './queue/order.ts';
 export { createWorkQueue } from './queue/workqueue.ts';

@@ -40,6 +40,11 @@ export interface InformerOptions<T extends KubeObject> extends Selection {
 export interface Informer<T> {
   readonly store: Store<T>;
   readonly consistentFirstList: boolean;
+  readonly indexNames: readonly string[];
+  /** The values under which that index finds the object, in the store or not. */
+  indexValues(index: string, object: T): readonly string[];
+  /** What is done to every object before it is stored. */
+  transform(object: T): T;
   /**
    * Registers a handler until the result is disposed of. Objects already in the store are handed to it before this returns,
    * as initial.
@@ -72,6 +77,9 @@ export function createInformer<T extends KubeObject>(options: InformerOptions<T>
 class ReflectedInformer<T extends KubeObject> implements Informer<T> {
   readonly store: ObjectStore<T>;
   readonly consistentFirstList: boolean;
+  readonly indexNames: readonly string[];
+  readonly #indexers: Indexers<T>;
+  readonly #transform: (object: T) => T;
   readonly #reflector: Reflector<T>;
   /** Replaced, never changed: a handler that comes while a change is being told hears of it from the store. */
   #handlers: readonly ChangeHandler<T>[] = [];
@@ -86,7 +94,10 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
   constructor(options: InformerOptions<T>) {
     const { client, resource, namespace, labelSelector, fieldSelector, transform = dropBulk } = options;
     const { clock = systemClock, random = systemRandom, metrics = noMetrics, log = silentLogger } = options;
-    this.store = new ObjectStore(options.indexers);
+    this.#indexers = options.indexers ?? {};
+    this.#transform = transform;
+    this.indexNames = Object.keys(this.#indexers);
+    this.store = new ObjectStore(this.#indexers);
     this.consistentFirstList = options.consistentFirstList ?? false;
     this.#resource = labelOf(resource);
     this.#clock = clock;
@@ -112,6 +123,14 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
       objects: this.store.size,
       lastEventAgeSeconds: this.lastEventAgeMs() / 1_000,
     }));
+  }
+
+  indexValues(index: string, object: T): readonly string[] {
+    return this.#indexers[index]?.(object) ?? [];
+  }
+
+  transform(object: T): T {
+    return this.#transform(object);
   }
 
   onChange(handler: ChangeHandler<T>): Disposable {

@@ -122,7 +122,8 @@ function difference<T extends KubeObject>(
 
 const NO_KEYS: ReadonlySet<string> = new Set();
 
-class Index<T> {
+/** Keys by the values of one index. */
+export class Index<T> {
   readonly #valuesOf: (object: T) => readonly string[];
   readonly #keys = new Map<string, Set<string>>();
 
