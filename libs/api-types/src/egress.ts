@@ -1,4 +1,4 @@
-import { cidrText, parseCidr } from '@sandlot/std';
+import { cidrText, isMappedIPv4, parseCidr } from '@sandlot/std';
 import { z } from 'zod';
 import { annotations } from './keys.ts';
 import { effectiveClaimMode } from './naming.ts';
@@ -21,16 +21,10 @@ export const MAX_EGRESS_BLOCKS = 100;
 /** Nothing at all: what a wish that cannot be read is taken for. */
 const NOTHING: EgressWish = { allowInternetAccess: false, allowOut: [], denyOut: [] };
 
-const MAPPED = parseCidr('::ffff:0:0/96')?.value ?? 0n;
-
 /** A block or address as a NetworkPolicy names it; undefined for what none can name, such as a domain. */
 export function egressBlock(text: string): string | undefined {
   const parsed = parseCidr(text);
-  // API servers with strict validation refuse IPv4 written as IPv6.
-  if (parsed === undefined || (parsed.bits === 128 && parsed.value >> 32n === MAPPED >> 32n && parsed.prefix >= 96)) {
-    return undefined;
-  }
-  return cidrText(parsed);
+  return parsed === undefined || isMappedIPv4(parsed.address) ? undefined : cidrText(parsed);
 }
 
 const block = z.string().transform((text, context) => {

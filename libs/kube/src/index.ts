@@ -55,6 +55,5 @@ export { createWorkQueue } from './queue/workqueue.ts';
 export type { AddOptions, QueueStats, WorkQueue, WorkQueueOptions } from './queue/workqueue.ts';
 export { createEventRecorder } from './recorder.ts';
 export type { EventInput, EventRecorder, EventRecorderOptions } from './recorder.ts';
-export { TokenBucket } from './token-bucket.ts';
 export { limitsWithin } from './transport/limiter.ts';
 export type { RateLimits } from './transport/limiter.ts';

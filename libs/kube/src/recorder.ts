@@ -1,4 +1,4 @@
-import { silentLogger, systemClock, systemRandom } from '@sandlot/std';
+import { silentLogger, systemClock, systemRandom, TokenBucket } from '@sandlot/std';
 import type { Clock, Logger, Random } from '@sandlot/std';
 import type { KubeClient } from './client/types.ts';
 import { KubeError } from './errors.ts';
@@ -8,7 +8,6 @@ import { microTime } from './micro-time.ts';
 import type { KubeObject } from './objects/object.ts';
 import { events } from './objects/resources.ts';
 import type { Event, ObjectReference } from './objects/resources.ts';
-import { TokenBucket } from './token-bucket.ts';
 
 /** An object events can be about: one read from the API server, or a manifest with its kind and apiVersion. */
 export type Regarding = KubeObject;

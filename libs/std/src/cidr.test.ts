@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { cidrText, containsCidr, parseCidr } from './cidr.ts';
+import { cidrText, containsCidr, isMappedIPv4, parseAddress, parseCidr } from './cidr.ts';
 
 describe('a block of addresses', () => {
   it.each([
@@ -12,6 +12,7 @@ describe('a block of addresses', () => {
     ['2001:DB8:0:0:0:0:0:1', '2001:db8::1/128'],
     ['::/0', '::/0'],
     ['64:ff9b::1.2.3.4/96', '64:ff9b::/96'],
+    ['::1.2.3.4', '::102:304/128'],
   ])('%s is %s', (text, expected) => {
     const parsed = parseCidr(text);
     expect(parsed === undefined ? undefined : cidrText(parsed)).toBe(expected);
@@ -41,6 +42,16 @@ describe('a block of addresses', () => {
   ])('%s holds %s: %s', (outer, inner, expected) => {
     const [a, b] = [parseCidr(outer), parseCidr(inner)];
     expect(a !== undefined && b !== undefined && containsCidr(a, b)).toBe(expected);
+  });
+
+  it.each([
+    ['::ffff:1.2.3.4', true],
+    ['::ffff:102:304', true],
+    ['::1.2.3.4', false],
+    ['1.2.3.4', false],
+  ])('%s is an IPv4 address written as IPv6: %s', (text, expected) => {
+    const address = parseAddress(text);
+    expect(address !== undefined && isMappedIPv4(address)).toBe(expected);
   });
 
   it('reads what it has written', () => {

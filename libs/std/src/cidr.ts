@@ -1,62 +1,68 @@
-import { isIPv4, isIPv6 } from 'node:net';
+import { isIP } from 'node:net';
+import ipaddr from 'ipaddr.js';
 
-/** A block of addresses: those that share the first `prefix` of `bits` bits with `value`. */
+/** A plain IPv4 or IPv6 address. */
+export type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** A block of addresses: those that share the first `prefix` bits with `address`, whose other bits are zero. */
 export interface Cidr {
-  readonly value: bigint;
+  readonly address: Address;
   readonly prefix: number;
-  /** 32 or 128. */
-  readonly bits: number;
 }
 
-/** The value of a plain address; undefined when it is none. */
-export function addressValue(address: string): { readonly value: bigint; readonly bits: 32 | 128 } | undefined {
-  if (isIPv4(address)) return { value: ipv4Value(address), bits: 32 };
-  return isIPv6(address) && !address.includes('%') ? { value: ipv6Value(address), bits: 128 } : undefined;
+/** All IPv4 addresses. */
+export const EVERY_IPV4: Cidr = { address: ipaddr.IPv4.parse('0.0.0.0'), prefix: 0 };
+/** All IPv6 addresses. */
+export const EVERY_IPV6: Cidr = { address: ipaddr.IPv6.parse('::'), prefix: 0 };
+
+/** Reads a plain address, without leading zeros or a zone; undefined when it is none. */
+export function parseAddress(text: string): Address | undefined {
+  // Node's rules are strict. Those of ipaddr.js accept what an API server refuses, such as `0x7f.1`.
+  if (isIP(text) === 0 || text.includes('%')) return undefined;
+  return ipaddr.parse(text.includes(':') && text.includes('.') ? withoutDots(text) : text);
+}
+
+/** The IPv6 address without a dotted end. ipaddr.js reads `::1.2.3.4` as `::ffff:1.2.3.4`, which is another address. */
+function withoutDots(text: string): string {
+  return new URL(`http://[${text}]`).hostname.slice(1, -1);
+}
+
+/** Bits of an address of that kind: 32 or 128. */
+export function addressBits(address: Address): 32 | 128 {
+  return address.kind() === 'ipv4' ? 32 : 128;
+}
+
+/** The block of that prefix length that holds the address; undefined when the prefix is too long. */
+export function cidrOf(address: Address, prefix: number): Cidr | undefined {
+  if (prefix > addressBits(address)) return undefined;
+  const text = `${address.toString()}/${prefix}`;
+  const { IPv4, IPv6 } = ipaddr;
+  return {
+    address: address.kind() === 'ipv4' ? IPv4.networkAddressFromCIDR(text) : IPv6.networkAddressFromCIDR(text),
+    prefix,
+  };
 }
 
 /** Reads a block or a single address; bits behind the prefix are dropped. Undefined when it is neither. */
 export function parseCidr(text: string): Cidr | undefined {
-  const [, address = '', digits] = /^([^/]+)(?:\/(0|[1-9][0-9]{0,2}))?$/.exec(text) ?? [];
-  const found = addressValue(address);
-  if (found === undefined) return undefined;
-  const prefix = digits === undefined ? found.bits : Number(digits);
-  if (prefix > found.bits) return undefined;
-  const hostBits = BigInt(found.bits - prefix);
-  return { value: (found.value >> hostBits) << hostBits, prefix, bits: found.bits };
+  const [, host = '', digits] = /^([^/]+)(?:\/(0|[1-9][0-9]{0,2}))?$/.exec(text) ?? [];
+  const address = parseAddress(host);
+  if (address === undefined) return undefined;
+  return cidrOf(address, digits === undefined ? addressBits(address) : Number(digits));
 }
 
 /** As API servers want it: no bits behind the prefix, IPv6 in its shortest form. */
-export function cidrText({ value, prefix, bits }: Cidr): string {
-  const parts = bits === 32 ? [24n, 16n, 8n, 0n] : [112n, 96n, 80n, 64n, 48n, 32n, 16n, 0n];
-  const numbers = parts.map((shift) => (value >> shift) & (bits === 32 ? 0xffn : 0xffffn));
-  if (bits === 32) return `${numbers.join('.')}/${prefix}`;
-  const long = numbers.map((group) => group.toString(16)).join(':');
-  return `${new URL(`http://[${long}]`).hostname.slice(1, -1)}/${prefix}`;
+export function cidrText({ address, prefix }: Cidr): string {
+  return `${address.toString()}/${prefix}`;
 }
 
 /** Whether every address of `inner` is one of `outer`. */
 export function containsCidr(outer: Cidr, inner: Cidr): boolean {
-  if (outer.bits !== inner.bits || outer.prefix > inner.prefix) return false;
-  const hostBits = BigInt(outer.bits - outer.prefix);
-  return inner.value >> hostBits === outer.value >> hostBits;
+  const areOfOneKind = outer.address.kind() === inner.address.kind();
+  return areOfOneKind && outer.prefix <= inner.prefix && inner.address.match(outer.address, outer.prefix);
 }
 
-function ipv4Value(address: string): bigint {
-  return address.split('.').reduce((value, octet) => (value << 8n) | BigInt(octet), 0n);
-}
-
-function ipv6Value(address: string): bigint {
-  const [head = '', tail] = withoutDots(address).split('::');
-  const groups = (part: string): string[] => part.split(':').filter((group) => group !== '');
-  const [before, after] = [groups(head), groups(tail ?? '')];
-  const middle = Array.from({ length: 8 - before.length - after.length }, () => '0');
-  return [...before, ...middle, ...after].reduce((value, group) => (value << 16n) | BigInt(`0x${group}`), 0n);
-}
-
-/** The dotted end that an IPv6 address may have, as two groups. */
-function withoutDots(address: string): string {
-  return address.replace(/[0-9.]+\.[0-9]+$/, (dotted) => {
-    const value = ipv4Value(dotted);
-    return `${(value >> 16n).toString(16)}:${(value & 0xffffn).toString(16)}`;
-  });
+/** Whether it is an IPv4 address written as IPv6, which API servers with strict validation refuse. */
+export function isMappedIPv4(address: Address): boolean {
+  return address.kind() === 'ipv6' && address.range() === 'ipv4Mapped';
 }

@@ -1,7 +1,17 @@
 export { backoffMs } from './backoff.ts';
 export type { BackoffOptions } from './backoff.ts';
-export { addressValue, cidrText, containsCidr, parseCidr } from './cidr.ts';
-export type { Cidr } from './cidr.ts';
+export {
+  addressBits,
+  cidrOf,
+  cidrText,
+  containsCidr,
+  EVERY_IPV4,
+  EVERY_IPV6,
+  isMappedIPv4,
+  parseAddress,
+  parseCidr,
+} from './cidr.ts';
+export type { Address, Cidr } from './cidr.ts';
 export { systemClock } from './clock.ts';
 export type { Clock, Timer } from './clock.ts';
 export { parseDurationMs } from './duration.ts';
@@ -13,3 +23,5 @@ export type { Random } from './random.ts';
 export { createStamp } from './stamp.ts';
 export { isBurst, rateAt, withBurstEvent, withEvent } from './rate.ts';
 export type { Rate } from './rate.ts';
+export { secondsUntil, TokenBucket, tokensAt } from './token-bucket.ts';
+export type { TokenRate, Tokens } from './token-bucket.ts';

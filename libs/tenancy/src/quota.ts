@@ -1,3 +1,6 @@
+import { secondsUntil, tokensAt } from '@sandlot/std';
+import type { TokenRate, Tokens } from '@sandlot/std';
+
 /** The state of one limited thing after somebody asked for it, in the numbers of the `RateLimit-*` headers. */
 export interface RateDecision {
   readonly allowed: boolean;
@@ -8,11 +11,6 @@ export interface RateDecision {
   readonly resetSeconds: number;
   /** Whole seconds, at least 1, until it is worth asking again; 0 when it was allowed. */
   readonly retryAfterSeconds: number;
-}
-
-interface Bucket {
-  tokens: number;
-  atMs: number;
 }
 
 const UNLIMITED: RateDecision = {
@@ -34,48 +32,45 @@ const MAX_DEBT = 4;
  * all of them together keep the rate. Without their word it is the rate of this process alone.
  */
 export class CreateRates {
-  readonly #buckets = new Map<string, Bucket>();
+  readonly #tokens = new Map<string, Tokens>();
 
   /** Takes one create for `id` at `perSecond` (0: no limit); nothing is taken when it is refused. `nowMs` is monotonic. */
   take(id: string, perSecond: number, nowMs: number): RateDecision {
     if (perSecond <= 0) return UNLIMITED;
-    const { bucket, burst } = this.#filled(id, perSecond, nowMs);
-    const allowed = bucket.tokens >= 1;
-    if (allowed) bucket.tokens -= 1;
+    const rate = rateOf(perSecond);
+    const full = tokensAt(this.#tokens.get(id), rate, nowMs);
+    const allowed = full.left >= 1;
+    const tokens = allowed ? { ...full, left: full.left - 1 } : full;
+    this.#keep(id, tokens);
     return {
       allowed,
-      limit: burst,
-      remaining: Math.max(0, Math.floor(bucket.tokens)),
-      resetSeconds: Math.ceil((burst - bucket.tokens) / perSecond),
-      retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil((1 - bucket.tokens) / perSecond)),
+      limit: rate.burst,
+      remaining: Math.max(0, Math.floor(tokens.left)),
+      resetSeconds: Math.ceil(secondsUntil(tokens, rate, rate.burst)),
+      retryAfterSeconds: allowed ? 0 : Math.max(1, Math.ceil(secondsUntil(tokens, rate))),
     };
   }
 
   /** Another replica took one for `id`: it counts here, too, allowed or not. */
   spent(id: string, perSecond: number, nowMs: number): void {
     if (perSecond <= 0) return;
-    const { bucket, burst } = this.#filled(id, perSecond, nowMs);
-    bucket.tokens = Math.max(-MAX_DEBT * burst, bucket.tokens - 1);
+    const rate = rateOf(perSecond);
+    const tokens = tokensAt(this.#tokens.get(id), rate, nowMs);
+    this.#keep(id, { ...tokens, left: Math.max(-MAX_DEBT * rate.burst, tokens.left - 1) });
   }
 
-  /** The bucket as it is now. */
-  #filled(id: string, perSecond: number, nowMs: number): { readonly bucket: Bucket; readonly burst: number } {
-    const burst = Math.max(1, Math.floor(perSecond));
-    const bucket = this.#bucket(id, { tokens: burst, atMs: nowMs });
-    bucket.tokens = Math.min(burst, bucket.tokens + ((nowMs - bucket.atMs) / 1_000) * perSecond);
-    bucket.atMs = nowMs;
-    return { bucket, burst };
+  /** The bucket used longest ago makes room: it has filled up most. */
+  #keep(id: string, tokens: Tokens): void {
+    this.#tokens.delete(id);
+    this.#tokens.set(id, tokens);
+    const [oldest] = this.#tokens.keys();
+    if (this.#tokens.size > MAX_BUCKETS && oldest !== undefined) this.#tokens.delete(oldest);
   }
+}
 
-  /** The one used longest ago makes room: it has filled up most. */
-  #bucket(id: string, fresh: Bucket): Bucket {
-    const bucket = this.#buckets.get(id) ?? fresh;
-    this.#buckets.delete(id);
-    this.#buckets.set(id, bucket);
-    const [oldest] = this.#buckets.keys();
-    if (this.#buckets.size > MAX_BUCKETS && oldest !== undefined) this.#buckets.delete(oldest);
-    return bucket;
-  }
+/** A bucket holds one second's worth of creates, and at least one. */
+function rateOf(perSecond: number): TokenRate {
+  return { perSecond, burst: Math.max(1, Math.floor(perSecond)) };
 }
 
 /**

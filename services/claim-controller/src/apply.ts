@@ -1,6 +1,7 @@
 import { eventReasons, sandboxClaims } from '@sandlot/api-types';
 import { done, isConflict, isNotFound, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
+import pMap from 'p-map';
 import { noteNetwork, secureNetwork } from './network/secure-network.ts';
 import { pause, prolong, retain } from './lifetime/pause.ts';
 import { fillSlots } from './batch/fill-slots.ts';
@@ -111,15 +112,8 @@ async function initRuntimes(
   pass: Pass,
   { due }: Step & { kind: 'initRuntimes' },
 ): Promise<ReconcileResult> {
-  const pending = [...due];
-  let result: ReconcileResult = done;
-  const work = async (): Promise<void> => {
-    for (let next = pending.shift(); next !== undefined; next = pending.shift()) {
-      result = sooner(result, await deps.runtime.tryInit(pass, next));
-    }
-  };
-  await Promise.all(Array.from({ length: Math.min(due.length, INIT_WIDTH) }, work));
-  return result;
+  const results = await pMap(due, (sandbox) => deps.runtime.tryInit(pass, sandbox), { concurrency: INIT_WIDTH });
+  return results.reduce(sooner, done);
 }
 
 async function expire(deps: ApplyDeps, pass: Pass, step: Step & { kind: 'expire' }): Promise<Outcome> {

@@ -1,9 +1,7 @@
-import { backoffMs, systemClock, systemRandom } from '@sandlot/std';
-import type { Clock, Random } from '@sandlot/std';
+import { backoffMs, systemClock, systemRandom, TokenBucket } from '@sandlot/std';
+import type { Clock, Random, TokenRate } from '@sandlot/std';
 import { noMetrics } from '../metrics.ts';
 import type { KubeMetrics, QueueSample } from '../metrics.ts';
-import { TokenBucket } from '../token-bucket.ts';
-import type { Rate } from '../token-bucket.ts';
 import { Delays } from './delays.ts';
 import { PriorityOrder } from './order.ts';
 import type { QueueOrder } from './order.ts';
@@ -59,7 +57,7 @@ export interface WorkQueueOptions {
   /** Per key. Default 5 ms to 60 s. */
   readonly backoff?: { readonly baseMs: number; readonly maxMs: number } | undefined;
   /** Of retries of all keys together. Default 100 a second in bursts of 500. */
-  readonly retryRate?: Rate | undefined;
+  readonly retryRate?: TokenRate | undefined;
 }
 
 export function createWorkQueue(options: WorkQueueOptions): WorkQueue {

@@ -1,8 +1,8 @@
+import { TokenBucket } from '@sandlot/std';
+import type { TokenRate } from '@sandlot/std';
 import type { Priority } from '../client/types.ts';
-import { TokenBucket } from '../token-bucket.ts';
-import type { Rate } from '../token-bucket.ts';
 
-export type RateLimits = Readonly<Record<Priority, Rate>>;
+export type RateLimits = Readonly<Record<Priority, TokenRate>>;
 
 /** No backlog may look like an attack to the server. What keeps claims from feeling one is the gate. */
 export const DEFAULT_LIMITS: RateLimits = {
@@ -15,9 +15,9 @@ export const DEFAULT_LIMITS: RateLimits = {
  * The limits of an installation that bounds all requests together: each priority has its usual share, so that one still
  * never waits behind another and the sum is what was asked for.
  */
-export function limitsWithin({ perSecond, burst }: Rate): RateLimits {
+export function limitsWithin({ perSecond, burst }: TokenRate): RateLimits {
   const all = Object.values(DEFAULT_LIMITS).reduce((sum, limit) => sum + limit.perSecond, 0);
-  const share = (limit: Rate): Rate => ({
+  const share = (limit: TokenRate): TokenRate => ({
     perSecond: (perSecond * limit.perSecond) / all,
     burst: Math.max(1, Math.floor((burst * limit.perSecond) / all)),
   });

@@ -3,6 +3,7 @@ import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types'
 import { metadataPatch } from '@sandlot/blueprint';
 import { done, isConflict, isNotFound } from '@sandlot/kube';
 import type { JsonObject, ReconcileResult } from '@sandlot/kube';
+import pMap from 'p-map';
 import type { Pass } from '../plan/pass.ts';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
 
@@ -57,12 +58,8 @@ export async function syncSlots(deps: ApplyDeps, pass: Pass, { live, template }:
   const source = sourceOf(claim, template);
   if (record.synced === source) return done;
   const pending = live.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
-  const work = async (): Promise<void> => {
-    for (let sandbox = pending.shift(); sandbox !== undefined; sandbox = pending.shift()) {
-      await patchMetadata(deps, claim, { sandbox, template, options: { ...PATIENTLY, signal } });
-    }
-  };
-  await Promise.all(Array.from({ length: WIDTH }, work));
+  const options = { ...PATIENTLY, signal };
+  await pMap(pending, (sandbox) => patchMetadata(deps, claim, { sandbox, template, options }), { concurrency: WIDTH });
   record.synced = source;
   return done;
 }

@@ -1,6 +1,6 @@
 import type { EgressWish } from '@sandlot/api-types';
 import type { NetworkPolicy } from '@sandlot/kube';
-import { cidrText, containsCidr, parseCidr } from '@sandlot/std';
+import { cidrText, containsCidr, EVERY_IPV4, EVERY_IPV6, parseCidr } from '@sandlot/std';
 import type { Cidr } from '@sandlot/std';
 
 type EgressRule = NonNullable<NonNullable<NetworkPolicy['spec']>['egress']>[number];
@@ -11,9 +11,7 @@ interface Block {
   readonly except: readonly Cidr[];
 }
 
-const EVERYTHING_4: Cidr = { value: 0n, prefix: 0, bits: 32 };
-const EVERYTHING_6: Cidr = { value: 0n, prefix: 0, bits: 128 };
-const EVERYTHING = [EVERYTHING_4, EVERYTHING_6];
+const EVERYTHING = [EVERY_IPV4, EVERY_IPV6];
 
 /**
  * The part of a template's egress rules that a claim's wish leaves: never more than they allow. What is denied goes, unless
@@ -34,7 +32,7 @@ export function narrowed(egress: readonly EgressRule[], wish: EgressWish): Egres
 /** All IPv4 means all: who denies that knows of no IPv6. */
 function deniedBy({ allowInternetAccess, denyOut }: EgressWish): readonly Cidr[] {
   const denied = cidrsOf(denyOut);
-  const isAll = allowInternetAccess === false || denied.some((block) => containsCidr(block, EVERYTHING_4));
+  const isAll = allowInternetAccess === false || denied.some((block) => containsCidr(block, EVERY_IPV4));
   return isAll ? EVERYTHING : denied;
 }
 

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
 import { CORE_GROUP } from '@sandlot/api-types';
-import { createKubeClient, defineResource, isForbidden, KubeError, TokenBucket } from '@sandlot/kube';
+import { createKubeClient, defineResource, isForbidden, KubeError } from '@sandlot/kube';
 import type { Credentials, KubeObject } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
+import { TokenBucket } from '@sandlot/std';
 import type { Denial } from './denial.ts';
 import { ExpiringMap } from './expiring-map.ts';
 

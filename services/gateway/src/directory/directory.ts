@@ -1,6 +1,6 @@
 import { labels, sandboxClaims, sandboxes, sandboxIdOf } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { TokenBucket } from '@sandlot/kube';
+import { TokenBucket } from '@sandlot/std';
 import type { Change, KubeClient } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
 import { BY_ID, BY_UID, reduceClaim, reduceSandbox } from '../wiring/informers.ts';

@@ -1,8 +1,9 @@
 import { podNameOf } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { TokenBucket, events, persistentVolumeClaims, pods } from '@sandlot/kube';
+import { events, persistentVolumeClaims, pods } from '@sandlot/kube';
 import type { KubeClient, Pod, Store } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
+import { TokenBucket } from '@sandlot/std';
 import { claimNames } from '../disks/decide-disks.ts';
 import type { StartFacts } from './trace-phases.ts';
 

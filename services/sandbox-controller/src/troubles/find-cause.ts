@@ -1,6 +1,6 @@
 import { events } from '@sandlot/kube';
-import type { Event, KubeClient, KubeObject, TokenBucket } from '@sandlot/kube';
-import type { Clock } from '@sandlot/std';
+import type { Event, KubeClient, KubeObject } from '@sandlot/kube';
+import type { Clock, TokenBucket } from '@sandlot/std';
 
 export interface ExplainDeps {
   readonly client: KubeClient;

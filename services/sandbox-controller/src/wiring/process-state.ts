@@ -1,8 +1,9 @@
 import type { Sandbox } from '@sandlot/api-types';
 import type { Bus } from '@sandlot/bus';
-import { TokenBucket, channelSource } from '@sandlot/kube';
+import { channelSource } from '@sandlot/kube';
 import type { Source } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
+import { TokenBucket } from '@sandlot/std';
 import { Aftermath } from '../pacing/after-adoption.ts';
 import { Patience } from '../pacing/quiet-start.ts';
 import { RecentWrites } from '../writes/recent-writes.ts';

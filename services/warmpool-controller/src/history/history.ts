@@ -1,12 +1,12 @@
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { keyOf } from '@sandlot/kube';
 import { backoffMs } from '@sandlot/std';
-import type { Random } from '@sandlot/std';
+import type { Random, Tokens } from '@sandlot/std';
 import type { Demand } from '../sizing/autoscale.ts';
 import { withEvent } from '@sandlot/std';
 import type { Rate } from '@sandlot/std';
-import { afterTurn, tokensAt, withAdoption } from '../refill/decide-refill.ts';
-import type { Adoptions, Tokens } from '../refill/decide-refill.ts';
+import { afterTurn, refillTokensAt, withAdoption } from '../refill/decide-refill.ts';
+import type { Adoptions } from '../refill/decide-refill.ts';
 import { CLAIM_RATE_WINDOW_MS } from '../sizing/target.ts';
 
 /** Why members cannot be made, or do not last. Times are monotonic. */
@@ -82,7 +82,7 @@ export class PoolMemory {
 
   /** Members were asked for, successfully or not. */
   spent(pool: SandboxWarmPool, creations: number): void {
-    const tokens = tokensAt(this.of(pool).tokens, pool.spec.refill, this.#deps.monotonic());
+    const tokens = refillTokensAt(this.of(pool).tokens, pool.spec.refill, this.#deps.monotonic());
     this.#update(pool, { tokens: tokens === undefined ? undefined : { ...tokens, left: tokens.left - creations } });
   }
 

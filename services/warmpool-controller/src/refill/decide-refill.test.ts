@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { conditionOf, creates, members, NOW, snapshot, statusOf, steps } from '../../test/builders.ts';
 import type { SnapshotParts } from '../../test/builders.ts';
 import { decide } from '../decide.ts';
-import { afterTurn, interrupts, refilling, tokensAt, withAdoption } from './decide-refill.ts';
+import { afterTurn, interrupts, refilling, refillTokensAt, withAdoption } from './decide-refill.ts';
 import type { Adoptions, RefillInput } from './decide-refill.ts';
 
 const DELAY = { delay: '250ms' };
@@ -120,11 +120,11 @@ describe('a refill', () => {
 
   it('never makes more than its rate allows, in any second', () => {
     const refill = { maxPerSecond: 7 };
-    let tokens = tokensAt(undefined, refill, 0);
+    let tokens = refillTokensAt(undefined, refill, 0);
     const made: number[] = [];
     for (let nowMs = 0; nowMs < 5_000; nowMs += 10) {
       const { count } = refilling(after([], { refill, missing: 1_000, tokens, nowMs }));
-      const left = tokensAt(tokens, refill, nowMs);
+      const left = refillTokensAt(tokens, refill, nowMs);
       tokens = left === undefined ? undefined : { ...left, left: left.left - count };
       for (let n = 0; n < count; n += 1) made.push(nowMs);
     }

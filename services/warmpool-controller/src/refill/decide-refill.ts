@@ -1,7 +1,7 @@
-import { parseDurationMs } from '@sandlot/std';
+import { parseDurationMs, secondsUntil, tokensAt } from '@sandlot/std';
 import type { SandboxWarmPoolSpec } from '@sandlot/api-types';
 import { isBurst, withBurstEvent } from '@sandlot/std';
-import type { Rate } from '@sandlot/std';
+import type { Rate, TokenRate, Tokens } from '@sandlot/std';
 
 type Refill = SandboxWarmPoolSpec['refill'];
 
@@ -61,19 +61,18 @@ export function afterTurn(adoptions: Adoptions | undefined, nowMs: number): Adop
   return adoptions === undefined ? undefined : { ...adoptions, firstMs: nowMs };
 }
 
-/** Creations that `refill.maxPerSecond` still allows. */
-export interface Tokens {
-  readonly left: number;
-  readonly atMs: number;
+/**
+ * Creations that `refill.maxPerSecond` still allows at `nowMs`; a full bucket holds one second's worth. Undefined without
+ * a limit.
+ */
+export function refillTokensAt(tokens: Tokens | undefined, refill: Refill, nowMs: number): Tokens | undefined {
+  const rate = rateOf(refill);
+  return rate === undefined ? undefined : tokensAt(tokens, rate, nowMs);
 }
 
-/** The tokens as they are at `nowMs`; a full bucket holds one second's worth. Undefined without a limit. */
-export function tokensAt(tokens: Tokens | undefined, refill: Refill, nowMs: number): Tokens | undefined {
+function rateOf(refill: Refill): TokenRate | undefined {
   const perSecond = refill?.maxPerSecond;
-  if (perSecond === undefined) return undefined;
-  if (tokens === undefined) return { left: perSecond, atMs: nowMs };
-  const gained = (Math.max(0, nowMs - tokens.atMs) / 1_000) * perSecond;
-  return { left: Math.min(perSecond, tokens.left + gained), atMs: nowMs };
+  return perSecond === undefined ? undefined : { perSecond, burst: perSecond };
 }
 
 export interface RefillInput {
@@ -121,7 +120,7 @@ function batchOf(input: RefillInput): Refilling {
   const { refill, missing, starting, nowMs } = input;
   const room = Math.max(0, (refill?.maxInFlight ?? input.maxInFlight ?? DEFAULT_MAX_IN_FLIGHT) - starting);
   const wanted = Math.min(missing, room);
-  const tokens = tokensAt(input.tokens, refill, nowMs);
+  const tokens = refillTokensAt(input.tokens, refill, nowMs);
   const count = Math.max(0, Math.min(wanted, Math.floor(tokens?.left ?? wanted)));
   const order = { yields: yieldsOf(input), isShort: isShortOf(input) };
   return { count, ...order, ...(count < wanted ? tokenWait(tokens, refill) : {}) };
@@ -132,9 +131,10 @@ function isShortOf({ ready, starting, missing }: RefillInput): boolean {
 }
 
 function tokenWait(tokens: Tokens | undefined, refill: Refill): { readonly waitMs?: number } {
-  if (tokens === undefined || refill?.maxPerSecond === undefined) return {};
-  const short = tokens.left < 0 ? 1 - tokens.left : 1 - (tokens.left % 1);
-  return { waitMs: Math.ceil((short / refill.maxPerSecond) * 1_000) };
+  const rate = rateOf(refill);
+  if (tokens === undefined || rate === undefined) return {};
+  const next = Math.max(0, Math.floor(tokens.left)) + 1;
+  return { waitMs: Math.ceil(secondsUntil(tokens, rate, next) * 1_000) };
 }
 
 /** An empty pool has no claims to let pass: those that wait, wait for its members. */
