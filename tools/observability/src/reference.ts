@@ -9,7 +9,7 @@ export interface MetricRow {
   readonly by: readonly string[];
 }
 
-/** Everybody knows these, and the client library documents them. */
+/** The client library documents these. */
 const COMMON = /^(?:process|nodejs)_/;
 
 /** Our metrics in the pages (Prometheus text format) of processes, by name. */
@@ -40,8 +40,31 @@ function labelsIn(page: string, name: string): readonly string[] {
 
 const HEAD = `# Metrics
 
-Each process serves these on \`/metrics\` of its port \`metrics\` (\`controller.metricsPort\`, 9090): OpenMetrics with exemplars
-to scrapers that accept it, the older text format to others. Times are in seconds unless the name says \`_ms\`; names that begin
+Each process serves these metrics on \`/metrics\` of its port \`metrics\` (\`controller.metricsPort\`, 9090): OpenMetrics with
+exemplars to scrapers that accept it, the older text format to others. Times are in seconds unless the name says \`_ms\`. Names
+that begin with \`agent_sandbox\` are those of agent-sandbox, so that its dashboards keep working. Each process also has the usual
+\`process_\` and \`nodejs_\` metrics.
+
+No series has the name of a sandbox, a claim or a user. Templates and namespaces are labels with a bound: what comes after
+the first 50 templates (100 pairs with a namespace, 500 sources of claims, 1,000 states of the population) shares the value
+\`other\`. Templates that \`metrics.templateLabels\` of the chart names keep their own label in latencies. Pools are labels of gauges
+only.
+
+The dashboards are in \`charts/sandlot/files/dashboards\`, the alerts in \`charts/sandlot/files/rules\`, and a page for each
+alert in [runbooks](runbooks/README.md). This is the first dashboard, drawn from a real Prometheus:
+
+![Creation latency](images/creation-latency.png)
+
+The diamonds on its latencies are exemplars: of sampled creations, and of all slow ones, whose traces are kept. Where a click
+on one leads is a setting of Grafana's Prometheus data source, not of a dashboard:
+\`jsonData.exemplarTraceIdDestinations: [{ name: trace_id, datasourceUid: <of Jaeger or Tempo> }]\`. Prometheus keeps exemplars
+with \`--enable-feature=exemplar-storage\`.
+
+\`npm run docs:dashboards\` writes this page from what running processes expose.
+
+| metric | type | labels | meaning | processes |
+| --- | --- | --- | --- | --- |
+`; names that begin
 with \`agent_sandbox\` are those of agent-sandbox, so that its dashboards keep working. Beside them there are the usual
 \`process_\` and \`nodejs_\` metrics.
 
