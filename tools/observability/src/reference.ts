@@ -64,27 +64,6 @@ with \`--enable-feature=exemplar-storage\`.
 
 | metric | type | labels | meaning | processes |
 | --- | --- | --- | --- | --- |
-`; names that begin
-with \`agent_sandbox\` are those of agent-sandbox, so that its dashboards keep working. Beside them there are the usual
-\`process_\` and \`nodejs_\` metrics.
-
-No series bears the name of a sandbox, a claim or a user. Templates and namespaces are labels of a bounded number: what comes
-after the first 50 templates (100 pairs with a namespace, 500 origins of claims, 1,000 states of the population) shares the value \`other\`.
-Templates that \`metrics.templateLabels\` of the chart names keep theirs in latencies. Pools are labels of gauges only.
-
-The dashboards are in \`charts/sandlot/files/dashboards\`, the alerts in \`charts/sandlot/files/rules\`, and a page for each alert in
-[runbooks](runbooks/README.md). This is the first of them, drawn from a real Prometheus:
-
-![Creation latency](images/creation-latency.png)
-
-The diamonds on its latencies are exemplars: of creations that are sampled, and of all that are slow, whose traces are kept. Where a click on one leads is a setting of the Prometheus data source of Grafana,
-not of a dashboard: \`jsonData.exemplarTraceIdDestinations: [{ name: trace_id, datasourceUid: <of Jaeger or Tempo> }]\`. Prometheus
-keeps exemplars with \`--enable-feature=exemplar-storage\`.
-
-This page is written by \`npm run docs:dashboards\` from what running processes expose.
-
-| metric | type | labels | what it tells | processes |
-| --- | --- | --- | --- | --- |
 `;
 
 /** The page for people. */
