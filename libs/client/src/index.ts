@@ -5,19 +5,19 @@ import type { components, paths } from './generated/api.ts';
 export type { components, paths };
 
 export interface SandlotClientOptions {
-  /** Where the API is, such as `https://api.sandbox.example.com`. */
+  /** URL of the API, such as `https://api.sandbox.example.com`. */
   readonly baseUrl: string;
-  /** `e2b_` and 40 hex digits. Absent: only what is public. */
+  /** `e2b_` and 40 hex digits. Without a key only the public operations work. */
   readonly apiKey?: string | undefined;
-  /** Instead of the platform's own. */
+  /** Replaces the platform's `fetch`. */
   readonly fetch?: ClientOptions['fetch'];
 }
 
 export type SandlotClient = Client<paths>;
 
 /**
- * A client of the Sandlot API with the types of its OpenAPI document: `client.GET('/api/v1/pools')`. Resolves with `data`
- * or, for refusals, `error`; rejects when nobody answers.
+ * Creates a client of the Sandlot API, typed by its OpenAPI document: `client.GET('/api/v1/pools')`. A call resolves with `data`,
+ * or with `error` for an error answer, and rejects if there is no answer.
  */
 export function createSandlotClient({ baseUrl, apiKey, fetch }: SandlotClientOptions): SandlotClient {
   return createFetchClient<paths>({

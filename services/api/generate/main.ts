@@ -1,6 +1,6 @@
 /**
- * Part of `npm run generate`: writes the OpenAPI document of the api to docs/openapi, and the types of the client.
- * `--check` writes nothing and fails when a committed file differs.
+ * Part of `npm run generate`: writes the OpenAPI document to docs/openapi, and the types of the client.
+ * `--check` writes nothing and fails if a committed file differs.
  */
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';

@@ -1,8 +1,8 @@
 import openapiTypes, { astToString } from 'openapi-typescript';
 import type { OpenAPI3 } from 'openapi-typescript';
-import { openApi } from '../src/routes.ts';
+import { openApi } from '../src/wiring/routes.ts';
 
-/** A generated file, relative to the checkout. */
+/** A generated file; the path is relative to the checkout. */
 export interface Output {
   readonly path: string;
   readonly text: string;
@@ -10,7 +10,7 @@ export interface Output {
 
 const HEADER = '// Generated from the OpenAPI document of the api by `npm run generate`.\n\n';
 
-/** Every generated file: the OpenAPI document, and the types of the client that is made from it. */
+/** The OpenAPI document, and the types of the client that are derived from it. */
 export async function outputsOf(): Promise<readonly Output[]> {
   const document = openApi();
   const text = `${JSON.stringify(document, null, 2)}\n`;

@@ -7,7 +7,7 @@ import { auditKeys } from './audit/key-changes.ts';
 import { createApp } from './http/app.ts';
 import { serveWith } from './http/malformed.ts';
 import { sweepsOf } from './idempotency/ledger.ts';
-import { routesOf } from './routes.ts';
+import { routesOf } from './wiring/routes.ts';
 import type { ClusterState } from './state/cluster-state.ts';
 import { assemble } from './wiring/assemble.ts';
 import type { ApiParts } from './wiring/assemble.ts';

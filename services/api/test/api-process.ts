@@ -1,4 +1,4 @@
-// In tests: the api as its own process, as the image runs it, and what it takes of the machine.
+// The API as a process of its own, like in its image, and the memory that it uses.
 import { readFile } from 'node:fs/promises';
 import { freePort } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service-testkit';
@@ -13,11 +13,11 @@ export interface ApiProcess extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
   readonly process: ServiceProcess;
-  /** Bytes of memory that it holds now. Rejects once the process is gone. */
+  /** Resident memory, bytes. Rejects once the process has ended. */
   memory(): Promise<number>;
 }
 
-/** One replica as a process; resolves when its caches are synced. */
+/** Starts a replica; resolves when its informers have synced. */
 export async function startApiProcess(
   stack: Pick<Stack, 'plane' | 'nats'>,
   env: Readonly<Record<string, string>> = {},
@@ -31,7 +31,7 @@ export async function startApiProcess(
     ...env,
     API_PORT: String(port),
   });
-  await ready(child.probePort);
+  await waitUntilReady(child.probePort);
   return {
     port,
     url: `http://127.0.0.1:${port}`,
@@ -41,7 +41,7 @@ export async function startApiProcess(
   };
 }
 
-async function ready(probePort: number): Promise<void> {
+async function waitUntilReady(probePort: number): Promise<void> {
   for (;;) {
     const { ok } = await fetch(`http://127.0.0.1:${probePort}/readyz`);
     if (ok) return;

@@ -1,4 +1,4 @@
-// In tests: the api over a real API server and a real NATS, with keys of two tenants and of an admin.
+// The API over a real API server and a real NATS, with two tenants.
 import { randomUUID } from 'node:crypto';
 import { fileURLToPath } from 'node:url';
 import { sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
@@ -20,13 +20,13 @@ import { StandIn } from './stand-in.ts';
 
 const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
 export const KEYS_NAMESPACE = 'sandlot-system';
-/** The settings that every replica has. */
+/** Settings that every replica needs. */
 export const apiEnvironment = {
   POD_NAMESPACE: KEYS_NAMESPACE,
   ENVD_TOKEN_KEY: Buffer.alloc(32, 7).toString('base64'),
 } as const;
 
-/** Keys of the tenants of a test, and their namespaces. */
+/** Tenants, each with a namespace of the same name. */
 const TENANTS = ['team-a', 'team-b'] as const;
 
 export class Stack implements AsyncDisposable {
@@ -61,7 +61,7 @@ export class Stack implements AsyncDisposable {
     return stack;
   }
 
-  /** An API key that its holder may use at once; its text. */
+  /** Creates an API key and returns its text. */
   async key(input: Partial<ApiKeyInput> & Pick<ApiKeyInput, 'namespace'>): Promise<string> {
     const team = input.team ?? input.namespace;
     const whole = { role: 'tenant', description: '', limits: {}, ...input, team } as const;
@@ -69,7 +69,7 @@ export class Stack implements AsyncDisposable {
     return text;
   }
 
-  /** One more replica of the api; its caches are synced. */
+  /** Starts a replica; resolves when its informers have synced. */
   async api(env: Readonly<Record<string, string>> = {}): Promise<ApiUnderTest> {
     const settings = loadConfig(apiSettings, { API_PORT: '0', ...apiEnvironment, ...env });
     const credentials = await loadCredentials({ kubeconfig: this.plane.kubeconfigPath });
@@ -119,7 +119,7 @@ export interface Reply {
   readonly body: unknown;
 }
 
-/** One replica, as its callers see it. */
+/** A replica as its clients see it. */
 export class ApiUnderTest implements AsyncDisposable {
   readonly url: string;
   readonly registry;

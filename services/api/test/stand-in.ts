@@ -1,4 +1,4 @@
-// In tests: does to claims and Sandboxes what the controllers would, as far as the api sees it.
+// Stands in for the controllers, as far as the API sees them.
 import { annotations, effectiveMode, findCondition, rfc3339, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import type { Bus } from '@sandlot/bus';
@@ -7,7 +7,7 @@ import { controllerOf, createInformer, isConflict, isNotFound } from '@sandlot/k
 import type { JsonObject, KubeClient } from '@sandlot/kube';
 import { systemClock } from '@sandlot/std';
 
-/** What a pool of that name does with claims; any other serves them. */
+/** Behaviour of pools by name. All other pools serve their claims. */
 const BEHAVIOUR: Readonly<Record<string, { readonly reason: string; readonly message: string } | 'silent'>> = {
   empty: { reason: 'WaitingForStock', message: 'No ready sandbox in the pool; createOnNoStock is false' },
   refusing: { reason: 'EnvVarsInjectionRejected', message: 'environment variable injection rejected: not allowed' },
@@ -22,7 +22,7 @@ export interface StandInOptions {
   readonly bus: Bus;
 }
 
-/** Binds claims, follows operatingMode, and collects what deleted claims leave. */
+/** Binds claims, follows operatingMode, and deletes the Sandboxes of deleted claims. */
 export class StandIn implements AsyncDisposable {
   readonly #client: KubeClient;
   readonly #bus: Bus;
@@ -30,7 +30,7 @@ export class StandIn implements AsyncDisposable {
   readonly #running: Promise<unknown>;
   readonly #claims;
   readonly #sandboxes;
-  /** Leaves Sandboxes in the state they are in, whatever is asked of them. */
+  /** Leaves every Sandbox in its current mode. */
   held = false;
 
   constructor({ client, bus }: StandInOptions) {
@@ -88,7 +88,7 @@ export class StandIn implements AsyncDisposable {
     this.#bus.publish({ type, id: eventId({ uid, type, marker: key.name }), timeMs: systemClock.now(), data });
   }
 
-  /** Rules of egress hold at once. */
+  /** Reports egress rules as applied at once. */
   async #enforce({ metadata }: SandboxClaim): Promise<void> {
     const { namespace, name = '', annotations: notes = {} } = metadata;
     const asked = notes[annotations.network];
@@ -132,7 +132,7 @@ export class StandIn implements AsyncDisposable {
     else await this.#ready(claim, name);
   }
 
-  /** As garbage collection would. */
+  /** Deletes like garbage collection. */
   async #collect({ metadata: { namespace }, status }: SandboxClaim): Promise<void> {
     const name = status?.sandbox?.name;
     if (name !== undefined) await this.#client.delete(sandboxes, { namespace, name });

@@ -10,7 +10,7 @@ import type { ApiUnderTest } from '../../test/stack.ts';
 const PATIENCE = { timeout: 20_000, interval: 20 };
 const DOCUMENT = join(import.meta.dirname, '../../../../docs/openapi/sandlot.json');
 
-/** What changes something, by the document: a new operation is here without being written down. */
+/** Every operation of the OpenAPI document that is not a GET, so that new operations are tested too. */
 const operation = z.object({ operationId: z.string() }).loose();
 const { paths } = z
   .object({ paths: z.record(z.string(), z.record(z.string(), operation)) })
@@ -27,12 +27,12 @@ let stack: Stack;
 let api: ApiUnderTest;
 let other: ApiUnderTest;
 let admin: string;
-const heard: Audit[] = [];
+const received: Audit[] = [];
 beforeAll(async () => {
   stack = await Stack.start();
   admin = await stack.key({ namespace: 'team-a', role: 'admin' });
   [api, other] = [await stack.api(), await stack.api()];
-  stack.bus.onHint('audit.recorded', ({ data }) => heard.push(data));
+  stack.bus.onHint('audit.recorded', ({ data }) => received.push(data));
   await vi.waitFor(() => expect(stack.bus.connected()).toBe(true), PATIENCE);
 });
 afterAll(async () => {
@@ -40,21 +40,21 @@ afterAll(async () => {
   await stack[Symbol.asyncDispose]();
 });
 
-async function recorded(requestId: string): Promise<Audit> {
+async function waitForAudit(requestId: string): Promise<Audit> {
   return vi.waitFor(() => {
-    const found = heard.find((one) => one.requestId === requestId);
-    if (found === undefined) throw new Error(`nobody recorded ${requestId}`);
+    const found = received.find((record) => record.requestId === requestId);
+    if (found === undefined) throw new Error(`no audit record of ${requestId}`);
     return found;
   }, PATIENCE);
 }
 
-describe('every operation that changes something', () => {
-  it.each(mutations)('%s records who asked for what, from where, and the result', async (id, request) => {
+describe('an operation that changes something', () => {
+  it.each(mutations)('%s records the key, the object, the source and the result', async (id, request) => {
     const requestId = `audit-${id}`;
     const headers = { 'X-Request-ID': requestId, 'User-Agent': 'auditor/1' };
-    const asked = request.replaceAll(/\{\w+\}/g, 'nonesuch');
-    const { status } = await api.call(asked, { key: admin, headers, body: {} });
-    expect(await recorded(requestId)).toMatchObject({
+    const withNames = request.replaceAll(/\{\w+\}/g, 'nonesuch');
+    const { status } = await api.call(withNames, { key: admin, headers, body: {} });
+    expect(await waitForAudit(requestId)).toMatchObject({
       action: expect.stringMatching(/^[a-z]+\.[a-z]+$/) as string,
       namespace: 'team-a',
       actor: { key: expect.stringMatching(/^[0-9a-f]{12}$/) as string, team: 'team-a', role: 'admin' },
@@ -62,14 +62,14 @@ describe('every operation that changes something', () => {
       status,
       outcome: status < 400 ? 'done' : status === 403 ? 'denied' : 'refused',
     });
-    expect(JSON.stringify(heard)).not.toContain(admin);
+    expect(JSON.stringify(received)).not.toContain(admin);
   });
 
-  it('are more than a few', () => {
+  it('is found more than 15 times in the document', () => {
     expect(mutations.length).toBeGreaterThan(15);
   });
 
-  it('records a refusal of the role as denied', async () => {
+  it('is recorded as denied if the key does not have the role', async () => {
     const tenant = await stack.key({ namespace: 'team-b' });
     await vi.waitFor(
       async () => expect((await api.call('GET /sandboxes', { key: tenant })).status).toBe(200),
@@ -77,12 +77,12 @@ describe('every operation that changes something', () => {
     );
     const headers = { 'X-Request-ID': 'audit-denied' };
     await api.call('POST /api/v1/keys', { key: tenant, headers, body: { namespace: 'team-a' } });
-    expect(await recorded('audit-denied')).toMatchObject({ action: 'key.create', outcome: 'denied', status: 403 });
+    expect(await waitForAudit('audit-denied')).toMatchObject({ action: 'key.create', outcome: 'denied', status: 403 });
   });
 });
 
-describe('a key that is made and taken back past the API', () => {
-  it('is recorded once for all replicas, with the user of the cluster', async () => {
+describe('a key that is created and revoked outside the API', () => {
+  it('is recorded once by all replicas together, with the Kubernetes user', async () => {
     const place = { client: stack.client, namespace: KEYS_NAMESPACE, by: 'ana@example.com' };
     const input = { namespace: 'team-b', team: 'team-b', role: 'tenant', description: '', limits: {} } as const;
     await stack.bus.ensureStreams();
@@ -102,14 +102,14 @@ describe('a key that is made and taken back past the API', () => {
     expect(Object.fromEntries(ids)).toEqual({ 'key.create': ['ana@example.com'], 'key.revoke': ['bob@example.com'] });
   });
 
-  it('is told by the request alone when the API did it', async () => {
-    const headers = { 'X-Request-ID': 'audit-made' };
-    const made = await api.call('POST /api/v1/keys', { key: admin, headers, body: { namespace: 'team-b' } });
-    const { id } = made.body as { id: string };
-    expect(await recorded('audit-made')).toMatchObject({ action: 'key.create', name: id, status: 201 });
-    const gone = { 'X-Request-ID': 'audit-gone' };
-    await api.call(`DELETE /api/v1/keys/${id}`, { key: admin, headers: gone });
-    await recorded('audit-gone');
-    expect(heard.filter(({ name, actor }) => name === id && actor.user !== undefined)).toEqual([]);
+  it('is recorded only by the request if the API made the change', async () => {
+    const headers = { 'X-Request-ID': 'audit-created' };
+    const created = await api.call('POST /api/v1/keys', { key: admin, headers, body: { namespace: 'team-b' } });
+    const { id } = created.body as { id: string };
+    expect(await waitForAudit('audit-created')).toMatchObject({ action: 'key.create', name: id, status: 201 });
+    const deletion = { 'X-Request-ID': 'audit-deleted' };
+    await api.call(`DELETE /api/v1/keys/${id}`, { key: admin, headers: deletion });
+    await waitForAudit('audit-deleted');
+    expect(received.filter(({ name, actor }) => name === id && actor.user !== undefined)).toEqual([]);
   });
 });

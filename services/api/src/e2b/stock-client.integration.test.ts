@@ -42,7 +42,7 @@ describe('the stock e2b client', () => {
       ...options,
       query: { metadata: { user: 'ana b&c=%' }, state: ['running'] },
     }).nextItems();
-    expect(listed.map((one) => one.sandboxId)).toEqual([sandboxId]);
+    expect(listed.map(({ sandboxId: id }) => id)).toEqual([sandboxId]);
     const others = await Sandbox.list({ ...options, query: { metadata: { user: 'somebody' } } }).nextItems();
     expect(others).toEqual([]);
     await Sandbox.setTimeout(sandboxId, 600_000, options);
@@ -64,7 +64,7 @@ describe('the stock e2b client', () => {
     await expect(Sandbox.getInfo(sandboxId, options)).rejects.toThrow(SandboxNotFoundError);
   });
 
-  it('is told in its own errors what it did wrong', async () => {
+  it('gets its own error classes for mistakes', async () => {
     const options = { apiUrl: api.url, sandboxUrl: api.url };
     await expect(Sandbox.create('nonesuch', { ...options, apiKey })).rejects.toThrow(
       "404: template 'nonesuch' not found",

@@ -30,7 +30,7 @@ async function create(key: string, body: object = {}): Promise<string> {
   return (reply.body as { sandboxID: string }).sandboxID;
 }
 
-describe('somebody else’s sandbox', () => {
+describe('a sandbox of another team', () => {
   it.each([
     ['GET /sandboxes/{id}', undefined],
     ['DELETE /sandboxes/{id}', undefined],
@@ -44,7 +44,7 @@ describe('somebody else’s sandbox', () => {
     ['PUT /sandboxes/{id}/network', {}],
     ['GET /api/v1/claims/{id}', undefined],
     ['DELETE /api/v1/claims/{id}', undefined],
-  ])('is for %s as if it were not there', async (request, body) => {
+  ])('is answered by %s like an unknown one', async (request, body) => {
     const id = await create(theirs);
     const unknown = 'a'.repeat(20);
     const reply = await api.call(request.replace('{id}', id), { key: ours, body });
@@ -56,7 +56,7 @@ describe('somebody else’s sandbox', () => {
     expect((await api.call(`GET /sandboxes/${id}`, { key: theirs })).status).toBe(200);
   });
 
-  it('is in no list, and no parameter reaches another namespace', async () => {
+  it('is in no list, and no query parameter reaches its namespace', async () => {
     const id = await create(theirs);
     for (const path of ['/v2/sandboxes', '/sandboxes', '/api/v1/claims']) {
       expect(JSON.stringify((await api.call(`GET ${path}`, { key: ours })).body)).not.toContain(id);
@@ -67,7 +67,7 @@ describe('somebody else’s sandbox', () => {
     }
   });
 
-  it('cannot be taken by an idempotency key of the same text', async () => {
+  it('is not returned for the same Idempotency-Key', async () => {
     const headers = { 'Idempotency-Key': 'order-1' };
     const body = { templateID: 'base' };
     const first = await api.call('POST /v2/sandboxes', { key: ours, body, headers });
@@ -93,18 +93,18 @@ describe('a create', () => {
     ['silent', 504, 'sandbox_placement_timeout', { metadata: { 'e2b.agents.kruise.io/claim-timeout-seconds': '1' } }],
     ['nonesuch', 404, undefined, {}],
     ['team-b/base', 404, undefined, {}],
-  ])('from %s is %i, and leaves nothing behind', async (...[templateID, status, errorCode, fields]) => {
+  ])('from %s answers %i and leaves nothing behind', async (...[templateID, status, errorCode, fields]) => {
     const body = { templateID, envVars: { A: 'secret' }, ...fields };
-    const before = await leftovers();
+    const before = await countLeftovers();
     const reply = await api.call('POST /v2/sandboxes', { key: ours, body });
     expect(reply).toMatchObject({
       status,
       body: { code: status, ...(errorCode === undefined ? {} : { error_code: errorCode }) },
     });
-    await vi.waitFor(async () => expect(await leftovers()).toEqual(before), PATIENCE);
+    await vi.waitFor(async () => expect(await countLeftovers()).toEqual(before), PATIENCE);
   });
 
-  it('keeps variables in a Secret that goes with the claim', async () => {
+  it('stores environment variables in a Secret that the claim owns', async () => {
     const id = await create(ours, { envVars: { A: 'hunter2' } });
     await vi.waitFor(async () => {
       const { metadata, data } = await stack.client.get(secrets, { namespace: 'team-a', name: `${id}-env` });
@@ -113,7 +113,7 @@ describe('a create', () => {
     }, PATIENCE);
   });
 
-  it('is limited in number and rate, by key, and says so in headers', async () => {
+  it('is limited in number and rate per key, with RateLimit headers', async () => {
     const few = await stack.key({ namespace: 'team-a', limits: { sandboxes: 1, createsPerSecond: 0 } });
     await vi.waitFor(async () => expect((await api.call('GET /sandboxes', { key: few })).status).toBe(200), PATIENCE);
     await create(few);
@@ -128,15 +128,15 @@ describe('a create', () => {
   });
 });
 
-/** Claims, and Secrets that do not go with a claim. */
-async function leftovers(): Promise<number[]> {
+/** Numbers of claims, and of Secrets that no claim owns. */
+async function countLeftovers(): Promise<number[]> {
   const claims = await stack.client.listAll(sandboxClaims, { namespace: 'team-a' });
   const envs = await stack.client.listAll(secrets, { namespace: 'team-a' });
   const unowned = envs.items.filter(({ metadata }) => metadata.ownerReferences?.[0]?.kind !== 'SandboxClaim');
   return [claims.items.length, unowned.length];
 }
 
-describe('refusals', () => {
+describe('an error answer', () => {
   it.each([
     ['GET /sandboxes', {}, 401],
     ['GET /nowhere', {}, 404],
@@ -147,7 +147,7 @@ describe('refusals', () => {
     ['GET /volumes', {}, 501],
     ['GET /v2/sandboxes?limit=0', {}, 400],
     ['GET /api/v1/keys', {}, 403],
-  ])('of %s have the form of the contract', async (...[request, input, status]) => {
+  ])('to %s has the JSON body and headers of all errors', async (...[request, input, status]) => {
     const key = status === 401 ? {} : { key: ours };
     const reply = await api.call(request, { ...key, ...input });
     expect(reply).toMatchObject({ status, body: { code: status, message: expect.any(String) as string } });
@@ -156,47 +156,47 @@ describe('refusals', () => {
   });
 });
 
-describe('the REST of Sandlot, through its typed client', () => {
-  it('shows pools and templates, serves claims, and lets admins alone handle keys', async () => {
+describe('/api/v1 through the typed client', () => {
+  it('shows pools, serves claims, and lets only admins manage keys', async () => {
     const client = createSandlotClient({ baseUrl: api.url, apiKey: ours });
     const pools = await client.GET('/api/v1/pools');
     expect(pools.data?.map(({ name }) => name)).toContain('base');
-    const made = await client.POST('/api/v1/claims', {
+    const created = await client.POST('/api/v1/claims', {
       params: { query: { wait: 20 } },
       body: { name: 'job-1', pool: 'base', replicas: 1 },
     });
-    expect(made.data).toMatchObject({ name: 'job-1', phase: 'Completed', sandboxes: [{ ready: true }] });
+    expect(created.data).toMatchObject({ name: 'job-1', phase: 'Completed', sandboxes: [{ ready: true }] });
     expect(
       (await client.DELETE('/api/v1/claims/{name}', { params: { path: { name: 'job-1' } } })).response.status,
     ).toBe(204);
-    const chief = createSandlotClient({ baseUrl: api.url, apiKey: admin });
-    const created = await chief.POST('/api/v1/keys', {
+    const adminClient = createSandlotClient({ baseUrl: api.url, apiKey: admin });
+    const newKey = await adminClient.POST('/api/v1/keys', {
       body: { namespace: 'team-b', role: 'tenant', description: '', limits: {} },
     });
-    const { key = '', id = '' } = created.data ?? {};
+    const { key = '', id = '' } = newKey.data ?? {};
     expect((await api.call('GET /sandboxes', { key })).status).toBe(200);
-    expect((await chief.DELETE('/api/v1/keys/{id}', { params: { path: { id } } })).response.status).toBe(204);
+    expect((await adminClient.DELETE('/api/v1/keys/{id}', { params: { path: { id } } })).response.status).toBe(204);
     expect((await api.call('GET /sandboxes', { key })).status).toBe(401);
   });
 
-  it('records who asked for what, from where, and what became of it', async () => {
-    const heard: object[] = [];
-    const listening = stack.bus.onHint('audit.recorded', ({ data }) => heard.push(data));
+  it('publishes audit records of creates and refused kills', async () => {
+    const records: object[] = [];
+    const subscription = stack.bus.onHint('audit.recorded', ({ data }) => records.push(data));
     const id = await create(ours);
     await vi.waitFor(
       () =>
-        expect(heard).toContainEqual(
+        expect(records).toContainEqual(
           expect.objectContaining({ name: id, action: 'sandbox.create', status: 201, outcome: 'done' }),
         ),
       PATIENCE,
     );
     await api.call(`DELETE /sandboxes/${id}`, { key: theirs });
     const denied = { namespace: 'team-b', name: id, action: 'sandbox.kill', status: 404, outcome: 'refused' };
-    await vi.waitFor(() => expect(heard).toContainEqual(expect.objectContaining(denied)), PATIENCE);
-    listening[Symbol.dispose]();
+    await vi.waitFor(() => expect(records).toContainEqual(expect.objectContaining(denied)), PATIENCE);
+    subscription[Symbol.dispose]();
   });
 
-  it('follows the events of its own namespace, and goes on where it ended', async () => {
+  it('streams the events of the key’s own namespace', async () => {
     await stack.bus.ensureStreams();
     const stop = new AbortController();
     const response = await fetch(`${api.url}/api/v1/events?type=claim.*&since=600`, {

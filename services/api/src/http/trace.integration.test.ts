@@ -29,7 +29,7 @@ const apis = new Map<string, ApiProcess>();
 
 beforeAll(async () => {
   [plane, nats, backend] = await Promise.all([startControlPlane({ crds: [CRDS] }), startNats(), startTraceBackend()]);
-  for (const one of [plane, nats, backend]) open.defer(() => one.stop());
+  for (const server of [plane, nats, backend]) open.defer(() => server.stop());
   client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: plane.kubeconfigPath }) });
   open.defer(() => client.close());
   for (const name of [namespace, KEYS_NAMESPACE]) await client.create(namespaces, { metadata: { name } });
@@ -46,8 +46,8 @@ beforeAll(async () => {
 });
 afterAll(() => open.disposeAsync());
 
-/** Does to the Sandboxes of a claim what their controller would. */
-async function comeUp(): Promise<void> {
+/** Makes new Sandboxes Ready, like the sandbox-controller. */
+async function makeSandboxesReady(): Promise<void> {
   await vi.waitFor(async () => {
     const { items } = await client.listAll(sandboxes, { namespace });
     const waiting = items.filter(({ status }) => status === undefined);
@@ -67,13 +67,13 @@ async function comeUp(): Promise<void> {
 }
 
 async function create(traces: string, traceId: string): Promise<{ readonly id: string; readonly token: string }> {
-  const asking = fetch(`${apis.get(traces)?.url ?? ''}/v2/sandboxes`, {
+  const request = fetch(`${apis.get(traces)?.url ?? ''}/v2/sandboxes`, {
     method: 'POST',
     headers: { 'X-API-KEY': key, traceparent: `00-${traceId}-${CLIENT_SPAN}-01` },
     body: JSON.stringify({ templateID: 'base', metadata: { note: 'hunter2' } }),
   });
-  await comeUp();
-  const response = await asking;
+  await makeSandboxesReady();
+  const response = await request;
   expect(response.status).toBe(201);
   const { sandboxID, envdAccessToken } = (await response.json()) as { sandboxID: string; envdAccessToken: string };
   return { id: sandboxID, token: envdAccessToken };
@@ -83,7 +83,7 @@ function textOf(spans: readonly ReceivedSpan[]): string {
   return JSON.stringify(spans, (_name, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }
 
-async function traceWith(id: string, names: readonly string[]): Promise<readonly ReceivedSpan[]> {
+async function waitForTrace(id: string, names: readonly string[]): Promise<readonly ReceivedSpan[]> {
   return vi.waitFor(async () => {
     const spans = await receivedTrace(backend.url, id);
     for (const name of names) expect(spans.map((span) => span.name)).toContain(name);
@@ -91,10 +91,10 @@ async function traceWith(id: string, names: readonly string[]): Promise<readonly
   }, PATIENCE);
 }
 
-it('is one trace from the call of the client through the API to the bind, without secrets', async () => {
+it('joins the client’s trace, from the request through the API to the bind, without secrets', async () => {
   const traceId = '0af7651916cd43dd8448eb211c80319c';
   const { id, token } = await create('parent', traceId);
-  const spans = await traceWith(traceId, ['api.request', 'claim.create', 'claim.bind']);
+  const spans = await waitForTrace(traceId, ['api.request', 'claim.create', 'claim.bind']);
   const named = (name: string): ReceivedSpan | undefined => spans.find((span) => span.name === name);
   const request = named('api.request');
   expect(request).toMatchObject({ parentSpanId: CLIENT_SPAN });
@@ -109,13 +109,13 @@ it('is one trace from the call of the client through the API to the bind, withou
   for (const secret of [key, token, 'hunter2']) expect(textOf(spans)).not.toContain(secret);
 });
 
-it('is a trace of our own that links to the client’s, unless clients are believed', async () => {
+it('starts its own trace with a link to the client’s if CLIENT_TRACES is link', async () => {
   const traceId = '1af7651916cd43dd8448eb211c80319d';
   const { id } = await create('link', traceId);
   const claim = await client.get(sandboxClaims, { namespace, name: id });
   const [, own = ''] = /00-([0-9a-f]{32})-/.exec(claim.metadata.annotations?.[carrier.annotation] ?? '') ?? [];
   expect(own).not.toBe(traceId);
-  const spans = await traceWith(own, ['api.request', 'claim.create']);
+  const spans = await waitForTrace(own, ['api.request', 'claim.create']);
   expect(spans.find(({ name }) => name === 'api.request')?.links).toMatchObject([{ traceId, spanId: CLIENT_SPAN }]);
   expect(await receivedTrace(backend.url, traceId)).toEqual([]);
 });

@@ -1,6 +1,6 @@
 import { annotations, sandboxClaims } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import { configMaps, isNotFound } from '@sandlot/kube';
+import { configMaps } from '@sandlot/kube';
 import type { ConfigMap } from '@sandlot/kube';
 import { silentLogger, systemClock } from '@sandlot/std';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
@@ -26,86 +26,81 @@ afterAll(async () => {
   await stack[Symbol.asyncDispose]();
 });
 
-let orders = 0;
-function order(): string {
-  orders += 1;
-  return `order-${orders}`;
+let keys = 0;
+function newIdempotencyKey(): string {
+  keys += 1;
+  return `order-${keys}`;
 }
 
 const BODY = { templateID: 'base', metadata: { a: '1' }, network: { allowPublicTraffic: false } };
-function create(by: ApiUnderTest, name: string, body: object = BODY): Promise<Reply> {
-  return by.call('POST /v2/sandboxes', { key, body, headers: { 'Idempotency-Key': name } });
+function create(replica: ApiUnderTest, idempotencyKey: string, body: object = BODY): Promise<Reply> {
+  return replica.call('POST /v2/sandboxes', { key, body, headers: { 'Idempotency-Key': idempotencyKey } });
 }
 
 function idOf({ body }: Reply): string {
   return (body as { sandboxID: string }).sandboxID;
 }
 
-async function shard(id: string): Promise<ConfigMap | undefined> {
-  try {
-    return await stack.client.get(configMaps, { namespace, name: shardOf(id) });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+function readShard(id: string): Promise<ConfigMap | undefined> {
+  return stack.client.find(configMaps, { namespace, name: shardOf(id) });
 }
 
-async function gone(id: string): Promise<void> {
+async function expectGone(id: string): Promise<void> {
   const look = stack.client.get(sandboxClaims, { namespace: 'team-a', name: id });
   await expect(look).rejects.toMatchObject({ code: 'NotFound' });
 }
 
-type Ending = (id: string) => Promise<void>;
-const ENDINGS: readonly (readonly [who: string, end: Ending])[] = [
+type Kill = (id: string) => Promise<void>;
+const KILLS: readonly (readonly [by: string, kill: Kill])[] = [
   [
-    'the API, told to this replica',
+    'the same replica',
     async (id) => expect(await api.call(`DELETE /sandboxes/${id}`, { key })).toMatchObject({ status: 204 }),
   ],
   [
-    'the API, told to another replica',
+    'another replica',
     async (id) => expect(await other.call(`DELETE /sandboxes/${id}`, { key })).toMatchObject({ status: 204 }),
   ],
   [
-    'the API, as a claim',
+    'a delete of the claim over /api/v1',
     async (id) => expect(await other.call(`DELETE /api/v1/claims/${id}`, { key })).toMatchObject({ status: 204 }),
   ],
   [
-    'kubectl, once its record is there',
+    'kubectl, after its record is stored',
     async (id) => {
-      await vi.waitFor(async () => expect((await shard(id))?.data).toHaveProperty(id), PATIENCE);
+      await vi.waitFor(async () => expect((await readShard(id))?.data).toHaveProperty(id), PATIENCE);
       await stack.client.delete(sandboxClaims, { namespace: 'team-a', name: id });
     },
   ],
 ];
 
-describe('a sandbox made with an Idempotency-Key', () => {
-  it.each(ENDINGS)('and killed by %s is answered again, and not made again', async (_who, end) => {
-    const name = order();
+describe('a sandbox created with an Idempotency-Key', () => {
+  it.each(KILLS)('and killed by %s gets the same answer again and is not created again', async (_by, kill) => {
+    const name = newIdempotencyKey();
     const first = await create(api, name);
     expect(first.status).toBe(201);
-    await end(idOf(first));
-    await vi.waitFor(() => gone(idOf(first)), PATIENCE);
+    await kill(idOf(first));
+    await vi.waitFor(() => expectGone(idOf(first)), PATIENCE);
     for (const replica of [api, other]) {
       const again = await create(replica, name);
       expect([again.status, again.body]).toEqual([201, first.body]);
       const changed = await create(replica, name, { ...BODY, timeout: 77 });
       expect(changed).toMatchObject({ status: 422, body: { error_code: 'idempotency_request_mismatch' } });
     }
-    await gone(idOf(first));
+    await expectGone(idOf(first));
   });
 
-  it('is recorded by any replica that finds no record, as after the death of the one that made it', async () => {
-    const first = await create(api, order());
+  it('is recorded by any replica if the one that created it died before', async () => {
+    const first = await create(api, newIdempotencyKey());
     const id = idOf(first);
-    await vi.waitFor(async () => expect((await shard(id))?.data).toHaveProperty(id), PATIENCE);
+    await vi.waitFor(async () => expect((await readShard(id))?.data).toHaveProperty(id), PATIENCE);
     await stack.client.delete(configMaps, { namespace, name: shardOf(id) });
     const claims = await stack.client.listAll(sandboxClaims, { namespace: 'team-a' });
-    await ledger(claims.items).repair();
-    expect((await shard(id))?.data).toHaveProperty(id);
+    await createLedger(claims.items).repair();
+    expect((await readShard(id))?.data).toHaveProperty(id);
   });
 
-  it('leaves no record when it was never given to anybody, so that the next try is a first one', async () => {
-    const name = order();
+  it('leaves no record if its create failed, so that the next attempt is a new create', async () => {
+    const name = newIdempotencyKey();
     const body = { templateID: 'broken' };
     expect((await create(api, name, body)).status).toBe(500);
     expect((await create(api, name, body)).status).toBe(500);
@@ -113,11 +108,11 @@ describe('a sandbox made with an Idempotency-Key', () => {
     expect(JSON.stringify(items)).not.toContain('broken');
   });
 
-  it('holds no secret in its record', async () => {
-    const first = await create(api, order(), { ...BODY, envVars: { TOKEN: 'hunter2' } });
+  it('has no secret in its record', async () => {
+    const first = await create(api, newIdempotencyKey(), { ...BODY, envVars: { TOKEN: 'hunter2' } });
     const id = idOf(first);
-    await vi.waitFor(async () => expect((await shard(id))?.data).toHaveProperty(id), PATIENCE);
-    const text = JSON.stringify(await shard(id));
+    await vi.waitFor(async () => expect((await readShard(id))?.data).toHaveProperty(id), PATIENCE);
+    const text = JSON.stringify(await readShard(id));
     const { envdAccessToken, trafficAccessToken } = first.body as Record<string, string>;
     for (const secret of ['hunter2', envdAccessToken, trafficAccessToken, key]) expect(text).not.toContain(secret);
     const claim = await stack.client.get(sandboxClaims, { namespace: 'team-a', name: id });
@@ -125,7 +120,7 @@ describe('a sandbox made with an Idempotency-Key', () => {
   });
 });
 
-function ledger(claims: readonly SandboxClaim[] = []): CreateLedger {
+function createLedger(claims: readonly SandboxClaim[] = []): CreateLedger {
   return new CreateLedger({
     client: stack.client,
     clock: systemClock,
@@ -136,8 +131,8 @@ function ledger(claims: readonly SandboxClaim[] = []): CreateLedger {
   });
 }
 
-describe('records of more than a day ago', () => {
-  it('count no more, and are taken away, and objects that are empty then with them', async () => {
+describe('records older than a day', () => {
+  it('are ignored, and pruned together with ConfigMaps that become empty', async () => {
     const old = { digest: 'd', templateID: 'base', envdVersion: '0', closed: false, createdMs: 0 };
     const young = { ...old, createdMs: systemClock.now() - RECORD_KEPT_MS + 600_000 };
     const labels = { [RECORDS_LABEL]: 'true' };
@@ -148,11 +143,11 @@ describe('records of more than a day ago', () => {
     for (const [name, data] of Object.entries(objects)) {
       await stack.client.create(configMaps, { metadata: { namespace, name: `sandbox-creates-${name}`, labels }, data });
     }
-    const books = ledger();
-    expect(await books.find('001')).toBeUndefined();
-    expect(await books.find('012')).toEqual(young);
-    await Promise.all([books.prune(), ledger().prune()]);
-    expect(await shard('001')).toBeUndefined();
-    expect(Object.keys((await shard('012'))?.data ?? {})).toEqual(['012']);
+    const records = createLedger();
+    expect(await records.find('001')).toBeUndefined();
+    expect(await records.find('012')).toEqual(young);
+    await Promise.all([records.prune(), createLedger().prune()]);
+    expect(await readShard('001')).toBeUndefined();
+    expect(Object.keys((await readShard('012'))?.data ?? {})).toEqual(['012']);
   });
 });

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The part of an OpenAPI document that the page shows. */
+/** The parts of an OpenAPI document that the page shows. */
 const documentShape = z.object({
   info: z.object({ title: z.string(), version: z.string(), description: z.string() }),
   paths: z.record(
@@ -47,7 +47,7 @@ pre { background: #8882; border-radius: 6px; overflow: auto; padding: .6rem; }
 table { border-collapse: collapse; } td, th { border-bottom: 1px solid #8884; padding: .25rem .8rem .25rem 0; text-align: left; vertical-align: top; }
 `;
 
-/** An OpenAPI document as one page of HTML: no script, nothing from elsewhere. */
+/** Renders an OpenAPI document as one HTML page, without scripts and external resources. */
 export function docsPage(given: object): string {
   const document = documentShape.parse(JSON.parse(JSON.stringify(given)));
   const { title, version, description } = document.info;

@@ -11,7 +11,7 @@ import { allowanceOf } from '../limits/allowance.ts';
 import { CreateRate } from '../limits/create-rate.ts';
 import type { Limits } from '../limits/limits.ts';
 import { SandboxQuota } from '../limits/sandbox-quota.ts';
-import type { OperationDeps } from '../routes.ts';
+import type { OperationDeps } from './routes.ts';
 import { ClusterState } from '../state/cluster-state.ts';
 import type { ApiSettings } from './config.ts';
 import { createInformers } from './informers.ts';

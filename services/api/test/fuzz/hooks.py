@@ -1,4 +1,4 @@
-"""What schemathesis cannot guess: names of templates that there are, and ids of sandboxes that were created."""
+"""Gives schemathesis what it cannot guess: names of existing templates and ids of created sandboxes."""
 
 import os
 import random
@@ -12,10 +12,10 @@ CHANCE = random.Random(os.environ.get("SANDLOT_FUZZ_SEED", "1"))
 TEMPLATES = ("base", "base", "base", "base", "unpooled", "refusing", "team-a/base", "standard:latest")
 KNOWN = deque(maxlen=50)
 CREATED = set()
-# Until when each sandbox is certainly there, as long as nobody ends it.
+# Until when each sandbox must exist, unless a request ends it.
 LIVES_UNTIL = {}
 SHORTEST_DEFAULT_SECONDS = 15
-# Fields that no installation serves: with one of them left in, no create gets as far as a claim.
+# Fields that this installation refuses. A create with one of them never reaches a claim.
 REFUSED = ("network", "allow_internet_access", "iam", "volumeMounts", "autoPauseMemory", "autoResume")
 
 
@@ -27,14 +27,14 @@ def is_valid(case):
 
 @schemathesis.hook
 def before_call(context, case, **kwargs):
-    """Three of four valid requests are made to be about something that there is."""
+    """Points three of four valid requests at existing objects."""
     if not is_valid(case) or CHANCE.random() < 0.25:
         return
     if isinstance(case.body, dict) and "templateID" in case.body:
         case.body = serveable(case.body)
         if case.headers is not None and CHANCE.random() < 0.9:
             case.headers.pop("Idempotency-Key", None)
-    # In a sequence of requests the ids come from the answers before.
+    # In a stateful sequence the ids come from earlier answers.
     is_sequence = case.meta is not None and case.meta.phase.name.value == "stateful"
     if not is_sequence and KNOWN and "sandboxID" in (case.path_parameters or {}):
         case.path_parameters["sandboxID"] = CHANCE.choice(KNOWN)
@@ -60,7 +60,7 @@ def after_call(context, case, response):
     created = response.json()
     if isinstance(created, dict) and "sandboxID" in created:
         KNOWN.append(created["sandboxID"])
-        # The same id again is the answer to a repeated create, whatever has become of the sandbox since.
+        # A repeated create answers the same id, even if its sandbox has ended since.
         if not case.path_parameters and created["sandboxID"] not in CREATED:
             CREATED.add(created["sandboxID"])
             asked_at = time.monotonic() - response.elapsed
@@ -68,7 +68,7 @@ def after_call(context, case, response):
 
 
 def ends(case):
-    """Killed, or given another end: a time of 0 is over with that second, and what resumes after a pause gets a new time."""
+    """Whether a request kills the sandbox or changes its end: a timeout of 0 ends it, and a resume sets a new end."""
     return bool(case.path_parameters) and (case.method.upper() == "DELETE" or case.path.endswith(("/timeout", "/pause")))
 
 
@@ -79,9 +79,9 @@ def seconds_of(body):
 
 @schemathesis.check
 def what_was_created_is_there(ctx, response, case):
-    """Whoever was told of a sandbox finds it, under every path, until it is ended."""
+    """A created sandbox is found under every path until it ends."""
     sandbox = (case.path_parameters or {}).get("sandboxID")
     if response.status_code != 404:
         return
     until = LIVES_UNTIL.get(sandbox, 0)
-    assert time.monotonic() >= until, f"{case.formatted_path}: 404, and nobody has ended that sandbox"
+    assert time.monotonic() >= until, f"{case.formatted_path}: 404 for a sandbox that no request ended"

@@ -1,11 +1,11 @@
-import { apiV1Routes } from './api-v1/routes.ts';
-import type { ApiV1Deps } from './api-v1/routes.ts';
-import { e2bRoutes } from './e2b/routes.ts';
-import type { E2bDeps } from './e2b/routes.ts';
-import { unsupportedRoutes } from './e2b/unsupported.ts';
-import type { Route } from './http/route.ts';
-import { openApiOf } from './openapi/document.ts';
-import { docsPage } from './openapi/page.ts';
+import { apiV1Routes } from '../api-v1/routes.ts';
+import type { ApiV1Deps } from '../api-v1/routes.ts';
+import { e2bRoutes } from '../e2b/routes.ts';
+import type { E2bDeps } from '../e2b/routes.ts';
+import { unsupportedRoutes } from '../e2b/unsupported.ts';
+import type { Route } from '../http/route.ts';
+import { openApiOf } from '../openapi/document.ts';
+import { docsPage } from '../openapi/page.ts';
 
 /** Version of the interface, not of the build. */
 const INTERFACE_VERSION = '1.0.0';
