@@ -18,15 +18,15 @@ import { deleteSandbox, writeStatus } from './publish/publish.ts';
 import { isDetached } from './batch/mode.ts';
 import { expiredStatus, reportStatus } from './publish/status.ts';
 
-/** What a step asks for: a later look, or that the rest of the plan is left undone because it no longer holds. */
+/** What a step asks for: a requeue, or to abandon the rest of the plan because it no longer holds. */
 type Outcome = ReconcileResult | { readonly kind: 'abandon' };
 
-/** Daemons that are spoken to at once for one claim. */
+/** Daemons of one claim that the controller initialises at once. */
 const INIT_WIDTH = 50;
 
 const ABANDON: Outcome = { kind: 'abandon' };
 
-/** Carries out a plan, step by step; the earliest wish to look again wins. */
+/** Carries out a plan, step by step. The earliest requested requeue wins. */
 export async function apply(deps: ApplyDeps, pass: Pass, plan: Plan): Promise<ReconcileResult> {
   let result: ReconcileResult = done;
   for (const step of plan) {
@@ -106,7 +106,7 @@ interface Target {
   readonly pass: Pass;
 }
 
-/** Side by side; those of a batch are as many as a wave has. */
+/** Initialises the daemons side by side: a batch has as many as a wave has slots. */
 async function initRuntimes(
   deps: ApplyDeps,
   pass: Pass,

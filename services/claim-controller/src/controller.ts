@@ -8,7 +8,7 @@ import { BatchMemory } from './batch/batch-memory.ts';
 import { createCache } from './wiring/cache.ts';
 import type { Cache } from './wiring/cache.ts';
 import { deadlinesOf } from './lifetime/schedule.ts';
-import { claimTelling, createClaimEvents } from './telemetry/events.ts';
+import { describeClaims, createClaimEvents } from './telemetry/events.ts';
 import { ClaimMemory } from './memory/claim-memory.ts';
 import type { ClaimPolicy } from './observe.ts';
 import { reconcileClaim } from './reconcile.ts';
@@ -19,7 +19,7 @@ import { keepStock } from './stock/keep-stock.ts';
 import { Stock } from './stock/stock.ts';
 import { ClaimTraces } from './telemetry/trace.ts';
 import { Waiters } from './stock/waiters.ts';
-import { measuredClaims } from './telemetry/waiting-claims.ts';
+import { createMeasuredMetrics } from './telemetry/waiting-claims.ts';
 import { WriteBehind } from './publish/write-behind.ts';
 
 export interface ClaimControllerOptions {
@@ -28,9 +28,9 @@ export interface ClaimControllerOptions {
   /** Absent: all namespaces. */
   readonly namespace: string | undefined;
   readonly writeBehindMs: number;
-  /** Whether Kubernetes Events are written; default true. In bursts of claims they are a write each that nobody waits for. */
+  /** Whether the controller writes Kubernetes Events; default true. Each is a write beside the claims of a burst. */
   readonly recordsEvents?: boolean | undefined;
-  /** How daemons in sandboxes are spoken to; absent: claims of templates with `runtime.inject` are not served. */
+  /** Access to the daemons in sandboxes; absent: claims of templates with `runtime.inject` are not served. */
   readonly runtime?: RuntimeAccess | undefined;
 }
 
@@ -48,7 +48,7 @@ export function addClaimController(
   const cache = createCache({ ...shared, namespace });
   const requests = channelSource();
   const enqueue = (claimKey: string): void => requests.push(claimKey, { priority: PRIORITY.claim });
-  const stock = new Stock((poolUid) => waiters.arrived(poolUid));
+  const stock = new Stock((poolUid) => waiters.offer(poolUid));
   const waiters = new Waiters({ enqueue, available: (poolUid) => stock.available(poolUid) });
   const memory = new ClaimMemory({ clock, onOverdue: enqueue });
   const batches = new BatchMemory();
@@ -60,7 +60,7 @@ export function addClaimController(
   const { store: sandboxes } = cache.sandboxes;
   const traces = new ClaimTraces({ claims, sandboxes, memory, clock });
   const outbox = outboxOf(parts, cache);
-  const claimMetrics = measuredClaims(parts, cache.claims);
+  const claimMetrics = createMeasuredMetrics(parts, cache.claims);
   const runtime = new RuntimeInits({ client, clock, metrics: claimMetrics, access: options.runtime });
   const deps = {
     client,
@@ -97,14 +97,14 @@ export function addClaimController(
   };
 }
 
-/** One tenant's thousand claims delay another's one by as much as one of them. */
+/** Fair by namespace: a thousand claims of one tenant delay the one claim of another by a single pass. */
 function fairQueue({ clock, random, kubeMetrics: metrics }: ControllerParts): WorkQueue {
   const order = new FairOrder((key) => parseKey(key).namespace ?? '');
   return createWorkQueue({ name: 'claim', clock, random, metrics, order });
 }
 
 function outboxOf(parts: ControllerParts, { claims, sandboxes }: Cache): Outbox<SandboxClaim> {
-  const telling = claimTelling((key) => sandboxes.store.get(key));
+  const telling = describeClaims((key) => sandboxes.store.get(key));
   return openOutboxes(parts)({ kind: 'claim', informer: claims, ...telling });
 }
 
@@ -116,19 +116,19 @@ interface Followers {
   readonly runtime: RuntimeInits;
 }
 
-/** First sight of a claim is when its latency begins; what is remembered of it ends with it. */
+/** Starts the latency of a claim at its first sight, and forgets a claim or Sandbox when it is gone. */
 function followClaims({ claims, sandboxes }: Cache, followers: Followers): void {
   const { memory, batches, writeBehind, traces, runtime } = followers;
   claims.onChange(({ old, next, last }) => {
     if (old !== undefined && old.metadata.uid !== next?.metadata.uid) {
-      traces.gone(old);
+      traces.endDeleted(old);
       memory.forget(old);
-      batches.ended(old, last);
+      batches.recordEnd(old, last);
       writeBehind.forget(old);
     }
     if (next === undefined) return;
-    memory.of(next);
-    writeBehind.shown(next);
+    memory.begin(next);
+    writeBehind.confirmShown(next);
   });
   sandboxes.onChange(({ old, next }) => {
     if (old !== undefined && next === undefined) runtime.forget(old);

@@ -61,7 +61,7 @@ export async function adopt(deps: AdoptDeps, input: AdoptInput): Promise<Sandbox
     if (candidate === undefined) return undefined;
     const member = deps.sandboxes.get(candidate.key);
     const attempt = member === undefined ? LOST : await tryCandidate(deps, input, member);
-    deps.metrics.adoption(attempt.kind);
+    deps.metrics.countAdoption(attempt.kind);
     if (attempt.kind === 'committed') return attempt.sandbox;
     if (attempt.kind === 'busy') deps.stock.release(candidate.key);
   }
@@ -75,7 +75,7 @@ async function adoptPromised(
 ): Promise<Sandbox | undefined> {
   deps.stock.reserve(keyOf(member));
   const attempt = await tryCandidate(deps, { ...input, pools }, member);
-  deps.metrics.adoption(attempt.kind);
+  deps.metrics.countAdoption(attempt.kind);
   if (attempt.kind === 'busy') deps.stock.release(keyOf(member));
   return attempt.kind === 'committed' ? attempt.sandbox : undefined;
 }

@@ -4,41 +4,41 @@ import { dropBulk, keyOf } from '@sandlot/kube';
 import type { Commitment } from '../adopt/confirm.ts';
 import { shownSlots } from './slots.ts';
 
-/** What this process knows of one slot before the watch shows it. */
+/** What this process knows about one slot before the watch shows it. */
 export interface SlotRecord extends Commitment {
-  /** Committed to the slot, as the API server answered. */
+  /** The Sandbox that this process committed to the slot, as the API server answered. */
   sandbox?: Sandbox | undefined;
 }
 
-/** What this process knows of one detached claim. */
+/** What this process knows about one detached claim. */
 interface BatchRecord {
   /** When claiming began, epoch milliseconds. */
   readonly startMs: number;
   readonly slots: Map<number, SlotRecord>;
-  /** The newest form of the claim that was ever seen: entries of Sandboxes only grow in number. */
+  /** The newest form of the claim seen so far, by the number of its delivered slots, which only grows. */
   seen?: SandboxClaim | undefined;
-  /** Last write of its status, epoch milliseconds. */
+  /** When this process last wrote the claim's status, epoch milliseconds. */
   publishedMs?: number | undefined;
-  /** What the pod metadata of its Sandboxes was last brought in line with. */
+  /** The form of claim and template with which the pod metadata of its Sandboxes was last synced. */
   synced?: string | undefined;
 }
 
-/** A detached claim that is gone and whose Sandboxes have not been looked through yet. */
+/** A deleted detached claim whose unpublished Sandboxes are not deleted yet. */
 export interface Ending {
-  /** As it was when it was deleted, or as far as it is known. */
+  /** As it was when it was deleted, or its last known form. */
   readonly claim: SandboxClaim;
-  /** Nothing can have changed after `claim`: what it does not show was never shown by anybody. */
+  /** Whether `claim` is its form at the deletion: then no client has seen a Sandbox that it does not show. */
   readonly isFinal: boolean;
 }
 
-/** Lost with the process, and never needed: the labels of the Sandboxes are the record. */
+/** What this process knows about detached claims. Losing it does no harm: the labels of the Sandboxes are the record. */
 export class BatchMemory {
   readonly #byUid = new Map<string, BatchRecord>();
   readonly #endings = new Map<string, readonly Ending[]>();
-  /** Of Sandboxes that the watch does not show as committed yet. */
+  /** By UID: the slots of Sandboxes that the watch does not show as committed yet. */
   readonly #placeOf = new Map<string, { readonly claimUid: string; readonly slot: number }>();
 
-  /** The claim's record. Claiming began when its status says, or now. */
+  /** The claim's record, which the first call creates. Claiming began at the time in its status, or now. */
   of({ metadata: { uid = '' }, status }: SandboxClaim, nowMs: number): BatchRecord {
     const began = Date.parse(status?.claimStartTime ?? '');
     const record = this.#byUid.get(uid) ?? { startMs: Number.isNaN(began) ? nowMs : began, slots: new Map() };
@@ -47,8 +47,8 @@ export class BatchMemory {
   }
 
   /**
-   * The claim, or what was seen of it before if that shows more: a watch that is behind, or that repeats itself, must not
-   * have a slot filled again whose Sandbox was shown and deleted by its owner.
+   * Keeps the form of the claim with the most delivered slots, and returns it. A watch that is behind or replays events must
+   * not refill a slot whose Sandbox a user has deleted after the delivery.
    */
   keepNewest(claim: SandboxClaim, nowMs: number): SandboxClaim {
     const record = this.of(claim, nowMs);
@@ -57,7 +57,7 @@ export class BatchMemory {
     return claim;
   }
 
-  /** The slot's record, begun now if there is none. */
+  /** The slot's record, which the first call creates. */
   slot(claim: SandboxClaim, slot: number, nowMs: number): SlotRecord {
     const { slots } = this.of(claim, nowMs);
     const record = slots.get(slot) ?? {};
@@ -65,18 +65,18 @@ export class BatchMemory {
     return record;
   }
 
-  /** Sandboxes committed to slots of the claim that the watch does not show so. */
+  /** Sandboxes in slots of the claim whose commit the watch does not show yet. */
   unshown({ metadata: { uid = '' } }: SandboxClaim): readonly Sandbox[] {
     const records = [...(this.#byUid.get(uid)?.slots.values() ?? [])];
     return records.flatMap(({ sandbox }) => (sandbox === undefined ? [] : [sandbox]));
   }
 
-  /** Slots with a commit whose fate is unknown. */
+  /** Slots with an adoption whose outcome is unknown. */
   unconfirmed({ metadata: { uid = '' } }: SandboxClaim): readonly (readonly [number, SlotRecord])[] {
     return [...(this.#byUid.get(uid)?.slots ?? [])].filter(([, record]) => record.unconfirmed !== undefined);
   }
 
-  /** The Sandbox fills a slot of the claim, whether or not the watch ever shows it so. */
+  /** The Sandbox fills a slot of the claim from now on, whatever the watch shows. */
   assign(claim: SandboxClaim, sandbox: Sandbox, nowMs: number): void {
     const slot = slotOf(sandbox);
     if (slot === undefined) return;
@@ -84,19 +84,19 @@ export class BatchMemory {
     this.#placeOf.set(sandbox.metadata.uid ?? '', { claimUid: claim.metadata.uid ?? '', slot });
   }
 
-  /** The same for a commit of an earlier pass, which was made by what claim and template said then. */
+  /** The same for a confirmed adoption of an earlier pass, whose pod metadata may be out of date. */
   assignConfirmed(claim: SandboxClaim, sandbox: Sandbox, nowMs: number): void {
     this.assign(claim, sandbox, nowMs);
     this.of(claim, nowMs).synced = undefined;
   }
 
-  /** The watch shows a Sandbox: what was remembered of it is no longer needed, if it shows whose it is. */
+  /** The watch shows a Sandbox: forgets the assignment once the watch shows the slot too. */
   sandboxShown(sandbox: Sandbox): void {
     const place = this.#placeOf.get(sandbox.metadata.uid ?? '');
     if (place !== undefined && fillsSlotOf(sandbox, { metadata: { uid: place.claimUid } })) this.sandboxGone(sandbox);
   }
 
-  /** A Sandbox has been deleted, perhaps before the watch ever showed whose it was. */
+  /** The Sandbox is deleted, perhaps before the watch ever showed its slot. */
   sandboxGone({ metadata: { uid = '' } }: Sandbox): void {
     const place = this.#placeOf.get(uid);
     if (place === undefined) return;
@@ -106,16 +106,16 @@ export class BatchMemory {
   }
 
   /**
-   * The claim is gone; `last` is what was deleted, if the watch told. Remembered by who has worked on it: its next pass
-   * does away with what was never shown.
+   * The claim is gone; `last` is its form at the deletion, if the watch showed it. If this process has worked on the claim,
+   * its next pass deletes the Sandboxes that it never showed.
    */
-  ended(old: SandboxClaim, last: SandboxClaim | undefined): void {
+  recordEnd(old: SandboxClaim, last: SandboxClaim | undefined): void {
     if (!this.#byUid.has(old.metadata.uid ?? '')) return;
     const ending = { claim: last ?? old, isFinal: last !== undefined };
     this.#endings.set(keyOf(old), [...this.endings(keyOf(old)), ending]);
   }
 
-  /** Claims of this key that are gone and not done with. */
+  /** Deleted claims of this key whose Sandboxes are not cleaned up yet. */
   endings(claimKey: string): readonly Ending[] {
     return this.#endings.get(claimKey) ?? [];
   }

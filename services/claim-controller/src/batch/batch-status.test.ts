@@ -1,9 +1,9 @@
 import type { Sandbox, SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
 import { claim, sandbox } from '@sandlot/api-types/builders';
 import { describe, expect, it } from 'vitest';
-import { batchStatus, saysMore } from './batch-status.ts';
+import { batchStatus, differsInSubstance } from './batch-status.ts';
 import type { BatchView } from './batch-status.ts';
-import { surplus } from './slots.ts';
+import { surplusOf } from './slots.ts';
 
 const NOW = Date.UTC(2026, 0, 1, 12);
 const NOON = '2026-01-01T12:00:00Z';
@@ -148,14 +148,14 @@ describe('of two Sandboxes for one slot', () => {
     ]) {
       const status = batchStatus(batch(before), view(live));
       expect(status.sandboxes?.map(({ name }) => name)).toEqual([wanted]);
-      expect(surplus(batch(status), live).map(({ metadata }) => metadata.name)).toEqual(
+      expect(surplusOf(batch(status), live).map(({ metadata }) => metadata.name)).toEqual(
         ['z-old', 'a-young'].filter((name) => name !== wanted),
       );
     }
   });
 
   it('neither is surplus while the claim shows none for the slot', () => {
-    expect(surplus(batch(), [old, young])).toEqual([]);
+    expect(surplusOf(batch(), [old, young])).toEqual([]);
   });
 });
 
@@ -167,6 +167,6 @@ describe('news that cannot wait', () => {
     ['are another slot', before, [inSlot(0), inSlot(1, { ready: false }), inSlot(2)], true],
     ['are not the readiness of one of many', before, [inSlot(0), inSlot(1)], false],
   ] as const)('%s', (...[, earlier, live, urgent]) => {
-    expect(saysMore(earlier, batchStatus(batch(earlier), view(live)))).toBe(urgent);
+    expect(differsInSubstance(earlier, batchStatus(batch(earlier), view(live)))).toBe(urgent);
   });
 });

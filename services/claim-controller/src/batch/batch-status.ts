@@ -11,38 +11,38 @@ import {
 import type { Condition, NextCondition, Sandbox, SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
 import type { Report } from '../plan/report.ts';
-import { deliverable, isComplete, shownSlots, wantedSlots } from './slots.ts';
+import { isComplete, sandboxesBySlot, shownSlots, wantedSlots } from './slots.ts';
 import { identityOf, withReady } from '../publish/status.ts';
 
 type Entry = NonNullable<SandboxClaimStatus['sandboxes']>[number];
 
-/** What the status of a detached claim is made from. */
+/** What the status of a detached claim is computed from. */
 export interface BatchView {
-  /** Sandboxes committed to slots of the claim that are to be shown, and those that are shown already. */
+  /** Sandboxes in slots of the claim that the status is to show, including those it shows already. */
   readonly live: readonly Sandbox[];
   readonly nowMs: number;
   /** When claiming began, epoch milliseconds. */
   readonly startMs: number;
-  /** The time to claim is over. */
+  /** Whether the time to claim is over. */
   readonly timedOut: boolean;
-  /** Why claiming does not go on, if it does not. */
+  /** Why claiming does not go on; undefined when it does. */
   readonly report?: Report | undefined;
 }
 
-/** What there is to say about a batch. */
+/** The counts that the status reports. */
 interface Tally {
   readonly wanted: number;
   readonly claimed: number;
   readonly ready: number;
-  /** Of the delivered Sandboxes that still exist, those that are not Ready. */
+  /** Delivered Sandboxes that still exist and are not Ready. */
   readonly unready: number;
-  /** Nothing more is claimed. */
+  /** The claim gets no more Sandboxes. */
   readonly over: boolean;
 }
 
 /**
- * Status of a detached claim. A slot that was shown under a name keeps it for good, whatever becomes of that Sandbox; once
- * complete nothing is added (API contract, detached claims).
+ * Status of a detached claim. A slot keeps the name it was shown under, whatever happens to that Sandbox; a complete claim
+ * gets no new entries (docs/reference/sandbox-claim.md#detached-claims).
  */
 export function batchStatus(claim: SandboxClaim, view: BatchView): SandboxClaimStatus {
   const sandboxes = entriesOf(claim, view.live);
@@ -75,11 +75,11 @@ function tallyOf(claim: SandboxClaim, sandboxes: readonly Entry[], { live, timed
   };
 }
 
-/** Whether a status says more than how its Sandboxes fare: that may wait a moment, to be told together with more. */
-export function saysMore(before: SandboxClaimStatus | undefined, after: SandboxClaimStatus): boolean {
-  const gist = ({ conditions = [], phase, claimedReplicas }: SandboxClaimStatus): string =>
+/** Whether two statuses differ in more than the readiness of single Sandboxes. Such changes alone are gathered for a moment. */
+export function differsInSubstance(before: SandboxClaimStatus | undefined, after: SandboxClaimStatus): boolean {
+  const substance = ({ conditions = [], phase, claimedReplicas }: SandboxClaimStatus): string =>
     JSON.stringify([phase, claimedReplicas, conditions.map(({ type, status, reason }) => [type, status, reason])]);
-  return before === undefined || gist(before) !== gist(after);
+  return before === undefined || substance(before) !== substance(after);
 }
 
 function phaseOf({ claimed, over }: Tally, report: Report | undefined): NonNullable<SandboxClaimStatus['phase']> {
@@ -129,14 +129,14 @@ function conditionsOf(claim: SandboxClaim, tally: Tally, { finding, nowMs }: Jud
 function entriesOf(claim: SandboxClaim, live: readonly Sandbox[]): Entry[] {
   const byName = new Map(live.map((sandbox) => [sandbox.metadata.name ?? '', sandbox]));
   const shown = shownSlots(claim);
-  const kept = (claim.status?.sandboxes ?? []).map((entry) => updated(entry, byName.get(entry.name)));
-  const added = isComplete(claim) ? [] : [...deliverable(claim, live)].filter(([slot]) => !shown.has(slot));
+  const kept = (claim.status?.sandboxes ?? []).map((entry) => updateEntry(entry, byName.get(entry.name)));
+  const added = isComplete(claim) ? [] : [...sandboxesBySlot(claim, live)].filter(([slot]) => !shown.has(slot));
   const entries = [...kept, ...added.map(([slot, sandbox]) => entryOf(slot, sandbox))];
   return entries.sort((a, b) => (a.slot ?? 0) - (b.slot ?? 0));
 }
 
-/** What was delivered stays delivered; of a Sandbox that is gone there is no more to say. */
-function updated(entry: Entry, sandbox: Sandbox | undefined): Entry {
+/** The entry of a slot as its Sandbox is now. A slot whose Sandbox is gone keeps only its name. */
+function updateEntry(entry: Entry, sandbox: Sandbox | undefined): Entry {
   const { name, slot = 0, origin } = entry;
   return sandbox === undefined ? { name, slot, ...(origin === undefined ? {} : { origin }) } : entryOf(slot, sandbox);
 }

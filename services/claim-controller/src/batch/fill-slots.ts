@@ -14,9 +14,9 @@ import type { Step } from '../plan/plan.ts';
 import type { Report } from '../plan/report.ts';
 import { Wave } from './wave.ts';
 
-/** A pass ends after this long, so that a change of the claim or its pool is not ignored for longer. */
+/** A pass ends after this long, so that changes of the claim or its pool take effect. */
 const MAX_PASS_MS = 20_000;
-/** A slot whose name is taken by a Sandbox of somebody else is tried again after this long. */
+/** A slot whose name belongs to a foreign Sandbox is retried after this long. */
 const BLOCKED_RETRY_MS = 5_000;
 
 type Fill = Step & { kind: 'fillSlots' };
@@ -28,12 +28,12 @@ export async function fillSlots(deps: ApplyDeps, pass: Pass, step: Fill): Promis
   return withChildSpan({ name: spanNames.claimBind, attributes }, () => new Filling(deps, pass, step).run());
 }
 
-/** Why no more slots are started. */
+/** Why the pass starts no more slots. */
 type Stop = 'stock' | 'over' | 'gone' | 'error';
 
 /**
- * One pass's work on the free slots. A slot is started as soon as another is done, up to the size of the wave; a wave
- * that went well is shown while the next one runs. The first error ends the pass: the queue's backoff slows it down.
+ * One pass's work on the free slots. It starts a slot as soon as another is done, up to the size of the wave, and publishes
+ * a complete wave while the next one runs. The first error ends the pass, and the queue's back-off delays the retry.
  */
 class Filling {
   readonly #deps: ApplyDeps;
@@ -44,7 +44,7 @@ class Filling {
   readonly #pending: number[];
   readonly #deadlineMs: number;
   readonly #running = new Set<Promise<void>>();
-  #showing: Promise<void> | undefined;
+  #publishing: Promise<void> | undefined;
   #stop: Stop | undefined;
   #error: Error | undefined;
   #report: Report | undefined;
@@ -63,11 +63,11 @@ class Filling {
   async run(): Promise<ReconcileResult> {
     this.#startMore();
     while (this.#running.size > 0) await Promise.race(this.#running);
-    await this.#showing;
+    await this.#publishing;
     if (this.#stop === undefined) this.#deps.waiters.remove(this.#claimKey);
-    const shown = this.#stop === 'gone' ? 'gone' : await this.#show();
+    const published = this.#stop === 'gone' ? 'gone' : await this.#publish();
     if (this.#error !== undefined) throw this.#error;
-    return shown === 'gone' ? done : this.#next();
+    return published === 'gone' ? done : this.#next();
   }
 
   #next(): ReconcileResult {
@@ -76,13 +76,15 @@ class Filling {
     if (this.#stop === 'stock' && otherwise.kind === 'queueForStock') {
       return requeueAfter(otherwise.retryMs, 'a pool has no candidate for this claim yet');
     }
-    return this.#report === undefined ? done : requeueAfter(BLOCKED_RETRY_MS, 'a Sandbox is in the way');
+    return this.#report === undefined
+      ? done
+      : requeueAfter(BLOCKED_RETRY_MS, 'a foreign Sandbox has the name of a slot');
   }
 
   #startMore(): void {
-    while (this.#running.size < this.#wave.size && this.#pending.length > 0 && this.#mayStart()) {
+    while (this.#running.size < this.#wave.size && this.#pending.length > 0 && this.#canStart()) {
       const slot = this.#pending.shift() ?? 0;
-      const running = this.#fill(slot).finally(() => {
+      const running = this.#fillSlot(slot).finally(() => {
         this.#running.delete(running);
         this.#startMore();
       });
@@ -90,20 +92,20 @@ class Filling {
     }
   }
 
-  #mayStart(): boolean {
+  #canStart(): boolean {
     const claim = this.#deps.claims.get(this.#claimKey)?.metadata;
     if (claim?.uid !== this.#pass.claim.metadata.uid || claim?.deletionTimestamp !== undefined) this.#stop ??= 'over';
     if (this.#deps.nowMs() >= this.#deadlineMs || this.#pass.signal.aborted) this.#stop ??= 'over';
     return this.#stop === undefined;
   }
 
-  async #fill(slot: number): Promise<void> {
+  async #fillSlot(slot: number): Promise<void> {
     try {
-      const sandbox = await this.#take(slot);
+      const sandbox = await this.#adoptOrCreate(slot);
       if (sandbox === undefined) return;
       this.#deps.batches.assign(this.#pass.claim, sandbox, this.#deps.nowMs());
       await this.#deps.runtime.initCommitted(this.#pass, sandbox);
-      if (this.#wave.succeeded()) this.#showBehind();
+      if (this.#wave.countFilled()) this.#publishBehind();
     } catch (error) {
       this.#fail(error);
     }
@@ -114,8 +116,8 @@ class Filling {
     this.#error ??= error instanceof Error ? error : new Error(String(error));
   }
 
-  /** Undefined when the slot stays free for now. */
-  async #take(slot: number): Promise<Sandbox | undefined> {
+  /** The Sandbox of the slot; undefined when the slot stays free for now. */
+  async #adoptOrCreate(slot: number): Promise<Sandbox | undefined> {
     const { pools, template, otherwise } = this.#step;
     const { claim, signal } = this.#pass;
     const offers = pools.filter(({ metadata }) => this.#deps.waiters.mayAdopt(this.#claimKey, metadata.uid ?? ''));
@@ -134,7 +136,7 @@ class Filling {
       if (sandbox !== undefined) return sandbox;
     }
     if (otherwise.kind === 'createSlot') return this.#create(slot, otherwise.input);
-    // In the same breath as the look at the stock: a candidate that comes from now on wakes the claim.
+    // Synchronously after the look at the stock: every candidate from now on enqueues the claim.
     this.#deps.waiters.add(
       this.#claimKey,
       otherwise.pools.map(({ metadata }) => metadata.uid ?? ''),
@@ -157,17 +159,17 @@ class Filling {
     return undefined;
   }
 
-  /** One write at a time; what is delivered meanwhile goes with the next. */
-  #showBehind(): void {
-    this.#showing ??= this.#show()
+  /** Publishes beside the filling, one write at a time. The next write has what is delivered meanwhile. */
+  #publishBehind(): void {
+    this.#publishing ??= this.#publish()
       .then((shown) => {
         if (shown === 'gone') this.#stop = 'gone';
       })
       .catch((error: unknown) => this.#fail(error))
-      .finally(() => (this.#showing = undefined));
+      .finally(() => (this.#publishing = undefined));
   }
 
-  #show(): ReturnType<typeof publishSlots> {
+  #publish(): ReturnType<typeof publishSlots> {
     return publishSlots(this.#deps, this.#pass, { timedOut: false, report: this.#report });
   }
 }

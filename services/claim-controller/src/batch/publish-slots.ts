@@ -10,7 +10,7 @@ import {
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { keyOf, RetryableError } from '@sandlot/kube';
 import { findLiveSandboxes } from './observe-batch.ts';
-import { batchStatus, saysMore } from './batch-status.ts';
+import { batchStatus, differsInSubstance } from './batch-status.ts';
 import type { BatchView } from './batch-status.ts';
 import { isDelivered } from '../delivery/rules.ts';
 import { annotateBatch } from '../publish/annotate.ts';
@@ -20,11 +20,11 @@ import type { Pass } from '../plan/pass.ts';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
 import type { Report } from '../plan/report.ts';
 import { readClaim, tryPatch } from '../publish/publish.ts';
-import { isComplete, shownSlots, surplus } from './slots.ts';
+import { isComplete, shownSlots, surplusOf } from './slots.ts';
 
-/** Status writes that lose against other changes of the claim. */
+/** Retries of a status patch after conflicts with other changes of the claim. */
 const MAX_RETRIES = 5;
-/** Changes of readiness alone are gathered for this long: a batch of a thousand is not written a thousand times. */
+/** How long to gather changes of readiness alone: otherwise a batch of a thousand would cost a thousand writes. */
 const GATHER_MS = 1_000;
 
 export interface BatchNews {
@@ -33,12 +33,13 @@ export interface BatchNews {
   readonly report?: Report | undefined;
 }
 
-/** `gone`: so is the claim; what was never shown goes when its end is known. Else how long to gather before looking again. */
+/** `gone`: the claim is gone, and `endBatches` deletes what it never showed. Otherwise how long to gather before the next pass. */
 export type BatchPublished = 'gone' | { readonly againInMs: number | undefined };
 
 /**
- * W2 of a wave: shows what was delivered so far. Always a compare-and-set on the claim's resourceVersion: an entry that
- * another controller wrote for a slot stays, and what this one took for it is deleted, since nobody was given it.
+ * W2 of a wave: shows the Sandboxes delivered so far. The patch is always guarded by the claim's resourceVersion: when
+ * another controller wrote an entry for a slot, that entry stays and this controller deletes its own Sandbox for the slot,
+ * which no client has seen.
  */
 export async function publishSlots(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<BatchPublished> {
   let claim: SandboxClaim | undefined = deps.memory.latest(deps.claims.get(keyOf(pass.claim)) ?? pass.claim);
@@ -56,26 +57,26 @@ async function writeOnce(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<
   const live = findLiveSandboxes(deps, claim);
   const nowMs = deps.nowMs();
   const record = deps.batches.of(claim, nowMs);
-  const view: BatchView = { ...news, live: showable(claim, live), nowMs, startMs: record.startMs };
+  const view: BatchView = { ...news, live: publishable(claim, live), nowMs, startMs: record.startMs };
   const status = batchStatus(claim, view);
   let current = claim;
   if (mergePatchOf(claim.status, status) !== undefined) {
     const dueMs = (record.publishedMs ?? -Infinity) + GATHER_MS - nowMs;
-    if (!saysMore(claim.status, status) && dueMs > 0) return { againInMs: dueMs };
+    if (!differsInSubstance(claim.status, status) && dueMs > 0) return { againInMs: dueMs };
     const answer = await tryPatch(deps, { claim, status, guard: 'version', signal });
     if (typeof answer === 'string') return undefined;
     record.publishedMs = nowMs;
     deps.batches.keepNewest(answer, nowMs);
-    announce(deps, { before: claim, after: answer, live });
+    announceNew(deps, { before: claim, after: answer, live });
     current = answer;
   }
   annotateBatch(deps, claim, current);
-  await Promise.all(surplus(current, live).map((sandbox) => dropSandbox(deps, pass, sandbox)));
+  await Promise.all(surplusOf(current, live).map((sandbox) => dropSandbox(deps, pass, sandbox)));
   return { againInMs: undefined };
 }
 
-/** What was shown stays so; what was not is shown when all that the claim asks for has been done to it. */
-function showable(claim: SandboxClaim, live: readonly Sandbox[]): readonly Sandbox[] {
+/** Sandboxes that the status shows already, and those that are as the claim asks. */
+function publishable(claim: SandboxClaim, live: readonly Sandbox[]): readonly Sandbox[] {
   const shown = new Set(shownSlots(claim).values());
   return live.filter((sandbox) => shown.has(sandbox.metadata.name ?? '') || isDelivered(claim, sandbox));
 }
@@ -86,19 +87,19 @@ interface Written {
   readonly live: readonly Sandbox[];
 }
 
-/** What this write showed for the first time. */
-function announce(deps: ApplyDeps, { before, after, live }: Written): void {
+/** Announces the Sandboxes that this write showed for the first time. */
+function announceNew(deps: ApplyDeps, { before, after, live }: Written): void {
   const shown = new Set((before.status?.sandboxes ?? []).map(({ name }) => name));
   const fresh = new Set((after.status?.sandboxes ?? []).map(({ name }) => name).filter((name) => !shown.has(name)));
   const delivered = live.filter(({ metadata }) => fresh.has(metadata.name ?? ''));
   const isWarm = ({ metadata }: Sandbox): boolean => metadata.labels?.[labels.launchType] === launchTypes.warm;
-  noteDelivery(deps, after, { reason: eventReasons.sandboxAdopted, delivered: delivered.filter(isWarm) });
-  noteDelivery(deps, after, {
+  recordDelivery(deps, after, { reason: eventReasons.sandboxAdopted, delivered: delivered.filter(isWarm) });
+  recordDelivery(deps, after, {
     reason: eventReasons.sandboxProvisioned,
     delivered: delivered.filter((sandbox) => !isWarm(sandbox)),
   });
   for (const sandbox of delivered) announceDelivery(deps, after, sandbox);
-  if (!isComplete(before)) announceEnd(deps, after);
+  if (!isComplete(before)) recordEnd(deps, after);
 }
 
 interface Note {
@@ -106,8 +107,8 @@ interface Note {
   readonly delivered: readonly Sandbox[];
 }
 
-/** One Event a wave. */
-function noteDelivery({ recorder }: ApplyDeps, claim: SandboxClaim, { reason, delivered }: Note): void {
+/** Writes one Event per wave. */
+function recordDelivery({ recorder }: ApplyDeps, claim: SandboxClaim, { reason, delivered }: Note): void {
   const [first, ...more] = delivered;
   if (first === undefined) return;
   const verb = reason === eventReasons.sandboxAdopted ? 'Adopted warm pool' : 'Created';
@@ -115,7 +116,7 @@ function noteDelivery({ recorder }: ApplyDeps, claim: SandboxClaim, { reason, de
   recorder.event({ object: claim, type: 'Normal', reason, message: `${verb} ${what}`, related: first });
 }
 
-function announceEnd(deps: ApplyDeps, claim: SandboxClaim): void {
+function recordEnd(deps: ApplyDeps, claim: SandboxClaim): void {
   const completed = findCondition(claim.status?.conditions, claimConditions.completed);
   if (completed === undefined) return;
   const { reason, message } = completed;

@@ -1,7 +1,7 @@
-/** Slots of one claim that are filled side by side, wave after wave (API contract, detached claims). */
+/** How many slots of one claim are filled side by side, wave after wave (docs/reference/sandbox-claim.md#detached-claims). */
 const SIZES = [5, 10, 20, 40, 50] as const;
 
-/** How many slots may be in progress: more with every wave that went well. */
+/** How many slots may be in progress: every successful wave allows more. */
 export class Wave {
   #index = 0;
   #succeeded = 0;
@@ -10,8 +10,8 @@ export class Wave {
     return SIZES[Math.min(this.#index, SIZES.length - 1)] ?? 1;
   }
 
-  /** One more slot is filled; true when that completes a wave. */
-  succeeded(): boolean {
+  /** Counts one filled slot; true when it completes a wave. */
+  countFilled(): boolean {
     this.#succeeded += 1;
     if (this.#succeeded < this.size) return false;
     this.#succeeded = 0;

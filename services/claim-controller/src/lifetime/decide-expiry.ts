@@ -4,11 +4,11 @@ import { wait } from '../plan/plan.ts';
 import type { Plan, Step } from '../plan/plan.ts';
 import type { ClaimSnapshot } from '../plan/snapshot.ts';
 
-/** Either the claim has expired and this is what to do, or it will in `inMs`, or never as far as is known. */
+/** The plan of an expired claim, or how long a living one still has; `inMs` is undefined when it has no end. */
 export type Expiry =
   { readonly kind: 'expired'; readonly plan: Plan } | { readonly kind: 'alive'; readonly inMs: number | undefined };
 
-/** Two passes (API contract, expiry of a bound claim): first say it, then act by the policy. Never early. */
+/** Two passes: the first reports the expiry, the second follows the policy. Never early (docs/reference/sandbox-claim.md#expiry). */
 export function decideExpiry(snapshot: ClaimSnapshot): Expiry {
   const { claim, nowMs } = snapshot;
   const atMs = expiresAtMs(claim);
@@ -16,10 +16,10 @@ export function decideExpiry(snapshot: ClaimSnapshot): Expiry {
   if (nowMs < atMs) return { kind: 'alive', inMs: atMs - nowMs };
   if (!hasAnnouncedExpiry(claim))
     return { kind: 'expired', plan: [expire(snapshot, { first: true, sandboxGone: false }), wait(0, 'expired')] };
-  return { kind: 'expired', plan: endOf(snapshot) };
+  return { kind: 'expired', plan: decideEnd(snapshot) };
 }
 
-function endOf(snapshot: ClaimSnapshot): Plan {
+function decideEnd(snapshot: ClaimSnapshot): Plan {
   const policy = snapshot.claim.spec.lifecycle?.shutdownPolicy ?? 'Retain';
   switch (policy) {
     case 'Delete':
@@ -35,7 +35,7 @@ function endOf(snapshot: ClaimSnapshot): Plan {
   }
 }
 
-/** A named Sandbox that is not ours is left alone, and the message says so. */
+/** Leaves a foreign Sandbox with the claim's name alone, and says so in the message. */
 function expire(
   { claim, owned, namesake }: ClaimSnapshot,
   progress: { readonly first: boolean; readonly sandboxGone: boolean },

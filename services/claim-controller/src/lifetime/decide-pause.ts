@@ -6,13 +6,13 @@ import { wait } from '../plan/plan.ts';
 import type { Plan } from '../plan/plan.ts';
 import type { ClaimSnapshot } from '../plan/snapshot.ts';
 
-/** What a Sandbox that was woken after its end is given at least (wire contract, lifetime). */
+/** A Sandbox woken after its end lives at least this much longer (docs/reference/e2b-api.md#lifetime). */
 const SHORTEST_RENEWAL_MS = 300_000;
 const NOTHING: Plan = [];
 
 /**
- * What the end of a claim's time means for its Sandbox, where it is to be paused instead of ended (wire contract,
- * lifetime): it is suspended, and kept as long as the claim says. Woken afterwards, it is given time anew.
+ * For claims whose Sandbox is paused at the end of their time instead of ended: suspends it, and keeps it as long as the
+ * claim says. When a request wakes it afterwards, it gets more time (docs/reference/e2b-api.md#lifetime).
  */
 export function decidePause(snapshot: ClaimSnapshot, sandbox: Sandbox): Plan {
   const { claim, nowMs } = snapshot;
@@ -20,13 +20,13 @@ export function decidePause(snapshot: ClaimSnapshot, sandbox: Sandbox): Plan {
   if (atMs === undefined || sandbox.metadata.deletionTimestamp !== undefined) return NOTHING;
   const leftMs = atMs - nowMs;
   if (effectiveMode(sandbox.spec) === 'Suspended') return leftMs > 0 ? NOTHING : decideRetention(claim, atMs);
-  if (leftMs > 0) return [wait(leftMs, 'the Sandbox is paused')];
+  if (leftMs > 0) return [wait(leftMs, 'the Sandbox is to be paused')];
   const wokenMs = wokenAtMs(snapshot, sandbox, atMs);
   if (wokenMs === undefined) return [{ kind: 'pause', sandbox, endedAtMs: atMs }];
   return [{ kind: 'prolong', endAtMs: wokenMs + renewalMs(claim) }];
 }
 
-/** How long a paused Sandbox is kept: the end of that is the end of the claim. */
+/** Ends the claim when its paused Sandbox has been kept long enough. */
 function decideRetention({ metadata, spec }: SandboxClaim, endedAtMs: number): Plan {
   const keptMs = parseDurationMs(metadata.annotations?.[annotations.pausedRetention] ?? '');
   if (keptMs === undefined || spec.lifecycle?.shutdownTime !== undefined) return NOTHING;
@@ -34,12 +34,13 @@ function decideRetention({ metadata, spec }: SandboxClaim, endedAtMs: number): P
 }
 
 /**
- * When the Sandbox was woken after the end, epoch milliseconds; undefined when it was not. Its status may not tell yet:
- * then it is being woken now. A suspension that was withdrawn leaves no trace in it, and is remembered by who asked for it.
+ * When the Sandbox was woken after the end, epoch milliseconds; undefined when it was not. A status that does not show the
+ * wake yet counts as a wake now. A suspension that was withdrawn leaves no trace in the status, so this process remembers
+ * for which end it paused the Sandbox.
  */
 function wokenAtMs({ nowMs, pausedForMs }: ClaimSnapshot, { status }: Sandbox, atMs: number): number | undefined {
   const resumedMs = Date.parse(status?.resumedAt ?? '');
-  // Times of the status are cut to the second.
+  // The status cuts its times to the second.
   if (resumedMs + 999 >= atMs) return resumedMs;
   const isSuspended = findCondition(status?.conditions, sandboxConditions.suspended)?.status === 'True';
   return isSuspended || pausedForMs === atMs ? nowMs : undefined;

@@ -6,7 +6,7 @@ import type { Pass } from '../plan/pass.ts';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
 import type { Step } from '../plan/plan.ts';
 
-/** What changed meanwhile is looked at again. */
+/** The claim or its Sandbox changed during the pass: decide again soon. */
 const CHANGED: ReconcileResult = requeueAfter(100, 'the claim or its Sandbox has changed');
 
 /** Suspends the Sandbox. An edit that comes first defeats the guarded patch, and the next pass decides again. */
@@ -23,7 +23,7 @@ export async function pause(
   return done;
 }
 
-/** A Sandbox that was woken after its end is given time anew, and is no longer kept as a paused one is. */
+/** Gives a Sandbox that was woken after its end more time, and ends the retention of a paused one. */
 export function prolong(
   deps: ApplyDeps,
   pass: Pass,
@@ -36,7 +36,7 @@ export function prolong(
   return patchClaim(deps, pass, { notes, spec: lifecycle === undefined ? {} : { lifecycle } });
 }
 
-/** The claim of a paused Sandbox ends when that is kept no longer. */
+/** Ends the claim together with the retention of its paused Sandbox. */
 export function retain(
   deps: ApplyDeps,
   pass: Pass,
@@ -51,7 +51,7 @@ interface ClaimChange {
   readonly spec: JsonObject;
 }
 
-/** Guarded: whoever gives the claim other times at this moment means those. */
+/** Guarded by resourceVersion: a user who changes the claim's times at this moment wins. */
 async function patchClaim(
   deps: ApplyDeps,
   { claim, signal }: Pass,
@@ -63,7 +63,7 @@ async function patchClaim(
   return (await succeeds(write)) ? done : CHANGED;
 }
 
-/** False when the object is gone or not as it was. */
+/** False when the object is gone or has changed. */
 async function succeeds(write: () => Promise<unknown>): Promise<boolean> {
   try {
     await write();

@@ -5,47 +5,47 @@ import type { Clock, Timer } from '@sandlot/std';
 import type { Failures } from '../delivery/rules.ts';
 import type { Milestones } from '../telemetry/phases.ts';
 
-/** A watch that has not shown a committed Sandbox for this long may never do so: it is looked up. */
+/** A watch that has not shown a committed Sandbox for this long may never show it: the next pass reads it. */
 const UNSHOWN_LIMIT_MS = 10_000;
 
 const UNTIMED: ReadonlyMap<string, number> = new Map();
 
-/** What this process knows of one claim before the watch shows it. */
+/** What this process knows about one claim. */
 interface Known {
   /** First sight of the claim: RFC 3339 with nanoseconds, and monotonic milliseconds. */
   readonly observedAt: string;
   readonly observedMs: number;
-  /** Where its time goes. */
+  /** How far the claim has come, for the metrics of its phases. */
   readonly milestones: Milestones;
   readyAt?: string | undefined;
-  /** Its first Ready has been measured. */
+  /** Its first Ready is measured. */
   counted?: boolean | undefined;
   /** It had to wait for stock. */
   waited?: boolean | undefined;
-  /** Committed to the claim, as the API server answered; until the watch shows it. */
+  /** The Sandbox that this process committed to the claim, as the API server answered; until the watch shows it. */
   assigned?: { readonly sandbox: Sandbox; readonly overdue: Timer } | undefined;
-  /** Key of a Sandbox that may or may not be the claim's: settled before any other is touched. */
+  /** Key of a Sandbox that may or may not be the claim's. No other candidate is touched before it is confirmed. */
   unconfirmed?: string | undefined;
-  /** What was asked for in its name and refused for good. */
+  /** The request that the API server refused as invalid, in the form of `requestOf`. */
   refusedRequest?: string | undefined;
-  /** The end of its time for which its Sandbox was paused, epoch milliseconds. */
+  /** The end for which this process last paused the Sandbox, epoch milliseconds. */
   pausedForMs?: number | undefined;
-  /** UIDs of Sandboxes that were given up: they are the claim's no longer, whatever the watch shows. */
+  /** UIDs of Sandboxes that the claim has given up, even if the watch still shows them as its own. */
   discarded?: Set<string> | undefined;
   failures?: (Failures & { readonly generation: number }) | undefined;
   /** By UID of a Sandbox: since when its time to become ready runs, epoch milliseconds. */
   timedSince?: ReadonlyMap<string, number> | undefined;
-  /** The claim as our last status write left it, and the versions that were before. */
+  /** The claim as this process's last status write left it, and the resourceVersions before that. */
   written?: { readonly claim: SandboxClaim; readonly older: ReadonlySet<string> } | undefined;
 }
 
 export interface MemoryDeps {
   readonly clock: Clock;
-  /** An assigned Sandbox did not show up in time: the claim has to be looked at. */
+  /** The watch did not show an assigned Sandbox in time: the claim needs a pass. */
   readonly onOverdue: (claimKey: string) => void;
 }
 
-/** Lost with the process, and never needed: the owner reference of the Sandbox is the record. */
+/** What this process knows about claims. Losing it does no harm: the owner references of the Sandboxes are the record. */
 export class ClaimMemory {
   readonly #byUid = new Map<string, Known>();
   readonly #claimOfSandbox = new Map<string, string>();
@@ -57,7 +57,12 @@ export class ClaimMemory {
     this.#stamp = createStamp(deps.clock);
   }
 
-  /** The claim's record, begun now if this is the first time it is seen. */
+  /** First sight of the claim: its latency starts now. */
+  begin(claim: SandboxClaim): void {
+    this.of(claim);
+  }
+
+  /** The claim's record, which the first call creates. */
   of({ metadata: { uid = '' } }: SandboxClaim): Known {
     const known = this.#byUid.get(uid);
     if (known !== undefined) return known;
@@ -66,19 +71,19 @@ export class ClaimMemory {
     return begun;
   }
 
-  /** The claim has come this far, just now. */
+  /** Records that the claim has reached the milestone now. */
   reached(claim: SandboxClaim, milestone: keyof Milestones): void {
     this.of(claim).milestones[milestone] = this.#deps.clock.monotonic();
   }
 
-  /** Milliseconds since the claim was first seen by this process. */
+  /** Milliseconds since this process first saw the claim. */
   elapsedMs(claim: SandboxClaim): number {
     return this.#deps.clock.monotonic() - this.of(claim).observedMs;
   }
 
   /**
-   * Stamps the claim's first Ready, once: now, or as the claim recorded it before this process looked. What was Ready then
-   * was measured by whoever made it so.
+   * Stamps the claim's first Ready, once: now, or with the time that the claim already records. In that case an earlier
+   * process has measured it.
    */
   markReady(claim: SandboxClaim, recorded: string | undefined): void {
     const known = this.of(claim);
@@ -87,7 +92,7 @@ export class ClaimMemory {
     if (recorded !== undefined) known.counted = true;
   }
 
-  /** The Sandbox is the claim's, whether or not the watch ever shows it so. */
+  /** The Sandbox is the claim's from now on, whatever the watch shows. */
   assign(claim: SandboxClaim, sandbox: Sandbox): void {
     this.release(claim);
     const overdue = this.#deps.clock.setTimeout(() => {
@@ -99,18 +104,18 @@ export class ClaimMemory {
     this.#claimOfSandbox.set(sandbox.metadata.uid ?? '', claim.metadata.uid ?? '');
   }
 
-  /** The watch shows it, or it is given up. */
+  /** The watch shows the assigned Sandbox, or the claim has given it up. */
   release(claim: SandboxClaim): void {
     this.#release(claim.metadata.uid ?? '');
   }
 
-  /** The watch shows a Sandbox: what was remembered of it is no longer needed, if it shows whose it is. */
+  /** The watch shows a Sandbox: forgets the assignment once the watch shows the owner too. */
   sandboxShown(sandbox: Sandbox): void {
     const claimUid = this.#claimOfSandbox.get(sandbox.metadata.uid ?? '');
     if (claimUid !== undefined && controllerOf(sandbox)?.uid === claimUid) this.#release(claimUid);
   }
 
-  /** A Sandbox has been deleted, perhaps before the watch ever showed whose it was. */
+  /** The Sandbox is deleted, perhaps before the watch ever showed its owner. */
   sandboxGone({ metadata: { uid = '' } }: Sandbox): void {
     const claimUid = this.#claimOfSandbox.get(uid);
     if (claimUid !== undefined) this.#release(claimUid);
@@ -127,7 +132,7 @@ export class ClaimMemory {
     this.of(claim).timedSince = new Map([...this.timedSinceOf(claim), ...begun]);
   }
 
-  /** The delivery of this Sandbox failed: it is given up. */
+  /** The claim has given up this Sandbox after a failed delivery. */
   discard(claim: SandboxClaim, { metadata: { uid = '' } }: Sandbox, failure: Omit<Failures, 'count'>): void {
     const known = this.of(claim);
     known.timedSince = new Map([...this.timedSinceOf(claim)].filter(([timed]) => timed !== uid));
@@ -141,14 +146,14 @@ export class ClaimMemory {
     return this.of(claim).discarded?.has(uid) === true;
   }
 
-  /** A change of the claim gives it all its tries again. */
+  /** Failed deliveries since the claim's last change: a change gives the claim all its tries again. */
   failuresOf(claim: SandboxClaim): Failures | undefined {
     const { failures } = this.of(claim);
     return failures?.generation === (claim.metadata.generation ?? 0) ? failures : undefined;
   }
 
-  /** Remembers the claim as a status write left it; `over` is what the write was made on, `watched` what the watch shows. */
-  wrote(answer: SandboxClaim, over: SandboxClaim, watched: SandboxClaim | undefined): void {
+  /** Remembers the claim as a status write left it. `over` is the claim that was patched, `watched` what the watch shows. */
+  recordWrite(answer: SandboxClaim, over: SandboxClaim, watched: SandboxClaim | undefined): void {
     const known = this.of(answer);
     const older = new Set(known.written?.older);
     for (const { metadata } of watched === undefined ? [over] : [over, watched])
@@ -157,7 +162,7 @@ export class ClaimMemory {
     known.written = { claim: dropBulk(answer), older };
   }
 
-  /** The claim as the watch shows it, or as we left it while the watch still shows what was before. */
+  /** The claim as the watch shows it, or as this process left it while the watch still shows an earlier version. */
   latest(watched: SandboxClaim): SandboxClaim {
     const known = this.of(watched);
     if (known.written?.older.has(watched.metadata.resourceVersion ?? '') === true) return known.written.claim;

@@ -7,10 +7,10 @@ import pMap from 'p-map';
 import type { Pass } from '../plan/pass.ts';
 import type { ApplyDeps } from '../plan/apply-deps.ts';
 
-/** Sandboxes of one batch that are patched side by side. */
+/** How many Sandboxes of one batch to patch side by side. */
 const WIDTH = 10;
 
-/** Nobody waits for the labels of a thousand sandboxes. */
+/** The labels of a thousand sandboxes give way to every claim. */
 const PATIENTLY = { priority: 'background', deadlineMs: 60_000 } as const;
 
 type Options = { readonly signal: AbortSignal } & Partial<typeof PATIENTLY>;
@@ -20,7 +20,7 @@ interface Sync {
   readonly template: SandboxTemplate;
 }
 
-/** Brings the pod metadata of a bound Sandbox in line with template and claim (API contract, after binding). */
+/** Brings the pod metadata of a bound Sandbox in line with template and claim (docs/reference/sandbox-claim.md#after-binding). */
 export async function syncMetadata(deps: ApplyDeps, { claim, signal }: Pass, sync: Sync): Promise<ReconcileResult> {
   await patchMetadata(deps, claim, { ...sync, options: { signal } });
   return done;
@@ -38,7 +38,7 @@ async function patchMetadata(
     const metadata = { ...(patch['metadata'] as JsonObject | undefined), uid };
     await client.mergePatch(sandboxes, { namespace, name }, { ...patch, metadata }, options);
   } catch (error) {
-    // Deleted a moment ago: the watch will say so.
+    // Gone or replaced: the watch will show it.
     if (!isNotFound(error) && !isConflict(error)) throw error;
   }
 }
@@ -49,8 +49,8 @@ export interface SlotSync {
 }
 
 /**
- * The same for what a detached claim delivered, as long as there is a claim. They are compared only when what they are
- * compared with has changed: a batch of a thousand is looked at far more often than that.
+ * The same for the Sandboxes of a detached claim, as long as the claim exists. Compares them only when the claim's or the
+ * template's metadata may have changed, since a batch of a thousand has far more passes than that.
  */
 export async function syncSlots(deps: ApplyDeps, pass: Pass, { live, template }: SlotSync): Promise<ReconcileResult> {
   const { claim, signal } = pass;
@@ -64,7 +64,7 @@ export async function syncSlots(deps: ApplyDeps, pass: Pass, { live, template }:
   return done;
 }
 
-/** Changes whenever the metadata that claim and template ask for may have. */
+/** Changes whenever the metadata from claim and template may have changed. */
 function sourceOf({ metadata }: SandboxClaim, template: SandboxTemplate): string {
   const { uid, generation } = template.metadata;
   return JSON.stringify([uid, generation, metadata.generation, metadata.labels?.[labels.createdBy]]);

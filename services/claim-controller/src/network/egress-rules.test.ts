@@ -2,7 +2,7 @@ import type { EgressWish } from '@sandlot/api-types';
 import { containsCidr, parseCidr } from '@sandlot/std';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { narrowed } from './egress-rules.ts';
+import { narrowEgress } from './egress-rules.ts';
 
 const wish = (asked: Partial<EgressWish>): EgressWish => ({ allowOut: [], denyOut: [], ...asked });
 const block = (cidr: string, ...except: string[]) => ({
@@ -61,7 +61,7 @@ describe('egress rules of a sandbox of its own', () => {
       [{ to: [block('0.0.0.0/0', '10.0.0.0/8'), block('::/0')] }],
     ],
   ])('%s', (...[, egress, asked, expected]) => {
-    expect(narrowed(egress as Parameters<typeof narrowed>[0], wish(asked))).toEqual(expected);
+    expect(narrowEgress(egress as Parameters<typeof narrowEgress>[0], wish(asked))).toEqual(expected);
   });
 });
 
@@ -71,7 +71,7 @@ const holds = (outer: string, inner: string): boolean => {
   const [a, b] = [parseCidr(outer), parseCidr(inner)];
   return a !== undefined && b !== undefined && containsCidr(a, b);
 };
-const allows = (rules: ReturnType<typeof narrowed>, ip: string): boolean =>
+const allows = (rules: ReturnType<typeof narrowEgress>, ip: string): boolean =>
   rules.some(({ to }) =>
     (to as ReturnType<typeof block>[]).some(
       ({ ipBlock }) => holds(ipBlock.cidr, ip) && !(ipBlock.except ?? []).some((hole) => holds(hole, ip)),
@@ -85,7 +85,7 @@ describe('whatever is asked for', () => {
       fc.property(fc.record({ allowOut: cidrs, denyOut: cidrs, isNamed: fc.boolean() }), address, (given, ip) => {
         const allowOut = given.isNamed ? [...given.allowOut, ip] : given.allowOut;
         const isDenied = given.denyOut.some((block) => holds(block, ip)) && !allowOut.some((block) => holds(block, ip));
-        const rules = narrowed(PUBLIC, wish({ ...given, allowOut }));
+        const rules = narrowEgress(PUBLIC, wish({ ...given, allowOut }));
         expect(allows(rules, ip)).toBe(allows(PUBLIC, ip) && !isDenied);
       }),
       { numRuns: 500 },

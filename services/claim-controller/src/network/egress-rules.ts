@@ -5,7 +5,7 @@ import type { Cidr } from '@sandlot/std';
 
 type EgressRule = NonNullable<NonNullable<NetworkPolicy['spec']>['egress']>[number];
 
-/** Addresses that a rule allows: a block without others. */
+/** Addresses that a rule allows: a block without its exceptions. */
 interface Block {
   readonly cidr: Cidr;
   readonly except: readonly Cidr[];
@@ -14,22 +14,23 @@ interface Block {
 const EVERYTHING = [EVERY_IPV4, EVERY_IPV6];
 
 /**
- * The part of a template's egress rules that a claim's wish leaves: never more than they allow. What is denied goes, unless
- * it is allowed by name. As soon as anything is denied, peers that are selectors go too: their addresses are not known.
+ * A template's egress rules narrowed by a claim's wish, never wider than the template's. Removes what the wish denies,
+ * except what it allows by name. If it denies anything, it also removes peers that are selectors, whose addresses are
+ * unknown here.
  */
-export function narrowed(egress: readonly EgressRule[], wish: EgressWish): EgressRule[] {
+export function narrowEgress(egress: readonly EgressRule[], wish: EgressWish): EgressRule[] {
   const denied = deniedBy(wish);
   if (denied.length === 0) return [...egress];
   const allowed = cidrsOf(wish.allowOut);
   return egress.flatMap(({ to, ports }) => {
-    const pieces = blocksOf(to).flatMap((block) => [...without(block, denied), ...within(block, allowed)]);
+    const pieces = blocksOf(to).flatMap((block) => [...subtract(block, denied), ...intersect(block, allowed)]);
     if (pieces.length === 0) return [];
     const peers = [...new Map(pieces.map((piece) => [JSON.stringify(peerOf(piece)), peerOf(piece)])).values()];
     return [ports === undefined ? { to: peers } : { to: peers, ports }];
   });
 }
 
-/** All IPv4 means all: who denies that knows of no IPv6. */
+/** Denying all IPv4 denies all IPv6 too: clients that ask for it do not know about IPv6. */
 function deniedBy({ allowInternetAccess, denyOut }: EgressWish): readonly Cidr[] {
   const denied = cidrsOf(denyOut);
   const isAll = allowInternetAccess === false || denied.some((block) => containsCidr(block, EVERY_IPV4));
@@ -40,7 +41,7 @@ function cidrsOf(texts: readonly string[]): Cidr[] {
   return texts.map(parseCidr).filter((block) => block !== undefined);
 }
 
-/** Of a rule's peers those that are blocks; a rule without peers is about all addresses. */
+/** The peers of a rule that are address blocks; a rule without peers covers all addresses. */
 function blocksOf(to: unknown): Block[] {
   if (!Array.isArray(to) || to.length === 0) return EVERYTHING.map((cidr) => ({ cidr, except: [] }));
   return to.flatMap((peer: EgressRule) => {
@@ -50,12 +51,12 @@ function blocksOf(to: unknown): Block[] {
   });
 }
 
-function without({ cidr, except }: Block, denied: readonly Cidr[]): Block[] {
+function subtract({ cidr, except }: Block, denied: readonly Cidr[]): Block[] {
   if (denied.some((block) => containsCidr(block, cidr))) return [];
-  return [{ cidr, except: outermost([...except, ...denied.filter((block) => containsCidr(cidr, block))]) }];
+  return [{ cidr, except: outermostOf([...except, ...denied.filter((block) => containsCidr(cidr, block))]) }];
 }
 
-function within({ cidr, except }: Block, allowed: readonly Cidr[]): Block[] {
+function intersect({ cidr, except }: Block, allowed: readonly Cidr[]): Block[] {
   return allowed.flatMap((block) => {
     const common = containsCidr(cidr, block) ? block : containsCidr(block, cidr) ? cidr : undefined;
     if (common === undefined || except.some((hole) => containsCidr(hole, common))) return [];
@@ -63,8 +64,8 @@ function within({ cidr, except }: Block, allowed: readonly Cidr[]): Block[] {
   });
 }
 
-/** Without those that others hold. */
-function outermost(blocks: readonly Cidr[]): Cidr[] {
+/** Removes blocks that lie inside others. */
+function outermostOf(blocks: readonly Cidr[]): Cidr[] {
   const [...unique] = new Map(blocks.map((block) => [cidrText(block), block])).values();
   return unique.filter((block) => !unique.some((other) => other !== block && containsCidr(other, block)));
 }

@@ -14,7 +14,7 @@ import type { SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
 import { ownedBy } from '@sandlot/blueprint';
 import { controllerOf } from '@sandlot/kube';
 import type { NetworkPolicy, Store } from '@sandlot/kube';
-import { narrowed } from './egress-rules.ts';
+import { narrowEgress } from './egress-rules.ts';
 import type { Source } from '../plan/snapshot.ts';
 import type { OwnNetwork, Spec, WantedPolicy } from './snapshot-network.ts';
 
@@ -31,7 +31,7 @@ export function observeNetwork(
   const { template } = source;
   const base = baseOf(policies, template);
   if (base === undefined) return blocked('the NetworkPolicy of its template is not there yet');
-  const own = ownPolicy(claim, { ...base, egress: narrowed(base.egress ?? [], wish) });
+  const own = ownPolicy(claim, { ...base, egress: narrowEgress(base.egress ?? [], wish) });
   const present = presentOf(policies, own);
   if (present !== undefined && controllerOf(present)?.uid !== claim.metadata.uid) {
     return blocked(`a NetworkPolicy ${own.metadata.name} exists that is not the claim's: delete it`);

@@ -31,7 +31,7 @@ export function announceBinding(deps: ApplyDeps, claim: SandboxClaim, sandbox: S
 export function announceDelivery(deps: ApplyDeps, claim: SandboxClaim, sandbox: Sandbox): void {
   const pool = poolNameOf(deps, claim, sandbox);
   measureDelivery(deps, claim, { sandbox, pool });
-  deps.metrics.bound(isWarm(sandbox) ? 'warm' : 'cold', sinceStartMs(deps, claim));
+  deps.metrics.observeBinding(isWarm(sandbox) ? 'warm' : 'cold', sinceStartMs(deps, claim));
   deps.events.tellBound({ claim, sandbox, pool, bindMs: undefined });
 }
 

@@ -6,7 +6,7 @@ import { spanNames, withChildSpan } from '@sandlot/telemetry';
 import type { ClaimMemory } from '../memory/claim-memory.ts';
 import { publishedName } from './status.ts';
 
-/** Status writes that lose against harmless changes of the claim, such as an annotation. */
+/** Retries of a status patch after conflicts with harmless changes of the claim, such as an annotation. */
 const MAX_RETRIES = 3;
 
 export interface PublishDeps {
@@ -23,13 +23,13 @@ export interface PublishInput {
   readonly signal: AbortSignal;
 }
 
-/** `lost`: the claim shows another Sandbox, or is gone; the one it was to show has been deleted. */
+/** `lost`: the claim shows another Sandbox, or is gone; this process has deleted the one it wanted to publish. */
 export type Published = 'written' | 'unchanged' | 'lost';
 
 /**
- * W2: shows the Sandbox in the claim's status. While another or no Sandbox is named there the write is a compare-and-set
- * on the claim's resourceVersion, so that of two controllers that each took one for the claim only one publishes; the
- * other deletes what nobody was given (API contract, the commit protocol).
+ * W2: shows the Sandbox in the claim's status. Unless the status names this Sandbox already, the patch is guarded by the
+ * claim's resourceVersion: of two controllers that each adopted a Sandbox for the claim only one publishes, and the other
+ * deletes its own, which no client has seen (docs/reference/sandbox-claim.md#adoption).
  */
 export async function publish(deps: PublishDeps, input: PublishInput): Promise<Published> {
   const { sandbox, signal } = input;
@@ -41,13 +41,13 @@ export async function publish(deps: PublishDeps, input: PublishInput): Promise<P
     const guard = publishedName(claim) === sandbox.metadata.name ? 'uid' : 'version';
     if (typeof (await tryPatch(deps, { claim, status, guard, signal })) === 'object') return 'written';
     const live = await readClaim(deps, claim, signal);
-    if (live === undefined || !acceptable.has(publishedName(live))) return giveUp(deps, input);
+    if (live === undefined || !acceptable.has(publishedName(live))) return dropUnpublished(deps, input);
     claim = live;
   }
   throw new RetryableError(`the status of claim ${keyOf(claim)} changes faster than it can be written`);
 }
 
-/** The claim as written; `refused` when it has changed or is gone. After `unknown` only a read tells, if the claim is there. */
+/** The claim as written; `refused` when it has changed or is gone; `unknown` when only a read can tell whether it was written. */
 export async function tryPatch(deps: PublishDeps, write: StatusWrite): Promise<SandboxClaim | 'refused' | 'unknown'> {
   try {
     return await patchStatus(deps, write);
@@ -58,7 +58,7 @@ export async function tryPatch(deps: PublishDeps, write: StatusWrite): Promise<S
   }
 }
 
-/** Says in the claim's status why it has no Sandbox. Gone, or changed since it was read: somebody will look again. */
+/** Writes into the claim's status why it has no Sandbox. Ignores a claim that is gone or has changed: its event starts another pass. */
 export async function writeStatus(deps: PublishDeps, input: Omit<StatusWrite, 'guard'>): Promise<void> {
   if (mergePatchOf(input.claim.status, input.status) === undefined) return;
   try {
@@ -71,7 +71,7 @@ export async function writeStatus(deps: PublishDeps, input: Omit<StatusWrite, 'g
 export interface StatusWrite {
   readonly claim: SandboxClaim;
   readonly status: SandboxClaimStatus;
-  /** Exactly this version of the claim, or whatever version of this very claim. */
+  /** `version`: only this version of the claim. `uid`: any version of it, but no other claim of its name. */
   readonly guard: 'version' | 'uid';
   readonly signal: AbortSignal;
 }
@@ -83,7 +83,7 @@ async function patchStatus(deps: PublishDeps, { claim, status, guard, signal }: 
   const options = { subresource: 'status', priority: 'claim', signal } as const;
   const write = (): Promise<SandboxClaim> => deps.client.mergePatch(sandboxClaims, { namespace, name }, patch, options);
   const answer = await withChildSpan({ name: spanNames.claimStatus }, write);
-  deps.memory.wrote(answer, claim, deps.claims.get(keyOf(claim)));
+  deps.memory.recordWrite(answer, claim, deps.claims.get(keyOf(claim)));
   return answer;
 }
 
@@ -103,21 +103,21 @@ export async function readClaim(
   }
 }
 
-async function giveUp(deps: PublishDeps, { claim, sandbox, signal }: PublishInput): Promise<Published> {
+async function dropUnpublished(deps: PublishDeps, { claim, sandbox, signal }: PublishInput): Promise<Published> {
   deps.memory.release(claim);
   await deleteSandbox(deps, sandbox, { signal });
   return 'lost';
 }
 
 interface Deletion {
-  /** The only version to be deleted; whichever there is, when absent. */
+  /** The only version that may be deleted; any version when absent. */
   readonly resourceVersion?: string | undefined;
   readonly signal: AbortSignal;
 }
 
 /**
- * Deletes exactly this incarnation; gone already, or replaced, is as good. False when a version was named and it is
- * another one.
+ * Deletes the Sandbox with this UID; one that is gone or replaced counts as deleted. False when `resourceVersion` is given
+ * and the Sandbox has another one.
  */
 export async function deleteSandbox(
   { client }: Pick<PublishDeps, 'client'>,

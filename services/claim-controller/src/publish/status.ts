@@ -20,7 +20,7 @@ function generationOf(claim: SandboxClaim): number {
   return claim.metadata.generation ?? 0;
 }
 
-/** Conditions with Ready as stated for the claim's generation; the transition time is the Sandbox's where it is copied. */
+/** The claim's conditions with this Ready, for the claim's generation. Its transition time moves only when the status changes. */
 export function withReady(claim: SandboxClaim, ready: Condition): Condition[] {
   const others = removeCondition(claim.status?.conditions, claimConditions.ready);
   const before = findCondition(claim.status?.conditions, claimConditions.ready);
@@ -29,7 +29,7 @@ export function withReady(claim: SandboxClaim, ready: Condition): Condition[] {
   return [...others, next].sort((a, b) => (a.type < b.type ? -1 : 1));
 }
 
-/** The Sandbox's Ready as the claim shows it (API contract, claim status). */
+/** The Sandbox's Ready as the claim shows it (docs/reference/sandbox-claim.md#conditions). */
 function readyOf(claim: SandboxClaim, sandbox: Sandbox, nowMs: number): Condition {
   const ready = findCondition(sandbox.status?.conditions, sandboxConditions.ready);
   const base = { type: claimConditions.ready, lastTransitionTime: rfc3339(nowMs) };
@@ -44,7 +44,7 @@ function readyOf(claim: SandboxClaim, sandbox: Sandbox, nowMs: number): Conditio
   return ready;
 }
 
-/** Finished follows the Sandbox, in both directions. */
+/** Copies Finished from the Sandbox, and removes it when the Sandbox has lost it. */
 function withFinished(conditions: Condition[], claim: SandboxClaim, sandbox: Sandbox): Condition[] {
   const finished = findCondition(sandbox.status?.conditions, sandboxConditions.finished);
   if (finished === undefined) return removeCondition(conditions, claimConditions.finished);
@@ -69,7 +69,7 @@ export function boundStatus(claim: SandboxClaim, sandbox: Sandbox, nowMs: number
   };
 }
 
-/** When the claim was served first; with steps of delivery asked for, that counts for each Sandbox anew. */
+/** When the claim was first served; a claim with delivery steps is served anew with each Sandbox. */
 function firstServedAt(claim: SandboxClaim, sandbox: Sandbox): string | undefined {
   const isNew = readyWithinMs(claim, sandbox) !== undefined && publishedName(claim) !== sandbox.metadata.name;
   return isNew ? undefined : claim.status?.completionTime;
@@ -80,7 +80,7 @@ function shownSandbox({ metadata, status }: Sandbox): NonNullable<SandboxClaimSt
   return { name: metadata.name, ...(podIPs.length === 0 ? {} : { podIPs }) };
 }
 
-/** What every status of a claim begins with. */
+/** The fields that every status of a claim has. */
 export function identityOf(claim: SandboxClaim): Pick<SandboxClaimStatus, 'observedGeneration' | 'mode'> {
   return {
     observedGeneration: generationOf(claim),
@@ -117,21 +117,21 @@ function unreadyStatus(
   };
 }
 
-/** Reasons that only a claim without a Sandbox has; any other may be a passing trouble, and takes nothing away. */
+/** Reasons of claims without a Sandbox. Every other reason may pass, so the status keeps the Sandbox it shows. */
 const WITHOUT_SANDBOX: ReadonlySet<string> = new Set([
   claimReasons.waitingForStock,
   claimReasons.claimTimeout,
   claimReasons.sandboxInitFailed,
 ]);
 
-/** Status of a claim that has no Sandbox, and why. A final reason means that only a change of the claim can help. */
+/** Status of a claim that has no Sandbox, with the reason. After a final one only a change of the claim helps. */
 export function reportStatus(claim: SandboxClaim, report: Report, nowMs: number): SandboxClaimStatus {
   const phase = report.final === true ? 'Failed' : 'Pending';
   const keepSandbox = !WITHOUT_SANDBOX.has(report.reason);
   return unreadyStatus(claim, { ...report, phase, keepSandbox, nowMs });
 }
 
-/** Status of a claim whose time is over; Finished, if it was set, stays. */
+/** Status of a claim whose time is over. Finished stays if it is set. */
 export function expiredStatus(
   claim: SandboxClaim,
   { message, sandboxGone }: { readonly message: string; readonly sandboxGone: boolean },
@@ -142,7 +142,7 @@ export function expiredStatus(
   return unreadyStatus(claim, { reason, message, phase: 'Expired', keepSandbox: !sandboxGone, nowMs });
 }
 
-/** What was delivered stays delivered, and goes by its own lifetime. */
+/** Delivered Sandboxes stay in the status, and end by their own lifetime. */
 function expiredBatch(claim: SandboxClaim, { reason, message }: Report, nowMs: number): SandboxClaimStatus {
   const lastTransitionTime = rfc3339(nowMs);
   const ready: Condition = { type: claimConditions.ready, status: 'False', reason, message, lastTransitionTime };

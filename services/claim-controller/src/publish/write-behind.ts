@@ -4,22 +4,22 @@ import { isConflict, isNotFound, keyOf } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
 import type { Clock, Logger, Timer } from '@sandlot/std';
 
-/** In a burst of claims all of them wait for their turn. */
+/** Annotations give way to every other request of a burst. */
 const PATIENTLY = { priority: 'background', deadlineMs: 60_000 } as const;
 
-/** For each claim that waits: noting what they were given begins at ten writes a second. */
+/** For each claim that waits: the annotations start at ten writes a second. */
 const PER_CLAIM_MS = 100;
 
-/** However many others wait, the turn of a claim's annotations comes after this long; then the client's gate paces them. */
+/** No claim's annotations wait longer than this; from then on the client's gate paces them. */
 const LONGEST_MS = 5_000;
 
 export interface WriteBehindDeps {
   readonly client: Pick<KubeClient, 'mergePatch'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long the annotations of a claim are gathered before they are written, milliseconds; with many, {@link PER_CLAIM_MS}. */
+  /** How long to gather the annotations of a claim before writing them, milliseconds; {@link PER_CLAIM_MS} each if that is more. */
   readonly windowMs: number;
-  /** Called for a claim whose annotations could not be written: the next pass derives them again. */
+  /** The annotations of this claim could not be written: its next pass schedules them again. */
   readonly onFailure: (claimKey: string) => void;
 }
 
@@ -31,7 +31,7 @@ interface Pending {
   readonly timer: Timer;
 }
 
-/** Old releases noted the Sandbox as a label: what is written now takes it away. */
+/** Old releases noted the Sandbox in a label, which the annotation replaces. */
 function hasLegacyLabel({ metadata }: SandboxClaim): boolean {
   return metadata.labels?.[annotations.sandboxName] !== undefined;
 }
@@ -41,16 +41,15 @@ function withoutLegacy(claim: SandboxClaim): { labels?: Record<string, null> } {
 }
 
 /**
- * Bookkeeping annotations of claims, off the latency path: gathered for a moment, then one patch per claim at the lowest
- * priority. The more claims come, the longer that is: on a busy server these writes would take its time from the claims,
- * and those that live for seconds are gone before anybody reads what was noted. If the process dies first, the next pass
- * over the claim finds them missing and writes them.
+ * Writes the bookkeeping annotations of claims off the latency path: gathers them for a moment, then sends one patch per
+ * claim at the lowest priority. The more claims wait, the longer it gathers: on a busy server these writes would slow down
+ * the claims themselves. If the process dies first, the next pass over the claim finds the annotations missing.
  */
 export class WriteBehind {
   readonly #deps: WriteBehindDeps;
   /** By claim UID. */
   readonly #pending = new Map<string, Pending>();
-  /** Written, and not shown by the watch yet. */
+  /** By claim UID: written, and not shown by the watch yet. */
   readonly #written = new Map<string, Notes>();
   readonly #writing = new Set<Promise<void>>();
 
@@ -58,7 +57,7 @@ export class WriteBehind {
     this.#deps = deps;
   }
 
-  /** Makes the claim carry these annotations soon. Those that it carries, or is about to, cost nothing. */
+  /** Writes these annotations soon, without those that the claim already has or is about to get. */
   schedule(claim: SandboxClaim, wanted: Notes): void {
     const { uid = '', annotations: present = {} } = claim.metadata;
     const before = this.#pending.get(uid);
@@ -70,8 +69,8 @@ export class WriteBehind {
     this.#pending.set(uid, { claim, notes, timer });
   }
 
-  /** The watch shows the claim so. */
-  shown({ metadata: { uid = '', annotations: present = {} } }: SandboxClaim): void {
+  /** The watch shows the claim in this form. */
+  confirmShown({ metadata: { uid = '', annotations: present = {} } }: SandboxClaim): void {
     const written = Object.entries(this.#written.get(uid) ?? {});
     if (written.every(([name, value]) => present[name] === value)) this.#written.delete(uid);
   }
@@ -83,7 +82,7 @@ export class WriteBehind {
     this.#written.delete(uid);
   }
 
-  /** Writes what is waiting without waiting longer; resolves when all of it was tried. */
+  /** Writes everything that waits at once; resolves when all of it was tried. */
   async flush(): Promise<void> {
     for (const uid of [...this.#pending.keys()]) this.#start(uid);
     await Promise.all(this.#writing);
@@ -111,9 +110,12 @@ export class WriteBehind {
       await this.#deps.client.mergePatch(sandboxClaims, { namespace, name }, patch, PATIENTLY);
     } catch (error) {
       this.#written.delete(uid);
-      // Gone, or another claim bears the name now: there is nothing left to note.
+      // The claim is gone, or another one has its name now: there is nothing left to annotate.
       if (isNotFound(error) || isConflict(error)) return;
-      this.#deps.log.warn({ err: error, claim: keyOf(claim) }, 'annotations of a claim could not be written yet');
+      this.#deps.log.warn(
+        { err: error, claim: keyOf(claim) },
+        'cannot write the annotations of a claim yet; its next pass tries again',
+      );
       this.#deps.onFailure(keyOf(claim));
     }
   }

@@ -2,12 +2,12 @@ import { claimConditions, claimMessages, claimReasons, findCondition, sandboxCon
 import type { Condition, Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isDetached } from '../batch/mode.ts';
 
-/** Delays between tries: the first soon, for a daemon that is starting. */
+/** Delays between tries; the first is short, for a daemon that is starting. */
 const BACKOFF_MS = { base: 50, max: 2_000 } as const;
 
 /**
- * Which start of the Sandbox's pod this is: another pod has another address, or is Ready since another second, and knows
- * nothing of what the one before was told. A container that is started anew keeps both, and what it was told.
+ * Identifies a start of the Sandbox's pod. Another pod has another address or another Ready time, and its daemon has to be
+ * initialised again. A restarted container keeps both, and its initialisation.
  */
 export function startOf(sandbox: Sandbox): string {
   const { metadata, status } = sandbox;
@@ -15,8 +15,8 @@ export function startOf(sandbox: Sandbox): string {
 }
 
 /**
- * Whether the claim's status says that this very start was initialised: a claim is shown Ready only then. So a process
- * that takes over leaves alone what the one before has done.
+ * Whether the claim's status shows that this start is initialised: the controller shows a claim Ready only then. So a new
+ * leader does not repeat the work of the one before.
  */
 export function showsInitialised(claim: SandboxClaim, sandbox: Sandbox): boolean {
   return isDetached(claim) ? batchShows(claim, sandbox) : boundShows(claim, sandbox);
@@ -37,7 +37,7 @@ function readySince({ status }: Sandbox): string | undefined {
   return findCondition(status?.conditions, sandboxConditions.ready)?.lastTransitionTime;
 }
 
-/** A Sandbox that is Ready, as its claim shows it before its daemon was initialised; `trouble` is what the last try met. */
+/** A Ready Sandbox as its claim shows it until its daemon is initialised; `trouble` is the error of the last try. */
 export function uninitialisedView(sandbox: Sandbox, trouble: string | undefined): Sandbox {
   const message = claimMessages.sandboxNotReady + (trouble === undefined ? '' : `: ${trouble}`);
   const conditions = (sandbox.status?.conditions ?? []).map((condition): Condition => {
@@ -47,14 +47,14 @@ export function uninitialisedView(sandbox: Sandbox, trouble: string | undefined)
   return { ...sandbox, status: { ...sandbox.status, conditions } };
 }
 
-/** What is known of the tries to initialise one start. */
+/** The failed tries to initialise one start. */
 export interface InitTries {
   readonly start: string;
   readonly count: number;
   /** Epoch milliseconds. */
   readonly firstMs: number;
   readonly lastMs: number;
-  /** What the last one met, for the owner of the claim. */
+  /** Error of the last one, for the owner of the claim. */
   readonly message: string;
 }
 
@@ -64,11 +64,11 @@ export interface Uninitialised {
   readonly sandbox: Sandbox;
   /** Milliseconds until the next try; 0 when it is due. */
   readonly inMs: number;
-  /** Of this start; undefined before the first. */
+  /** Failed tries of this start; undefined before the first. */
   readonly tries: InitTries | undefined;
 }
 
-/** How long until the next try, from those that were made. */
+/** The Sandbox with the time of its next try. */
 export function uninitialised(sandbox: Sandbox, tries: InitTries | undefined, nowMs: number): Uninitialised {
   return {
     sandbox,
@@ -77,7 +77,7 @@ export function uninitialised(sandbox: Sandbox, tries: InitTries | undefined, no
   };
 }
 
-/** How long to wait after so many tries. */
+/** Milliseconds to wait after this many tries. */
 export function retryDelayMs(count: number): number {
   return Math.min(BACKOFF_MS.base * 2 ** Math.min(count - 1, 10), BACKOFF_MS.max);
 }

@@ -5,10 +5,10 @@ import type { Clock } from '@sandlot/std';
 
 /** The port of the in-sandbox daemon. */
 const ENVD_PORT = 49_983;
-/** A daemon answers within a millisecond; one on a busy node may take longer, and there will be another try. */
+/** A daemon answers within a millisecond, on a busy node later. A call that times out is retried. */
 const TIMEOUT_MS = 5_000;
 
-/** The daemon did not take the initialisation. The message is for the owner of the claim, and names no value. */
+/** The daemon did not accept the initialisation. The message is for the owner of the claim, and contains no value. */
 export class RuntimeError extends Error {
   override readonly name = 'RuntimeError';
 }
@@ -19,22 +19,22 @@ export interface InitCall {
   readonly claimUid: string;
   readonly accessToken: string;
   readonly envVars: Readonly<Record<string, string>>;
-  /** Whether the agent-sandbox API of the daemon, which has no authentication, is to answer. */
+  /** Whether the daemon serves its agent-sandbox API, which has no authentication. */
   readonly exec: boolean;
   readonly signal: AbortSignal;
 }
 
 export interface RuntimeClientOptions {
-  /** Ed25519: the half that only the installation has. */
+  /** Private Ed25519 key of the installation. */
   readonly signingKey: KeyObject;
   readonly clock: Clock;
-  /** Of the daemon; another one in tests. */
+  /** Port of the daemon, for tests. */
   readonly port?: number | undefined;
 }
 
 /**
- * Tells daemons in sandboxes whom they serve. A daemon takes it from nobody but the holder of the installation's key: the
- * call is signed for one Sandbox and one moment, so that a pod it was not meant for, or one who repeats it, gains nothing.
+ * Tells daemons in sandboxes whom they serve (docs/reference/runtime.md#init). A daemon accepts only calls signed with the
+ * installation's key. The signature covers one Sandbox and one moment, so that neither another pod nor a replay can use it.
  */
 export class RuntimeClient {
   readonly #options: RuntimeClientOptions;
@@ -44,7 +44,7 @@ export class RuntimeClient {
     this.#options = options;
   }
 
-  /** Resolves with the daemon's version when it has taken everything. Throws {@link RuntimeError}. */
+  /** Resolves with the daemon's version when it has accepted everything. Throws {@link RuntimeError}. */
   init(call: InitCall): Promise<string | undefined> {
     const { accessToken, envVars, claimUid, exec } = call;
     const body = JSON.stringify({ accessToken, envVars, sandlot: { claim: claimUid, exec } });
@@ -57,7 +57,7 @@ export class RuntimeClient {
     return this.#post(call, headers, body);
   }
 
-  /** Each later than the one before: the daemon takes nothing older than what it has. */
+  /** Every timestamp is later than the one before: the daemon rejects calls older than its last one. */
   #signature(sandboxUid: string, body: string): Record<string, string> {
     this.#lastMs = Math.max(this.#options.clock.now(), this.#lastMs + 1);
     const timestamp = String(Math.round(this.#lastMs));
@@ -67,7 +67,7 @@ export class RuntimeClient {
     return { 'x-sandlot-signature': signature, 'x-sandlot-timestamp': timestamp };
   }
 
-  /** A connection of its own for each call: addresses of pods are used again, and what is kept open would outlive one. */
+  /** Opens a connection per call: pods reuse addresses, and a kept connection could reach another sandbox. */
   #post(
     { address, signal }: InitCall,
     headers: Readonly<Record<string, string | number>>,
@@ -79,7 +79,7 @@ export class RuntimeClient {
       { host: address, port, path: '/init', method: 'POST', headers, agent: false, signal, timeout: TIMEOUT_MS },
       (response) => {
         const { statusCode = 0, headers: given } = response;
-        // What a sandbox says is its owner's, of any size, and of no interest.
+        // The tenant controls the sandbox's response body: do not read it.
         response.on('error', () => undefined);
         response.destroy();
         const version = given['x-envd-version'];
@@ -96,7 +96,7 @@ export class RuntimeClient {
   }
 }
 
-/** Without the address: a message that names another one with each pod would be written with each. */
+/** The error without the address: otherwise every new pod would change the claim's status. */
 function reasonOf(error: Error & { readonly code?: string }): string {
   return error.code ?? error.message;
 }

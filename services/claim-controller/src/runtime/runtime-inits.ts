@@ -25,7 +25,7 @@ export interface RuntimeAccess {
 export interface RuntimeInitsDeps {
   readonly client: KubeClient;
   readonly clock: Clock;
-  readonly metrics: Pick<ClaimMetrics, 'initialised'>;
+  readonly metrics: Pick<ClaimMetrics, 'observeInit'>;
   /** Absent: the installation has no keys, and no daemon can be initialised. */
   readonly access: RuntimeAccess | undefined;
 }
@@ -97,10 +97,10 @@ export class RuntimeInits {
       await withChildSpan({ name: spanNames.runtimeInit, attributes }, () => this.#call(pass, sandbox));
     } catch (error) {
       if (pass.signal.aborted || !(error instanceof RuntimeError || error instanceof SecretProblem)) throw error;
-      metrics.initialised('failed', clock.monotonic() - startMs);
+      metrics.observeInit('failed', clock.monotonic() - startMs);
       return requeueAfter(this.#recordFailure(sandbox, error.message), 'the runtime of a Sandbox is not initialised');
     }
-    metrics.initialised('ok', clock.monotonic() - startMs);
+    metrics.observeInit('ok', clock.monotonic() - startMs);
     this.#records.set(uidOf(sandbox), { done: startOf(sandbox) });
     return done;
   }

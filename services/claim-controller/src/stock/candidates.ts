@@ -7,11 +7,11 @@ import type { Candidate } from './stock.ts';
 export interface CandidateInput {
   readonly sandbox: Sandbox;
   readonly pool: SandboxWarmPool;
-  /** Whether it is built from the template as it is now. */
+  /** Whether the member is built from the current template. */
   readonly current: boolean;
 }
 
-/** The member as a candidate; undefined when it may not be adopted (API contract, candidates). */
+/** The member as a candidate; undefined when it may not be adopted (docs/reference/sandbox-claim.md#adoption). */
 export function candidateOf({ sandbox, pool, current }: CandidateInput): Candidate | undefined {
   if (!isStock(sandbox, pool)) return undefined;
   if (!current && !servesStale(pool)) return undefined;

@@ -15,8 +15,8 @@ export interface StockKeeperDeps {
 }
 
 /**
- * Keeps the stock in step with the watches: a Sandbox, its pool or its template may change in any order. Work per event is
- * constant but for a change of a template's or pool's spec, which looks at the members concerned once.
+ * Keeps the stock in step with the watches. Sandboxes, pools and templates may change in any order. The work per event is
+ * constant, except that a change of a template's or pool's spec checks each of its members once.
  */
 export function keepStock({ cache, stock, podDefaults }: StockKeeperDeps): void {
   const isCurrent = createCurrencyTest(podDefaults);
@@ -42,7 +42,7 @@ export function keepStock({ cache, stock, podDefaults }: StockKeeperDeps): void 
     if (!changesSpec({ old, next })) return;
     for (const pool of cache.pools.store.byIndex(BY_TEMPLATE, key)) observeMembers(pool);
   });
-  // A pool recreated under its name has another UID: the members of the first are not its own.
+  // A pool that is recreated under its name has another UID, and does not own the members of the first one.
   cache.pools.onChange(({ old, next }) => {
     if (old !== undefined) poolsByUid.delete(old.metadata.uid ?? '');
     if (next !== undefined) poolsByUid.set(next.metadata.uid ?? '', next);
@@ -51,7 +51,7 @@ export function keepStock({ cache, stock, podDefaults }: StockKeeperDeps): void 
   });
 }
 
-/** Whether it came, went or was given another spec; a pool's status changes with every adoption. */
+/** Whether the object is new, gone or has another spec. A pool's status, in contrast, changes with every adoption. */
 export function changesSpec({ old, next }: Pick<Change<KubeObject>, 'old' | 'next'>): boolean {
   return old === undefined || next === undefined || old.metadata.generation !== next.metadata.generation;
 }

@@ -1,9 +1,9 @@
 /**
- * The sandboxes that may be adopted, per pool, kept up to date by watch events so that a pick costs O(1):
- * no claim ever scans a pool. Holds only what choosing needs; the Sandbox itself stays in the informer's store.
+ * The warm Sandboxes that claims may adopt, per pool. Watch events keep it up to date, so that a pick costs O(1) and no
+ * claim scans a pool. It holds only what the choice needs; the Sandboxes stay in the informer's store.
  */
 
-/** What choosing needs to know of one warm pool member. */
+/** One warm member of a pool, as far as the choice needs it. */
 export interface Candidate {
   /** `namespace/name` of the Sandbox. */
   readonly key: string;
@@ -11,21 +11,21 @@ export interface Candidate {
   /** Node of its pod; empty while unknown. */
   readonly node: string;
   readonly ready: boolean;
-  /** Has an address: until then it is counted, not offered. */
+  /** Has an address. Without one the member counts as warming, and no claim may adopt it yet. */
   readonly addressed: boolean;
   /** Built from the template as it is now. */
   readonly current: boolean;
 }
 
-/** Best first: Ready before not Ready, then current before stale (API contract, candidates). */
+/** Best first: Ready before not Ready, then current before stale (docs/reference/sandbox-claim.md#adoption). */
 const TIERS = 4;
 
 function tierOf(candidate: Candidate): number {
   return (candidate.ready ? 0 : 2) + (candidate.current ? 0 : 1);
 }
 
-/** A change that moves nothing keeps the candidate's turn: the oldest stays first. */
-function samePlace(a: Candidate, b: Candidate): boolean {
+/** Whether a change leaves the candidate in its place, so that the oldest stays first. */
+function isSamePlace(a: Candidate, b: Candidate): boolean {
   return a.poolUid === b.poolUid && a.node === b.node && tierOf(a) === tierOf(b);
 }
 
@@ -34,7 +34,7 @@ class NodeBuckets {
   readonly #byNode = new Map<string, Map<string, Candidate>>();
   /** Index n holds the nodes with exactly n candidates. */
   readonly #nodesByCount: Set<string>[] = [];
-  /** Never below the highest non-empty bucket: lowered lazily, raised on insert. */
+  /** Never below the highest non-empty bucket: inserts raise it, reads lower it. */
   #highest = 0;
 
   add(candidate: Candidate): void {
@@ -55,7 +55,7 @@ class NodeBuckets {
     if (onNode.size === 0) this.#byNode.delete(candidate.node);
   }
 
-  /** The oldest candidate of a node that holds the most of them: spreads what is left over the nodes. */
+  /** The oldest candidate of a node with the most candidates: this spreads the remaining stock over the nodes. */
   first(): Candidate | undefined {
     while (this.#highest > 0 && (this.#nodesByCount[this.#highest]?.size ?? 0) === 0) this.#highest -= 1;
     const [node] = this.#nodesByCount[this.#highest] ?? [];
@@ -79,8 +79,8 @@ class PoolStock {
 }
 
 /**
- * Candidates of every pool. A picked candidate is reserved: it is not offered again until it is released, or until the
- * watch shows it as something other than a candidate. Reservations only save conflicts; the guarded write decides.
+ * Candidates of every pool. A pick reserves the candidate: no other claim gets it until it is released, or until the watch
+ * shows that it is no candidate any more. Reservations only avoid conflicts; the guarded patch decides.
  */
 export class Stock {
   readonly #pools = new Map<string, PoolStock>();
@@ -91,17 +91,17 @@ export class Stock {
   readonly #warmingCount = new Map<string, number>();
   readonly #onAvailable: (poolUid: string) => void;
 
-  /** `onAvailable`: the pool has a candidate to pick that was not there, or not so good, before. */
+  /** `onAvailable`: the pool has a new candidate, or a better one than before. */
   constructor(onAvailable: (poolUid: string) => void = () => undefined) {
     this.#onAvailable = onAvailable;
   }
 
-  /** Called for every change of a Sandbox; undefined when it is gone or is no candidate (any longer). */
+  /** Takes in a change of a Sandbox; `candidate` is undefined when it is gone or is no candidate any more. */
   observe(key: string, candidate: Candidate | undefined): void {
     this.#countWarming(key, candidate?.addressed === false ? candidate.poolUid : undefined);
     if (candidate?.addressed !== true) {
       this.#reserved.delete(key);
-      this.#take(key);
+      this.#remove(key);
       return;
     }
     if (this.#reserved.has(key)) {
@@ -109,42 +109,42 @@ export class Stock {
       return;
     }
     const known = this.#candidates.get(key);
-    if (known !== undefined && samePlace(known, candidate)) return;
-    this.#take(key);
-    this.#put(candidate);
+    if (known !== undefined && isSamePlace(known, candidate)) return;
+    this.#remove(key);
+    this.#insert(candidate);
   }
 
-  /** Reserves and returns the best candidate of these pools, undefined when there is none. */
+  /** Reserves and returns the best candidate of these pools; undefined when they have none. */
   pick(poolUids: Iterable<string>): Candidate | undefined {
     const best = this.#best([...poolUids]);
     if (best === undefined) return undefined;
-    this.#take(best.key);
+    this.#remove(best.key);
     this.#reserved.set(best.key, best);
     return best;
   }
 
-  /** Reserves this very candidate; does nothing when it is none. */
+  /** Reserves this candidate; does nothing when the Sandbox is none. */
   reserve(key: string): void {
     const candidate = this.#candidates.get(key);
     if (candidate === undefined) return;
-    this.#take(key);
+    this.#remove(key);
     this.#reserved.set(key, candidate);
   }
 
-  /** Offers a reserved candidate again; does nothing when the watch has withdrawn it meanwhile. */
+  /** Ends the reservation; does nothing when the watch has removed the candidate meanwhile. */
   release(key: string): void {
     const candidate = this.#reserved.get(key);
     if (candidate === undefined) return;
     this.#reserved.delete(key);
-    this.#put(candidate);
+    this.#insert(candidate);
   }
 
-  /** Candidates that could be picked now. */
+  /** How many candidates a claim could pick now. */
   available(poolUid: string): number {
     return this.#pools.get(poolUid)?.size ?? 0;
   }
 
-  /** Members that exist but have no address yet. */
+  /** How many members exist but have no address yet. */
   warming(poolUid: string): number {
     return this.#warmingCount.get(poolUid) ?? 0;
   }
@@ -177,7 +177,7 @@ export class Stock {
     return undefined;
   }
 
-  #put(candidate: Candidate): void {
+  #insert(candidate: Candidate): void {
     let pool = this.#pools.get(candidate.poolUid);
     if (pool === undefined) this.#pools.set(candidate.poolUid, (pool = new PoolStock()));
     this.#candidates.set(candidate.key, candidate);
@@ -186,7 +186,7 @@ export class Stock {
     this.#onAvailable(candidate.poolUid);
   }
 
-  #take(key: string): void {
+  #remove(key: string): void {
     const candidate = this.#candidates.get(key);
     if (candidate === undefined) return;
     this.#candidates.delete(key);

@@ -13,7 +13,7 @@ describe('claims that wait for stock', () => {
     const { waiters, woken, stock } = counter({ p: 0 });
     for (const claim of ['a', 'b', 'a']) waiters.add(claim, ['p']);
     stock['p'] = 1;
-    waiters.arrived('p');
+    waiters.offer('p');
     expect(woken).toEqual(['a']);
     expect([waiters.mayAdopt('a', 'p'), waiters.mayAdopt('b', 'p')]).toEqual([true, false]);
   });
@@ -40,11 +40,11 @@ describe('claims that wait for stock', () => {
     const { waiters, woken, stock } = counter({ p: 0 });
     for (const claim of ['a', 'b', 'c']) waiters.add(claim, ['p']);
     stock['p'] = 2;
-    waiters.arrived('p');
-    waiters.arrived('p');
+    waiters.offer('p');
+    waiters.offer('p');
     expect(woken).toEqual(['a', 'b']);
     waiters.add('a', ['p']);
-    waiters.arrived('p');
+    waiters.offer('p');
     expect(woken).toEqual(['a', 'b', 'a']);
   });
 
@@ -74,7 +74,7 @@ describe('claims that wait for stock', () => {
   it('are not woken by a pool that has nothing', () => {
     const { waiters, woken } = counter({ p: 0 });
     waiters.add('a', ['p']);
-    waiters.arrived('p');
+    waiters.offer('p');
     expect(woken).toEqual([]);
   });
 });

@@ -1,22 +1,22 @@
 export interface WaitersDeps {
-  /** Candidates of a pool that could be picked now. */
+  /** How many candidates of the pool a claim could pick now. */
   readonly available: (poolUid: string) => number;
-  /** The claim's turn may have come: it has to be looked at. */
+  /** It may be the claim's turn: it needs a pass. */
   readonly enqueue: (claimKey: string) => void;
 }
 
 interface Waiter {
   readonly poolUids: readonly string[];
-  /** Has been told and has not looked yet. */
-  woken: boolean;
-  /** Holds a candidate that it is trying to commit, which no longer counts as available. */
+  /** Enqueued for its turn, and no pass has looked at the stock since. */
+  enqueued: boolean;
+  /** Is trying to adopt a candidate, which no longer counts as available. */
   serving: boolean;
 }
 
 /**
- * Claims that wait for a candidate: first come, first served per pool. A claim keeps its place until it leaves, and
- * nobody who comes later is offered a candidate that those before could take. In memory only: after a restart claims
- * line up again in the order in which they are looked at.
+ * Claims that wait for stock: first come, first served per pool. A claim keeps its place until it leaves, and no later claim
+ * gets a candidate that an earlier one could adopt. In memory only: after a restart the claims queue again in the order of
+ * their passes.
  */
 export class Waiters {
   readonly #deps: WaitersDeps;
@@ -28,33 +28,33 @@ export class Waiters {
     this.#deps = deps;
   }
 
-  /** A claim that waits already keeps its place. */
+  /** Queues the claim for these pools. A claim that waits already keeps its place. */
   add(claimKey: string, poolUids: readonly string[]): void {
     for (const poolUid of this.#waiters.get(claimKey)?.poolUids ?? []) {
       if (!poolUids.includes(poolUid)) this.#leave(poolUid, claimKey);
     }
-    this.#waiters.set(claimKey, { poolUids, woken: false, serving: false });
+    this.#waiters.set(claimKey, { poolUids, enqueued: false, serving: false });
     for (const poolUid of poolUids) {
       const queue = this.#queues.get(poolUid) ?? new Set<string>();
       this.#queues.set(poolUid, queue.add(claimKey));
     }
   }
 
-  /** Leaves every queue; who is next is told of what the claim leaves to them. */
+  /** Takes the claim out of every queue, and enqueues the claims that move up. */
   remove(claimKey: string): void {
     const waiter = this.#waiters.get(claimKey);
     if (waiter === undefined) return;
     this.#waiters.delete(claimKey);
     for (const poolUid of waiter.poolUids) {
       this.#leave(poolUid, claimKey);
-      this.arrived(poolUid);
+      this.offer(poolUid);
     }
   }
 
-  /** Whether the pool has a candidate for this claim after all that came before it are served. */
+  /** Whether the pool has a candidate for this claim after every earlier claim has got one. */
   mayAdopt(claimKey: string, poolUid: string): boolean {
     let left = this.#deps.available(poolUid);
-    for (const ahead of left > 0 ? this.#waitingFor(poolUid) : []) {
+    for (const ahead of left > 0 ? this.#waitersOf(poolUid) : []) {
       if (ahead === claimKey) break;
       left -= 1;
       if (left === 0) return false;
@@ -62,26 +62,26 @@ export class Waiters {
     return left > 0;
   }
 
-  /** Between the pick of a candidate and its fate. */
+  /** Marks the time between the claim's pick of a candidate and the outcome. */
   setServing(claimKey: string, serving: boolean): void {
     const waiter = this.#waiters.get(claimKey);
     if (waiter !== undefined) waiter.serving = serving;
   }
 
-  /** The pool has a candidate more: as many claims as it can serve are told, in their order. */
-  arrived(poolUid: string): void {
+  /** The pool has a new candidate: enqueues as many claims as it can serve, in their order. */
+  offer(poolUid: string): void {
     let left = this.#deps.available(poolUid);
-    for (const claimKey of left > 0 ? this.#waitingFor(poolUid) : []) {
+    for (const claimKey of left > 0 ? this.#waitersOf(poolUid) : []) {
       if (left === 0) return;
       left -= 1;
       const waiter = this.#waiters.get(claimKey);
-      if (waiter === undefined || waiter.woken) continue;
-      waiter.woken = true;
+      if (waiter === undefined || waiter.enqueued) continue;
+      waiter.enqueued = true;
       this.#deps.enqueue(claimKey);
     }
   }
 
-  *#waitingFor(poolUid: string): Iterable<string> {
+  *#waitersOf(poolUid: string): Iterable<string> {
     for (const claimKey of this.#queues.get(poolUid) ?? []) {
       if (this.#waiters.get(claimKey)?.serving === false) yield claimKey;
     }

@@ -2,15 +2,15 @@ import { createLabelLimit, createLabelSetLimit, createLatencyHistogram } from '@
 import type { MetricsRegistry, Traced } from '@sandlot/telemetry';
 import { Counter } from 'prom-client';
 
-/** A superset of upstream's buckets, milliseconds: stored `le` queries stay valid (API contract, observability). */
+/** A superset of upstream's buckets, milliseconds: stored `le` queries stay valid (docs/reference/observability.md#metrics). */
 const BUCKETS_MS = [
   1, 2, 3, 5, 7.5, 10, 15, 20, 25, 30, 40, 50, 60, 75, 100, 125, 150, 200, 250, 300, 400, 500, 750, 1_000, 1_250, 1_500,
   2_000, 2_500, 5_000, 10_000, 30_000, 60_000, 120_000, 240_000,
 ];
 
-/** Templates with series of their own, unless more are reserved; later ones share `other`. */
+/** How many templates get series of their own, unless more are reserved; later ones share `other`. */
 export const MAX_TEMPLATES = 50;
-/** Combinations of namespace, template, pool and creator with series of their own. */
+/** How many combinations of namespace, template, pool and creator get series of their own. */
 const MAX_ORIGINS = 500;
 
 /** What served a claim. */
@@ -28,7 +28,7 @@ export interface CreationLabels extends Launch {
   readonly created_by: string;
 }
 
-/** Milliseconds until a claim was Ready for the first time; what is not known is undefined. */
+/** Milliseconds until a claim was first Ready; undefined where the starting point is unknown. */
 export interface StartupTimes {
   readonly sinceWebhookMs: number | undefined;
   readonly sinceObservedMs: number | undefined;
@@ -39,11 +39,11 @@ export interface StartupTimes {
 
 /** Metrics under upstream's names, so that dashboards keep working. */
 export interface CompatMetrics {
-  created(labels: CreationLabels): void;
-  firstReady(launch: Launch, times: StartupTimes): void;
+  countCreation(labels: CreationLabels): void;
+  observeFirstReady(launch: Launch, times: StartupTimes): void;
 }
 
-/** `reserved` templates have series of their own in any case. */
+/** Templates in `reserved` always get series of their own. */
 export function createCompatMetrics(registry: MetricsRegistry, reserved: readonly string[] = []): CompatMetrics {
   const templates = createLabelLimit(MAX_TEMPLATES, reserved);
   const names = ['namespace', 'sandbox_template', 'warmpool_name', 'created_by'] as const;
@@ -58,7 +58,7 @@ export function createCompatMetrics(registry: MetricsRegistry, reserved: readonl
       buckets: BUCKETS_MS,
     });
     return ({ launch_type, sandbox_template }: Launch, ms: number | undefined, trace: Traced): void => {
-      // Clocks of other machines may be ahead of ours: what would be negative says nothing.
+      // Clocks of other machines may be ahead of ours: a negative time says nothing.
       if (ms === undefined || ms < 0) return;
       histogram.observeTraced({ launch_type, sandbox_template: templates(sandbox_template) }, ms, trace);
     };
@@ -82,8 +82,8 @@ export function createCompatMetrics(registry: MetricsRegistry, reserved: readonl
     registers: [registry],
   });
   return {
-    created: (labels) => creations.inc(origins({ ...labels })),
-    firstReady(launch, { sinceWebhookMs, sinceObservedMs, sinceRequestedMs, trace }) {
+    countCreation: (labels) => creations.inc(origins({ ...labels })),
+    observeFirstReady(launch, { sinceWebhookMs, sinceObservedMs, sinceRequestedMs, trace }) {
       sinceWebhook(launch, sinceWebhookMs, trace);
       sinceObserved(launch, sinceObservedMs, trace);
       sinceRequested(launch, sinceRequestedMs, trace);

@@ -2,7 +2,7 @@ import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { claim, sandbox } from '@sandlot/api-types/builders';
 import { nameOf } from '@sandlot/outbox';
 import { describe, expect, it } from 'vitest';
-import { claimTelling } from './events.ts';
+import { describeClaims } from './events.ts';
 
 const AT = '2026-01-01T12:00:00Z';
 type Status = NonNullable<SandboxClaim['status']>;
@@ -27,7 +27,7 @@ const foreign = sandbox({ name: 'theirs' });
 function namesOf(status: Status | undefined, spec: Partial<SandboxClaim['spec']> = {}): readonly string[] {
   const known = new Map<string, Sandbox>([own, foreign].map((one) => [`default/${one.metadata.name ?? ''}`, one]));
   const object = claim(status === undefined ? { spec } : { spec, status });
-  return claimTelling((key) => known.get(key))
+  return describeClaims((key) => known.get(key))
     .factsOf(object)
     .map(nameOf);
 }

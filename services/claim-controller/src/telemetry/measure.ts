@@ -16,37 +16,37 @@ export interface MeasureDeps {
   readonly nowMs: () => number;
 }
 
-/** Counts a Sandbox that a claim was given; `pool` names the one it came from, or the claim asks. */
+/** Counts a Sandbox that a claim got; `pool` is the pool it came from, or the one the claim names. */
 export function measureDelivery(
   { metrics, memory }: MeasureDeps,
   claim: SandboxClaim,
   { sandbox, pool }: { readonly sandbox: Sandbox; readonly pool: string | undefined },
 ): void {
   const launch = launchOf(claim, sandbox);
-  metrics.created({
+  metrics.countCreation({
     ...launch,
     namespace: claim.metadata.namespace ?? '',
     warmpool_name: pool ?? 'none',
     pod_condition: isReady(sandbox) ? 'ready' : 'not_ready',
     created_by: normalisedCreator(claim.metadata.labels?.[labels.createdBy]),
   });
-  if (launch.launch_type === 'warm') metrics.poolClaim(memory.of(claim).waited === true ? 'wait' : 'hit');
-  else if (!asksForCold(claim, sandbox)) metrics.poolClaim('miss');
+  if (launch.launch_type === 'warm') metrics.countPoolClaim(memory.of(claim).waited === true ? 'wait' : 'hit');
+  else if (!requiresCold(claim, sandbox)) metrics.countPoolClaim('miss');
 }
 
-/** Measures how long a claim waited for its first Sandbox, and where the time went. */
+/** Measures how long a claim waited for its first Sandbox, by phase. */
 export function measureBinding(
   { metrics, memory }: MeasureDeps,
   claim: SandboxClaim,
   { path, ms }: { readonly path: LaunchPath; readonly ms: number },
 ): void {
-  metrics.bound(path, ms);
+  metrics.observeBinding(path, ms);
   memory.reached(claim, 'bound');
   const { observedMs, milestones } = memory.of(claim);
-  for (const [phase, phaseMs] of phasesOfBinding(observedMs, milestones)) metrics.phase(phase, path, phaseMs);
+  for (const [phase, phaseMs] of phasesOfBinding(observedMs, milestones)) metrics.observePhase(phase, path, phaseMs);
 }
 
-/** Measures the first Ready of a claim, once: whoever did it before left a note on the claim. */
+/** Measures the first Ready of a claim, once: an annotation of the claim shows that an earlier process did. */
 export function measureFirstReady(
   { metrics, memory, nowMs, traces }: MeasureDeps & { readonly traces: Pick<ClaimTraces, 'spanOf'> },
   claim: SandboxClaim,
@@ -64,16 +64,16 @@ export function measureFirstReady(
   const sinceObservedMs = since(annotations.controllerFirstObservedAt) ?? memory.elapsedMs(claim);
   const slow = isSlow(launch.launch_type === 'warm' ? 'warmMs' : 'coldMs', sinceObservedMs);
   const trace = { span: traces.spanOf(claim), isSlow: slow };
-  metrics.firstReady(launch, {
+  metrics.observeFirstReady(launch, {
     sinceWebhookMs: since(annotations.webhookFirstObservedAt),
     sinceObservedMs,
     sinceRequestedMs: since(annotations.clientFirstRequestedAt),
     trace,
   });
-  metrics.ready(launch, { ms: sinceObservedMs, trace });
+  metrics.observeReady(launch, { ms: sinceObservedMs, trace });
   const { observedMs, milestones } = known;
   const startMs = observedMs + memory.elapsedMs(claim) - (milestones.bound ?? Number.NaN);
-  if (startMs >= 0) metrics.phase('start', launch.launch_type, startMs);
+  if (startMs >= 0) metrics.observePhase('start', launch.launch_type, startMs);
 }
 
 function launchOf(claim: SandboxClaim, { metadata }: Sandbox): Launch {
@@ -85,12 +85,12 @@ function launchTypeOf(mark: string | undefined): Launch['launch_type'] {
   return mark === launchTypes.warm || mark === launchTypes.cold ? mark : 'unknown';
 }
 
-function asksForCold(claim: SandboxClaim, sandbox: Sandbox): boolean {
+function requiresCold(claim: SandboxClaim, sandbox: Sandbox): boolean {
   const { volumeClaimTemplates = [], warmpool } = claim.spec;
   return containerVariables(claim, sandbox).length > 0 || volumeClaimTemplates.length > 0 || warmpool === 'none';
 }
 
-/** Milliseconds since a stamp with nanoseconds, which `Date` would cut; undefined for what is none. */
+/** Milliseconds since a stamp with nanoseconds, which `Date` would cut; undefined for text that is no stamp. */
 function sinceMs(stamp: string | undefined, nowMs: number): number | undefined {
   const wholeMs = Date.parse(stamp ?? '');
   if (stamp === undefined || Number.isNaN(wholeMs)) return undefined;

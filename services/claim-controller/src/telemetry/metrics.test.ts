@@ -66,19 +66,19 @@ describe('claims that wait', () => {
   it('are counted with the age of the first, until they are served, fail or go', () => {
     let nowMs = 1_000;
     const waiting = new WaitingClaims({
-      metrics: { failed: () => undefined },
+      metrics: { countFailure: () => undefined },
       isCounting: () => true,
       monotonic: () => nowMs,
     });
-    waiting.changed(change(undefined, at(undefined, 'a')));
+    waiting.follow(change(undefined, at(undefined, 'a')));
     nowMs += 500;
-    waiting.changed(change(undefined, at(undefined, 'b')));
-    waiting.changed(change(at(undefined, 'a'), at('Pending', 'a')));
+    waiting.follow(change(undefined, at(undefined, 'b')));
+    waiting.follow(change(at(undefined, 'a'), at('Pending', 'a')));
     nowMs += 1_500;
     expect(waiting.sample()).toEqual({ claims: 2, oldestSeconds: 2 });
-    waiting.changed(change(at('Pending', 'a'), at('Completed', 'a')));
+    waiting.follow(change(at('Pending', 'a'), at('Completed', 'a')));
     expect(waiting.sample()).toEqual({ claims: 1, oldestSeconds: 1.5 });
-    waiting.changed(change(at('Pending', 'b'), undefined));
+    waiting.follow(change(at('Pending', 'b'), undefined));
     expect(waiting.sample()).toEqual({ claims: 0, oldestSeconds: 0 });
   });
 
@@ -87,12 +87,12 @@ describe('claims that wait', () => {
     const metrics = createClaimMetrics(registry);
     const failed: (string | undefined)[] = [];
     const waiting = new WaitingClaims({
-      metrics: { failed: (reason) => failed.push(reason) },
+      metrics: { countFailure: (reason) => failed.push(reason) },
       isCounting: () => false,
       monotonic: () => 0,
     });
     metrics.watchWaiting(() => waiting.sample());
-    waiting.changed(change(at(undefined, 'a'), at('Failed', 'a')));
+    waiting.follow(change(at(undefined, 'a'), at('Failed', 'a')));
     expect(lines(await registry.metrics(), 'sandlot_claims_waiting')).toEqual([]);
     expect(failed).toEqual([]);
   });
@@ -106,12 +106,12 @@ describe('the number of series', () => {
     const serve = (n: number): void => {
       const launch = { launch_type: n % 2 === 0 ? 'warm' : 'cold', sandbox_template: `template-${n % 100}` } as const;
       const origin = { namespace: `ns-${n}`, warmpool_name: `pool-${n % 100}`, created_by: 'unknown' };
-      metrics.created({ ...launch, ...origin, pod_condition: 'ready' });
+      metrics.countCreation({ ...launch, ...origin, pod_condition: 'ready' });
       const trace = { span: undefined, isSlow: false };
-      metrics.firstReady(launch, { sinceObservedMs: 5, sinceRequestedMs: 5, sinceWebhookMs: 5, trace });
-      metrics.ready(launch, { ms: 5, trace });
-      metrics.phase('commit', launch.launch_type, 5);
-      metrics.failed(`Reason${n}`);
+      metrics.observeFirstReady(launch, { sinceObservedMs: 5, sinceRequestedMs: 5, sinceWebhookMs: 5, trace });
+      metrics.observeReady(launch, { ms: 5, trace });
+      metrics.observePhase('commit', launch.launch_type, 5);
+      metrics.countFailure(`Reason${n}`);
     };
     for (let n = 0; n < 1_000; n += 1) serve(n);
     const seriesOf = (text: string): string[] => text.split('\n').filter((line) => /^[a-z]/.test(line));

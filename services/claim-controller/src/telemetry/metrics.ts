@@ -19,27 +19,27 @@ export interface WaitingSample {
   readonly oldestSeconds: number;
 }
 
-/** Reasons that a claim may fail for; any other counts as `other`. */
+/** Reasons for which a claim may fail; all others count as `other`. */
 const FAILURES: readonly string[] = [...claimFailureReasons, claimReasons.reconcilerError];
 
-/** What the claim-controller measures. Seconds on the wire; no per-claim labels. */
+/** The metrics of the claim-controller: seconds on the wire, no labels per claim. */
 export interface ClaimMetrics extends CompatMetrics {
-  /** First seen to shown with a Sandbox, once per claim. */
-  bound(path: LaunchPath, ms: number): void;
-  /** First seen to Ready for the first time, once per claim. */
-  ready(launch: Launch, how: { readonly ms: number; readonly trace: Traced }): void;
-  phase(phase: ClaimPhase, launchType: Launch['launch_type'], ms: number): void;
-  /** A claim has failed for good, with this reason in its Ready condition. */
-  failed(reason: string | undefined): void;
-  /** What waits, at the time of a scrape; undefined in a standby, which exports nothing. */
+  /** From the first sight of a claim to its status naming a Sandbox, once per claim. */
+  observeBinding(path: LaunchPath, ms: number): void;
+  /** From the first sight of a claim to its first Ready, once per claim. */
+  observeReady(launch: Launch, how: { readonly ms: number; readonly trace: Traced }): void;
+  observePhase(phase: ClaimPhase, launchType: Launch['launch_type'], ms: number): void;
+  /** Counts a claim that failed for good, with the reason of its Ready condition. */
+  countFailure(reason: string | undefined): void;
+  /** Exports what `sample` returns at each scrape; undefined in a standby, which exports nothing. */
   watchWaiting(sample: () => WaitingSample | undefined): void;
-  adoption(result: AdoptionResult): void;
-  poolClaim(outcome: PoolOutcome): void;
+  countAdoption(result: AdoptionResult): void;
+  countPoolClaim(outcome: PoolOutcome): void;
   /** One call of an in-sandbox daemon. */
-  initialised(result: 'ok' | 'failed', ms: number): void;
+  observeInit(result: 'ok' | 'failed', ms: number): void;
 }
 
-/** `templates` have series of their own in any case; of others, as many as fit. */
+/** Templates in `templates` always get series of their own; of the others, as many as fit. */
 export function createClaimMetrics(registry: MetricsRegistry, templates: readonly string[] = []): ClaimMetrics {
   const bind = createLatencyHistogram({
     registry,
@@ -73,20 +73,20 @@ export function createClaimMetrics(registry: MetricsRegistry, templates: readonl
   return {
     ...createCompatMetrics(registry, templates),
     ...latencies,
-    failed: createFailures(registry),
+    countFailure: createFailures(registry),
     watchWaiting: (sample) => watchWaiting(registry, sample),
-    poolClaim: (outcome) => poolClaims.inc({ outcome }),
-    bound: (path, ms) => bind.observe({ path }, ms / 1_000),
-    adoption: (result) => adoptions.inc({ result }),
-    initialised: (result, ms) => inits.observe({ result }, ms / 1_000),
+    countPoolClaim: (outcome) => poolClaims.inc({ outcome }),
+    observeBinding: (path, ms) => bind.observe({ path }, ms / 1_000),
+    countAdoption: (result) => adoptions.inc({ result }),
+    observeInit: (result, ms) => inits.observe({ result }, ms / 1_000),
   };
 }
 
-/** From first sight to Ready, and where that time went. */
+/** The time from first sight to Ready, and its phases. */
 function createLatencies(
   registry: MetricsRegistry,
   reserved: readonly string[],
-): Pick<ClaimMetrics, 'ready' | 'phase'> {
+): Pick<ClaimMetrics, 'observeReady' | 'observePhase'> {
   const templates = createLabelLimit(MAX_TEMPLATES, reserved);
   const ready = createLatencyHistogram({
     registry,
@@ -102,14 +102,14 @@ function createLatencies(
   });
   for (const launch_type of ['warm', 'cold']) for (const phase of CLAIM_PHASES) phases.zero({ phase, launch_type });
   return {
-    ready({ launch_type, sandbox_template }, { ms, trace }) {
+    observeReady({ launch_type, sandbox_template }, { ms, trace }) {
       if (ms >= 0) ready.observeTraced({ launch_type, template: templates(sandbox_template) }, ms / 1_000, trace);
     },
-    phase: (phase, launch_type, ms) => phases.observe({ phase, launch_type }, ms / 1_000),
+    observePhase: (phase, launch_type, ms) => phases.observe({ phase, launch_type }, ms / 1_000),
   };
 }
 
-function createFailures(registry: MetricsRegistry): ClaimMetrics['failed'] {
+function createFailures(registry: MetricsRegistry): ClaimMetrics['countFailure'] {
   const failures = new Counter({
     name: 'sandlot_claims_failed_total',
     help: 'Claims that failed for good, by the reason of their Ready condition.',

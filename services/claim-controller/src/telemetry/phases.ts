@@ -1,29 +1,29 @@
-/** Moments in the life of a claim as this process saw them, monotonic milliseconds; the last time each was reached. */
+/** When the claim last reached each point, as this process saw it, monotonic milliseconds. */
 export interface Milestones {
-  /** A pass had a plan that gives the claim a Sandbox or lines it up for one. Reached once. */
+  /** A pass first had a plan to give the claim a Sandbox or to queue it for one. */
   picked?: number;
-  /** The adoption or creation that succeeded began. */
+  /** The adoption or creation that succeeded started. */
   tried?: number;
-  /** The Sandbox was the claim's: the answer to W1, or to the creation, was there. */
+  /** The API server answered W1 or the creation: the Sandbox is the claim's. */
   committed?: number;
-  /** The claim's status named the Sandbox: the answer to W2 was there. */
+  /** The API server answered W2: the claim's status names the Sandbox. */
   bound?: number;
 }
 
 /**
- * Where the time of a claim goes, in the order of its life: `queue` until a pass takes it up, `stock` until there is
- * something to try, `commit` until the Sandbox is the claim's, `publish` until the status says so, `start` until Ready.
+ * The phases of a claim in order: `queue` until its first pass, `stock` until there is a Sandbox to try, `commit` until the
+ * Sandbox is the claim's, `publish` until the status shows it, `start` until Ready.
  */
 export const CLAIM_PHASES = ['queue', 'stock', 'commit', 'publish', 'start'] as const;
 
 export type ClaimPhase = (typeof CLAIM_PHASES)[number];
 
-/** Milliseconds of the phases that end with the binding; they add up to the time from `observedMs` to the binding. */
+/** Milliseconds of each phase up to the binding. They add up to the time from `observedMs` to the binding. */
 export function phasesOfBinding(
   observedMs: number,
   { picked, tried, committed, bound }: Milestones,
 ): readonly (readonly [ClaimPhase, number])[] {
-  // What a process before this one did is not known here: then nothing is measured, rather than something wrong.
+  // An earlier process did part of the work: measure nothing rather than something wrong.
   if (picked === undefined || tried === undefined || committed === undefined || bound === undefined) return [];
   return [
     ['queue', picked - observedMs],

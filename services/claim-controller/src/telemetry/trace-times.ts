@@ -1,29 +1,29 @@
-// When a claim began and how it ended, for its trace: from the claim alone, so that every process says the same.
+// Start and end of a claim for its trace, derived from the claim alone, so that every process computes the same.
 import { annotations, claimConditions, findCondition } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 import type { Clock } from '@sandlot/std';
 
-/** Times of objects are cut to the second. */
+/** The API server cuts times to the second. */
 const RESOLUTION_MS = 1_000;
 
 /** How the creation of a claim's Sandbox ended. */
 export interface ClaimEnding {
   /** Why it failed; undefined when the claim was served. */
   readonly error: string | undefined;
-  /** Reason of the failure. */
+  /** Reason of the failure; undefined when the claim was served. */
   readonly outcome: string | undefined;
-  /** When, as the status tells to the second; undefined when it does not. */
+  /** When it ended according to the status, to the second; undefined when the status has no time. */
   readonly recordedMs: number | undefined;
 }
 
-/** Whether whoever served the claim has also noted so: its trace is complete. */
+/** Whether the claim is annotated as served: its trace is complete. */
 export function isServed({ metadata: { annotations: notes = {} } }: SandboxClaim): boolean {
   return annotations.claimFirstReadyAt in notes || annotations.creationLatencyRecorded in notes;
 }
 
 /**
- * When the claim was submitted, epoch milliseconds. The API server cuts its own time to the second, so the latest moment
- * of that second counts, and never one after the claim was first seen: a claim of 10 ms is not shown as one of 900.
+ * When the claim was submitted, epoch milliseconds. The API server cuts its time to the second, so this takes the last
+ * moment of that second, but none after the first sight of the claim: otherwise 10 ms could appear as 900 ms.
  */
 export function startMsOf({ metadata }: SandboxClaim, observedAt: string): number {
   const observedMs = Date.parse(observedAt);
@@ -31,7 +31,7 @@ export function startMsOf({ metadata }: SandboxClaim, observedAt: string): numbe
   return Number.isNaN(createdMs) ? observedMs : Math.min(observedMs, createdMs + RESOLUTION_MS - 1);
 }
 
-/** How the claim's first way to a Sandbox ended; undefined while it goes on. */
+/** How the creation of the claim's first Sandbox ended; undefined while it goes on. */
 export function endingOf(claim: SandboxClaim): ClaimEnding | undefined {
   const { completionTime } = claim.status ?? {};
   if (hasFailed(claim)) return failureOf(claim);
@@ -55,7 +55,7 @@ function msOf(time: string | undefined): number | undefined {
   return Number.isNaN(ms) ? undefined : ms;
 }
 
-/** The wall time of a monotonic one. */
+/** The wall time of a monotonic time, both in milliseconds. */
 export function wallMsOf(clock: Clock, monotonicMs: number): number {
   return clock.now() - (clock.monotonic() - monotonicMs);
 }

@@ -27,26 +27,26 @@ export interface ClaimTraceDeps {
 }
 
 /**
- * The trace of each claim from its submission to its first Ready, or to its failure. The spans of a pass are children of
- * `claim.create`, whose own span is made when the claim's status says that it is over: nothing is open that a crash could
- * leave without an end, and another process goes on with the same ids.
+ * The trace of each claim from its submission to its first Ready or its failure. The spans of a pass are children of
+ * `claim.create`. That span is recorded only when the claim's status shows its end: a crash leaves no open span, and another
+ * process continues with the same ids.
  */
 export class ClaimTraces {
   readonly #deps: ClaimTraceDeps;
-  /** By claim UID, of claims that this process works on. */
+  /** By UID of a claim that this process works on. */
   readonly #open = new Map<string, Operation>();
-  /** Over as far as this process knows, while the watch may not show it yet. */
+  /** UIDs of claims whose trace this process has ended, perhaps before the watch shows it. */
   readonly #over = new Set<string>();
 
   constructor(deps: ClaimTraceDeps) {
     this.#deps = deps;
   }
 
-  /** Runs a whole pass in the trace of its claim, and ends the trace when the pass was the last of it. */
+  /** Runs a whole pass in the trace of its claim, and ends the trace after its last pass. */
   async within(key: string, run: () => Promise<void>): Promise<void> {
     const watched = this.#deps.claims.get(key);
     const claim = watched === undefined ? undefined : this.#deps.memory.latest(watched);
-    const operation = claim === undefined ? undefined : this.#operation(claim);
+    const operation = claim === undefined ? undefined : this.#openOperation(claim);
     if (claim === undefined || operation === undefined) return run();
     await inContext(operation.context, run);
     const after = this.#deps.claims.get(key);
@@ -55,36 +55,36 @@ export class ClaimTraces {
     const ending = endingOf(latest);
     if (ending === undefined) return;
     const isNews = endingOf(claim) === undefined;
-    // A failure that was there before has been told; a success is told until the claim notes it.
+    // A failure from before this pass is recorded already; a success may be recorded again until the claim is annotated.
     if (isNews || ending.error === undefined) this.#end(latest, { operation, ending, isNews });
     else this.#close(latest);
   }
 
-  /** What the claim's Sandbox is to carry: the trace of the claim, or what the claim carries itself. */
+  /** Trace context for the claim's Sandbox: the claim's trace, or the valid context in the claim's annotation. */
   carrierOf(claim: SandboxClaim): string | undefined {
-    const operation = this.#known(claim);
+    const operation = this.#operationFor(claim);
     if (operation !== undefined) return carrier.inject(operation.context);
     const given = claim.metadata.annotations?.[annotations.traceContext];
     return carrier.extract(given) === undefined ? undefined : given;
   }
 
   /**
-   * The same for a warm Sandbox. Nobody else has a part in its adoption: a trace that is not sampled, and that no client
-   * began, is not written to it, which would make each of its copies larger for as long as it lives.
+   * The same for a warm Sandbox. No other process takes part in the adoption, so a trace that is not sampled and that no
+   * client began is left out: it would make every copy of the Sandbox larger.
    */
   adoptionCarrierOf(claim: SandboxClaim): string | undefined {
-    const operation = this.#known(claim);
+    const operation = this.#operationFor(claim);
     const isAsked = claim.metadata.annotations?.[annotations.traceContext] !== undefined;
     return operation === undefined || isAsked || isSampled(operation) ? this.carrierOf(claim) : undefined;
   }
 
-  /** The span that the claim is served in; undefined while tracing is off. */
+  /** The span of the claim; undefined while tracing is off. */
   spanOf(claim: SandboxClaim): Operation['span'] | undefined {
-    return this.#known(claim)?.span;
+    return this.#operationFor(claim)?.span;
   }
 
-  /** The claim is gone. */
-  gone(claim: SandboxClaim): void {
+  /** The claim is deleted: ends its trace as failed if it was never served. */
+  endDeleted(claim: SandboxClaim): void {
     const { uid = '' } = claim.metadata;
     const operation = this.#open.get(uid);
     if (operation !== undefined) {
@@ -95,20 +95,20 @@ export class ClaimTraces {
     this.#over.delete(uid);
   }
 
-  #operation(claim: SandboxClaim): Operation | undefined {
+  #openOperation(claim: SandboxClaim): Operation | undefined {
     const { uid = '' } = claim.metadata;
     const known = this.#open.get(uid);
     if (known !== undefined || this.#over.has(uid) || isServed(claim)) return known;
-    const operation = this.#derived(claim);
+    const operation = this.#derive(claim);
     if (operation !== undefined) this.#open.set(uid, operation);
     return operation;
   }
 
-  #known(claim: SandboxClaim): Operation | undefined {
-    return this.#open.get(claim.metadata.uid ?? '') ?? this.#derived(claim);
+  #operationFor(claim: SandboxClaim): Operation | undefined {
+    return this.#open.get(claim.metadata.uid ?? '') ?? this.#derive(claim);
   }
 
-  #derived(claim: SandboxClaim): Operation | undefined {
+  #derive(claim: SandboxClaim): Operation | undefined {
     const { uid = '', annotations: notes = {} } = claim.metadata;
     const { observedAt } = this.#deps.memory.of(claim);
     const carried = notes[annotations.traceContext];
@@ -126,7 +126,7 @@ export class ClaimTraces {
     this.#close(claim);
     const known = memory.of(claim);
     const startMs = startMsOf(claim, known.observedAt);
-    // Clocks of spans have fractions: a millisecond more, and no child lies outside.
+    // Span times have fractions: one more millisecond keeps every child span inside.
     const nowMs = clock.now() + 1;
     const endMs = isNews ? nowMs : Math.min(nowMs, (ending.recordedMs ?? nowMs) + 999);
     const common = { [spanAttributes.namespace]: namespace ?? '', [spanAttributes.claimUid]: uid };
@@ -164,14 +164,14 @@ export class ClaimTraces {
 interface End {
   readonly operation: Operation;
   readonly ending: ClaimEnding;
-  /** It was not over when the pass began: now is when it ended. */
+  /** Whether it ended during this pass. */
   readonly isNews: boolean;
 }
 
 const isWarmBound = (launchType: string, { status }: SandboxClaim): boolean =>
   launchType === 'warm' && status?.mode !== 'Detached';
 
-/** Ready as the status dates it, which the sandbox-controller, who judges the phases of the start, does alike. */
+/** The time of Ready in the status. The sandbox-controller uses the same one for the phases of the start. */
 function readySecondMs({ status }: SandboxClaim, endMs: number): number {
   const ready = findCondition(status?.conditions, claimConditions.ready);
   const ms = Date.parse(ready?.status === 'True' ? ready.lastTransitionTime : '');
@@ -192,7 +192,7 @@ function outcomeOf({ outcome }: ClaimEnding): Record<string, string> {
   return outcome === undefined ? {} : { [spanAttributes.outcome]: outcome };
 }
 
-/** Links the adoption to the trace in which the pool warmed this member: another operation, so no parent. */
+/** Links the adoption to the trace in which the pool warmed this member. It is another operation, so no parent. */
 export function linkToWarming({ metadata: { uid = '' } }: Sandbox): void {
   linkActiveSpan(() => operationOf({ name: spanNames.sandboxCreate, uid }));
 }

@@ -6,14 +6,14 @@ import { createClaimMetrics } from './metrics.ts';
 import type { ClaimMetrics, WaitingSample } from './metrics.ts';
 
 export interface WaitingDeps {
-  readonly metrics: Pick<ClaimMetrics, 'failed'>;
-  /** Whether this process is the one that counts: of several replicas only the leader. */
+  readonly metrics: Pick<ClaimMetrics, 'countFailure'>;
+  /** Whether this replica counts failures and exports the samples: only the leader does. */
   readonly isCounting: () => boolean;
   readonly monotonic: () => number;
 }
 
-/** The metrics of a claim-controller, those included that follow the cache. */
-export function measuredClaims(
+/** The metrics of a claim-controller, including those that follow the cache. */
+export function createMeasuredMetrics(
   { registry, manager, clock, templateLabels }: ControllerParts,
   claims: Informer<SandboxClaim>,
 ): ClaimMetrics {
@@ -21,16 +21,16 @@ export function measuredClaims(
   const isCounting = (): boolean => manager.isLeader();
   const waiting = new WaitingClaims({ metrics, isCounting, monotonic: () => clock.monotonic() });
   metrics.watchWaiting(() => waiting.sample());
-  claims.onChange((change) => waiting.changed(change));
+  claims.onChange((change) => waiting.follow(change));
   return metrics;
 }
 
 /**
- * Claims that wait, and those that fail, as the cache shows them. A claim that is never served appears in no latency;
- * here it does. Every replica keeps the record, or a new leader would not know it.
+ * Counts waiting and failing claims from the cache. A claim that is never served appears in no latency metric, but it
+ * appears here. Every replica keeps the record, so that a new leader has it.
  */
 export class WaitingClaims {
-  /** By UID: since when, monotonic milliseconds. In the order in which they came. */
+  /** By UID: since when the claim waits, monotonic milliseconds. In order of arrival. */
   readonly #since = new Map<string, number>();
   readonly #deps: WaitingDeps;
 
@@ -38,14 +38,14 @@ export class WaitingClaims {
     this.#deps = deps;
   }
 
-  changed({ old, next, initial }: Change<SandboxClaim>): void {
+  follow({ old, next, initial }: Change<SandboxClaim>): void {
     if (next === undefined) {
       this.#since.delete(old?.metadata.uid ?? '');
       return;
     }
     this.#note(next);
     const isNew = isFailed(next) && !initial && (old === undefined || !isFailed(old));
-    if (isNew && this.#deps.isCounting()) this.#deps.metrics.failed(readyOf(next)?.reason);
+    if (isNew && this.#deps.isCounting()) this.#deps.metrics.countFailure(readyOf(next)?.reason);
   }
 
   #note(claim: SandboxClaim): void {
@@ -68,7 +68,7 @@ function isFailed({ status }: SandboxClaim): boolean {
   return status?.phase === 'Failed';
 }
 
-/** Ready and Failed claims wait no more, nor do those that are over or on their way out. */
+/** Whether the claim still waits for a Sandbox: not Ready, not Failed, not expired and not being deleted. */
 export function isWaiting(claim: SandboxClaim): boolean {
   if (claim.metadata.deletionTimestamp !== undefined || !WAITING.has(claim.status?.phase)) return false;
   return readyOf(claim)?.status !== 'True';

@@ -19,7 +19,7 @@ export interface Cache {
   readonly sandboxes: Informer<Sandbox>;
   readonly pools: Informer<SandboxWarmPool>;
   readonly templates: Informer<SandboxTemplate>;
-  /** Of templates, and of claims with egress rules of their own. */
+  /** Policies of templates, and of claims with egress rules of their own. */
   readonly policies: Informer<NetworkPolicy>;
 }
 
@@ -30,14 +30,16 @@ export function refKey(object: KubeObject, name: string): string {
   return `${object.metadata.namespace ?? ''}/${name}`;
 }
 
-function indexed<T extends KubeObject>(name: (object: T) => string | undefined): (object: T) => readonly string[] {
+function indexByReference<T extends KubeObject>(
+  name: (object: T) => string | undefined,
+): (object: T) => readonly string[] {
   return (object) => {
     const value = name(object);
     return value === undefined ? [] : [refKey(object, value)];
   };
 }
 
-/** The first list is a consistent read: after a take-over nothing that is bound may look free (API contract, adoption). */
+/** The first list is a consistent read: to a new leader no adopted Sandbox may look free (docs/reference/sandbox-claim.md#adoption). */
 export function createCache(shared: Shared): Cache {
   const informer = <T extends KubeObject>(
     resource: Resource<T>,
@@ -45,8 +47,8 @@ export function createCache(shared: Shared): Cache {
   ): Informer<T> => createInformer<T>({ ...shared, resource, indexers, consistentFirstList: true });
   return {
     claims: informer(sandboxClaims, {
-      [BY_TEMPLATE]: indexed((claim) => claim.spec.sandboxTemplateRef?.name),
-      [BY_POOL]: indexed((claim) => claim.spec.warmPoolRef?.name),
+      [BY_TEMPLATE]: indexByReference((claim) => claim.spec.sandboxTemplateRef?.name),
+      [BY_POOL]: indexByReference((claim) => claim.spec.warmPoolRef?.name),
     }),
     sandboxes: informer(sandboxes, {
       [BY_CONTROLLER]: (sandbox) => {
@@ -58,7 +60,7 @@ export function createCache(shared: Shared): Cache {
         return claimUid === undefined ? [] : [claimUid];
       },
     }),
-    pools: informer(sandboxWarmPools, { [BY_TEMPLATE]: indexed((pool) => pool.spec.sandboxTemplateRef.name) }),
+    pools: informer(sandboxWarmPools, { [BY_TEMPLATE]: indexByReference((pool) => pool.spec.sandboxTemplateRef.name) }),
     templates: informer(sandboxTemplates, {}),
     policies: informer(networkPolicies, {}),
   };

@@ -12,22 +12,22 @@ import type { RuntimeAccess } from '../runtime/runtime-inits.ts';
 
 /** Settings of the claim-controller, by environment variable. */
 export const claimSettings = controllerSettings.extend({
-  /** Claims reconciled side by side. */
+  /** How many claims to reconcile side by side. */
   CONCURRENCY: integer({ min: 1, max: 1_000 }).default(32).meta({ flag: 'sandbox-claim-concurrent-workers' }),
   /** Domains of pod labels that claims may set; subdomains count. */
   ALLOWED_LABEL_DOMAINS: list().default(['sandbox.users.io']),
-  /** How long bookkeeping annotations are gathered before they are written. */
+  /** How long to gather bookkeeping annotations before writing them. */
   WRITE_BEHIND_WINDOW: durationMs().default(750).meta({ flag: 'sandbox-write-behind-window', form: 'duration' }),
   SANDBOX_NAMESERVERS: list().default([...POD_DEFAULTS.dnsNameservers]),
   /** Whether claims may have variables from Secrets of their namespace; needs leave to read Secrets. */
   ENVS_FROM_SECRETS: flag().default(false),
-  /** Whether claims may name PersistentVolumes that are open to their namespace; needs leave to read them. */
+  /** Whether claims may name PersistentVolumes that are open to their namespace; needs permission to read them. */
   PERSISTENT_VOLUMES: flag().default(false),
-  /** Ed25519 private key in PEM: by it daemons in sandboxes know the installation. */
+  /** Ed25519 private key in PEM. Its signature proves to the daemons in sandboxes that the installation calls. */
   RUNTIME_SIGNING_KEY: signingKey().optional(),
-  /** Base64 of 32 random bytes, from which access tokens of sandboxes are made. */
+  /** Base64 of 32 random bytes that derive the access tokens of sandboxes. */
   ENVD_TOKEN_KEY: tokenKey().optional(),
-  /** Writes no Kubernetes Events on claims. */
+  /** Whether to write no Kubernetes Events on claims. */
   DISABLE_CLAIM_EVENTS: flag().default(false).meta({ flag: 'disable-claim-events', form: 'flag' }),
   SECURITY_DEFAULTS: z.enum(['Compat', 'Hardened']).default('Compat'),
   SANDBOX_RUNTIME_CLASS: z.string().default(''),
@@ -36,14 +36,14 @@ export const claimSettings = controllerSettings.extend({
 
 type RuntimeKeys = Pick<z.output<typeof claimSettings>, 'RUNTIME_SIGNING_KEY' | 'ENVD_TOKEN_KEY'>;
 
-/** How daemons in sandboxes are spoken to; undefined where the installation has no keys. */
+/** Access to the daemons in sandboxes; undefined when the installation has no keys. */
 export function runtimeAccessOf({ RUNTIME_SIGNING_KEY, ENVD_TOKEN_KEY }: RuntimeKeys): RuntimeAccess | undefined {
   if (RUNTIME_SIGNING_KEY === undefined || ENVD_TOKEN_KEY === undefined) return undefined;
   const client = new RuntimeClient({ signingKey: RUNTIME_SIGNING_KEY, clock: systemClock });
   return { client, tokenKey: ENVD_TOKEN_KEY };
 }
 
-/** Never part of a message: the value is a secret. */
+/** Parses a secret: no error message contains the value. */
 function secretValue<T>(expected: string, read: (text: string) => T) {
   return z.string({ error: expected }).transform((text, context): T => {
     try {

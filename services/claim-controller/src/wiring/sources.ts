@@ -8,10 +8,10 @@ import type { Cache } from './cache.ts';
 import { changesSpec } from '../stock/keep-stock.ts';
 import { isWaiting } from '../telemetry/waiting-claims.ts';
 
-/** New claims go before the echoes of what was done for older ones. */
+/** New claims go before events that follow from work on older ones. */
 export const PRIORITY = { claim: 10, sandbox: 5, reference: 0 } as const;
 
-/** Which changes of which objects make which claims worth a look. */
+/** Which change of which object enqueues which claims. */
 export function claimSources(cache: Cache): Source[] {
   const claimsOfPool = (pool: SandboxWarmPool, change: Change<SandboxWarmPool>): string[] =>
     changesSpec(change)
@@ -27,7 +27,7 @@ export function claimSources(cache: Cache): Source[] {
     return [...keysOf(cache.claims.store.byIndex(BY_TEMPLATE, keyOf(template))), ...viaPools];
   };
   return [
-    // A new leader serves those who wait before it looks at the thousands that were served.
+    // A new leader serves waiting claims before it checks the thousands of served ones.
     watchSource(cache.claims, (claim: SandboxClaim) => [keyOf(claim)], {
       priority: PRIORITY.claim,
       isAwaited: isWaiting,
@@ -39,23 +39,23 @@ export function claimSources(cache: Cache): Source[] {
   ];
 }
 
-/** The claim whose own rules it holds; of a template's policy, the claims whose rules are derived from it. */
+/** A claim's own policy enqueues the claim; a template's policy enqueues the claims whose rules derive from it. */
 function claimsOfPolicy(cache: Cache, policy: NetworkPolicy): string[] {
   const owners = policy.metadata.ownerReferences ?? [];
   return owners.flatMap(({ kind, name }) => {
     if (kind === 'SandboxClaim') return [refKey(policy, name)];
-    return kind === 'SandboxTemplate' ? narrowedClaims(cache, refKey(policy, name)) : [];
+    return kind === 'SandboxTemplate' ? claimsWithOwnNetwork(cache, refKey(policy, name)) : [];
   });
 }
 
-function narrowedClaims({ claims, pools }: Cache, templateKey: string): string[] {
+function claimsWithOwnNetwork({ claims, pools }: Cache, templateKey: string): string[] {
   const viaPools = [...pools.store.byIndex(BY_TEMPLATE, templateKey)].flatMap((pool) => [
     ...claims.store.byIndex(BY_POOL, keyOf(pool)),
   ]);
   return keysOf([...claims.store.byIndex(BY_TEMPLATE, templateKey), ...viaPools].filter(hasOwnNetwork));
 }
 
-/** The claim that a Sandbox was given to, and the claim that bears its name, since the Sandbox may be in its way. */
+/** The claim that has the Sandbox, and the claim of the same name, since the Sandbox may block its cold start. */
 function claimsOfSandbox({ claims }: Cache, sandbox: Sandbox): string[] {
   const owner = controllerOf(sandbox);
   const keys = new Set<string>(owner?.kind === 'SandboxClaim' ? [refKey(sandbox, owner.name)] : []);
