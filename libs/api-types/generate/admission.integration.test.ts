@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { startControlPlane } from '@sandlot/local-cluster';
 import type { ControlPlane } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { claim, pool, sandbox, template } from '../src/builders.ts';
+import { claim, pool, sandbox, template } from '../test/index.ts';
 import type { SandboxClaimSpec, SandboxSpec, SandboxWarmPoolSpec } from '../src/index.ts';
 
 const examples = join(import.meta.dirname, '../examples');

@@ -4,8 +4,8 @@ import { startControlPlane } from '@sandlot/local-cluster';
 import type { ControlPlane } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { claim, pool, sandbox, template } from '../src/builders.ts';
-import { rfc3339, setCondition } from '../src/conditions.ts';
+import { claim, pool, sandbox, template } from '../test/index.ts';
+import { rfc3339, setCondition } from '../src/rules/conditions.ts';
 
 const crds = join(import.meta.dirname, '../../../charts/sandlot/files/crds');
 let server: ControlPlane;

@@ -1,14 +1,14 @@
-export { claimConditions, claimMessages, claimReasons } from './catalogue-claim.ts';
+export { claimConditions, claimMessages, claimReasons } from './catalogue/claim.ts';
 export {
   eventReasons,
   templateConditions,
   templateReasons,
   warmPoolConditions,
   warmPoolReasons,
-} from './catalogue-extensions.ts';
-export { sandboxConditions, sandboxMessages, sandboxReasons } from './catalogue-sandbox.ts';
-export { findCondition, removeCondition, rfc3339, setCondition } from './conditions.ts';
-export type { Condition, NextCondition } from './conditions.ts';
+} from './catalogue/extensions.ts';
+export { sandboxConditions, sandboxMessages, sandboxReasons } from './catalogue/sandbox.ts';
+export { findCondition, removeCondition, rfc3339, setCondition } from './rules/conditions.ts';
+export type { Condition, NextCondition } from './rules/conditions.ts';
 export type {
   Container,
   ContainerPort,
@@ -20,10 +20,17 @@ export type {
   Volume,
   VolumeMount,
 } from './generated/core.ts';
-export { egressBlock, egressText, egressWishOf, hasOwnNetwork, MAX_EGRESS_BLOCKS } from './egress.ts';
-export type { EgressWish } from './egress.ts';
-export { annotations, isReservedKey, labels, launchTypes, normalisedCreator, withoutReservedKeys } from './keys.ts';
-export type { LaunchType } from './keys.ts';
+export { egressBlock, egressText, egressWishOf, hasOwnNetwork, MAX_EGRESS_BLOCKS } from './rules/egress.ts';
+export type { EgressWish } from './rules/egress.ts';
+export {
+  annotations,
+  isReservedKey,
+  labels,
+  launchTypes,
+  normalisedCreator,
+  withoutReservedKeys,
+} from './catalogue/keys.ts';
+export type { LaunchType } from './catalogue/keys.ts';
 export {
   baselineNetworkPolicyName,
   claimNameLabel,
@@ -36,7 +43,7 @@ export {
   pvcName,
   serviceFQDN,
   warmPoolSelector,
-} from './naming.ts';
+} from './rules/naming.ts';
 export {
   CORE_GROUP,
   EXTENSIONS_GROUP,
@@ -69,16 +76,16 @@ export { parseSandbox, parseSandboxClaim, parseSandboxTemplate, parseSandboxWarm
 export { containerResources } from './schema/resources.ts';
 export type { ContainerResources } from './schema/resources.ts';
 export { nameHash } from '@sandlot/std';
-export { blueprintHash, sameBlueprint } from './blueprint.ts';
-export type { Blueprint } from './blueprint.ts';
-export { quantityValue, sameQuantity } from './quantity.ts';
-export { mergePatchOf, pruneEmpty } from './status.ts';
-export { injectEnv, runtimeEnvRefusal } from './env-policy.ts';
-export type { ClaimVariable, EnvOutcome, EnvRequest, RuntimeEnvRequest } from './env-policy.ts';
-export { DEFAULT_LABEL_DOMAINS, mergedPodMetadata, metadataRefusal } from './metadata-policy.ts';
-export type { MetadataRequest } from './metadata-policy.ts';
-export { mergeVolumeClaimTemplates } from './volume-policy.ts';
-export type { VolumeOutcome, VolumeRequest } from './volume-policy.ts';
+export { blueprintHash, sameBlueprint } from './compare/blueprint.ts';
+export type { Blueprint } from './compare/blueprint.ts';
+export { quantityValue, sameQuantity } from './compare/quantity.ts';
+export { mergePatchOf, pruneEmpty } from './compare/status-patch.ts';
+export { injectEnv, runtimeEnvRefusal } from './policies/env-policy.ts';
+export type { ClaimVariable, EnvOutcome, EnvRequest, RuntimeEnvRequest } from './policies/env-policy.ts';
+export { DEFAULT_LABEL_DOMAINS, mergedPodMetadata, metadataRefusal } from './policies/metadata-policy.ts';
+export type { MetadataRequest } from './policies/metadata-policy.ts';
+export { mergeVolumeClaimTemplates } from './policies/volume-policy.ts';
+export type { VolumeOutcome, VolumeRequest } from './policies/volume-policy.ts';
 export { isMadeByApi, sandboxIdOf } from './rules/api-claims.ts';
 export { claimEndingOf, claimFailureReasons } from './rules/claim-endings.ts';
 export type { ClaimEnding } from './rules/claim-endings.ts';

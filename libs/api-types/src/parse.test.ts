@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { claim, pool, sandbox, template } from './builders.ts';
+import { claim, pool, sandbox, template } from '../test/index.ts';
 import { parseSandbox, parseSandboxClaim, parseSandboxTemplate, parseSandboxWarmPool } from './parse.ts';
 
 describe('parsing from outside', () => {

@@ -1,6 +1,6 @@
 import { nameHash } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
-import { claim, pool, template } from '@sandlot/api-types/builders';
+import { claim, pool, template } from '@sandlot/api-types/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { adoptionPatch, coldSandbox, memberSandbox, metadataPatch, POD_DEFAULTS } from './index.ts';

@@ -1,5 +1,5 @@
 import type { PodSpec, SandboxTemplateSpec } from '@sandlot/api-types';
-import { template } from '@sandlot/api-types/builders';
+import { template } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { blueprintOf, POD_DEFAULTS } from './index.ts';
 import type { PodDefaults } from './index.ts';

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { runInNewContext } from 'node:vm';
-import { claim, pool, template } from '@sandlot/api-types/builders';
+import { claim, pool, template } from '@sandlot/api-types/testing';
 import { expect, it } from 'vitest';
 import * as blueprint from './index.ts';
 

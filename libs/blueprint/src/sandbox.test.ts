@@ -1,5 +1,5 @@
 import { nameHash } from '@sandlot/api-types';
-import { claim, pool, template } from '@sandlot/api-types/builders';
+import { claim, pool, template } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { blueprintHashOf, coldSandbox, memberSandbox, POD_DEFAULTS } from './index.ts';
 

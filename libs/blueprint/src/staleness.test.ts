@@ -1,5 +1,5 @@
 import type { Sandbox, SandboxTemplate, SandboxTemplateSpec } from '@sandlot/api-types';
-import { pool, template } from '@sandlot/api-types/builders';
+import { pool, template } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { createCurrencyTest, memberSandbox, POD_DEFAULTS } from './index.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { eventTypes } from '../src/catalogue.ts';
-import { schemaUrl } from '../src/cloudevent.ts';
+import { eventTypes } from '../src/events/catalogue.ts';
+import { schemaUrl } from '../src/events/cloudevent.ts';
 import { outputsOf } from './outputs.ts';
 
 const files = new Map(outputsOf().map(({ path, text }) => [path, JSON.parse(text) as Record<string, unknown>]));

@@ -1,7 +1,7 @@
 import { z } from 'zod';
-import { about, eventData, eventTypes } from '../src/catalogue.ts';
-import type { EventType } from '../src/catalogue.ts';
-import { envelope, schemaUrl } from '../src/cloudevent.ts';
+import { about, eventData, eventTypes } from '../src/events/catalogue.ts';
+import type { EventType } from '../src/events/catalogue.ts';
+import { envelope, schemaUrl } from '../src/events/cloudevent.ts';
 
 /** A generated file, relative to the checkout. */
 export interface Output {

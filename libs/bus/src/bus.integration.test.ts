@@ -9,7 +9,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } 
 import type { Bus, BusOptions, OutgoingEvent } from './index.ts';
 import { connectBus, declareStreams, eventId, nullBus } from './index.ts';
 import { noMetrics } from './bus-metrics.ts';
-import { memoryBus } from './testing.ts';
+import { memoryBus } from '../test/index.ts';
 
 const STREAM = 'SANDLOT_EVENTS';
 const PATIENCE = { timeout: 30_000, interval: 50 };

@@ -1,10 +1,10 @@
-import type { ActivityReport } from './activity.ts';
-import type { EventType } from './catalogue.ts';
-import type { CloudEvent, OutgoingEvent, TraceHeaders } from './cloudevent.ts';
-import type { ConsumeOptions } from './consumer.ts';
-import type { FollowedEvent, FollowOptions } from './follow.ts';
-import type { Ledger } from './ledger.ts';
-import type { SpendingReport } from './spending.ts';
+import type { ActivityReport } from './reports/activity.ts';
+import type { EventType } from './events/catalogue.ts';
+import type { CloudEvent, OutgoingEvent, TraceHeaders } from './events/cloudevent.ts';
+import type { ConsumeOptions } from './consume/consumer.ts';
+import type { FollowedEvent, FollowOptions } from './consume/follow.ts';
+import type { Ledger } from './streams/ledger.ts';
+import type { SpendingReport } from './reports/spending.ts';
 
 /**
  * Lifecycle events out, hints in. Nothing here is needed for correctness: the truth is the object in the API server,

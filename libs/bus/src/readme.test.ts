@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
 import { eventId } from './index.ts';
-import { memoryBus } from './testing.ts';
+import { memoryBus } from '../test/index.ts';
 
 it('runs the example of the README over a memory bus', async () => {
   const readme = readFileSync(new URL('../README.md', import.meta.url), 'utf8');

@@ -4,8 +4,8 @@ import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
 import { Backlog } from './backlog.ts';
 import { createOutbox } from './outbox.ts';
-import { MemoryServer, Shelf, mortal, noOutboxMetrics, toyTelling } from './testing.ts';
-import type { Toy } from './testing.ts';
+import { MemoryServer, Shelf, mortal, noOutboxMetrics, toyTelling } from '../test/index.ts';
+import type { Toy } from '../test/index.ts';
 
 type Step =
   | { readonly kind: 'set'; readonly uid: string; readonly state: number }

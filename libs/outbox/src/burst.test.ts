@@ -3,8 +3,8 @@ import { FakeClock, seededRandom } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
 import type { Telling } from './fact.ts';
 import { createOutbox } from './outbox.ts';
-import { MemoryServer, Shelf, noOutboxMetrics, toyTelling } from './testing.ts';
-import type { Toy } from './testing.ts';
+import { MemoryServer, Shelf, noOutboxMetrics, toyTelling } from '../test/index.ts';
+import type { Toy } from '../test/index.ts';
 
 /** A toy is made in silence; somebody waits for each of its states. */
 const telling: Telling<Toy> = {

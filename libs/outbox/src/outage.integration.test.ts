@@ -7,11 +7,11 @@ import { startNats } from '@sandlot/local-cluster';
 import { silentLogger } from '@sandlot/std';
 import { FakeClock, seededRandom } from '@sandlot/std/testing';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { Lives, byUid, created, lifeTelling } from './lives.ts';
+import { Lives, byUid, created, lifeTelling } from '../test/lives.ts';
 import type { Watched } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
-import { Shelf, noOutboxMetrics } from './testing.ts';
-import type { Toy } from './testing.ts';
+import { Shelf, noOutboxMetrics } from '../test/index.ts';
+import type { Toy } from '../test/index.ts';
 
 const PATIENCE = { timeout: 30_000, interval: 5 };
 const OUTAGE_SECONDS = 600;

@@ -3,11 +3,11 @@ import { FakeClock, seededRandom } from '@sandlot/std/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { Backlog } from './backlog.ts';
-import { Lives, byUid, created, deleted, lifeTelling, ready } from './lives.ts';
+import { Lives, byUid, created, deleted, lifeTelling, ready } from '../test/lives.ts';
 import type { Watched } from './metrics.ts';
 import { createOutbox } from './outbox.ts';
-import { MemoryServer, Shelf, noOutboxMetrics } from './testing.ts';
-import type { Toy } from './testing.ts';
+import { MemoryServer, Shelf, noOutboxMetrics } from '../test/index.ts';
+import type { Toy } from '../test/index.ts';
 
 const OUTAGE_SECONDS = 600;
 

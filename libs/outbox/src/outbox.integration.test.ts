@@ -8,8 +8,8 @@ import { silentLogger, systemClock } from '@sandlot/std';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { createOutbox } from './outbox.ts';
 import type { Outbox } from './outbox.ts';
-import { Shelf, mortal, noOutboxMetrics, toyTelling } from './testing.ts';
-import type { Toy } from './testing.ts';
+import { Shelf, mortal, noOutboxMetrics, toyTelling } from '../test/index.ts';
+import type { Toy } from '../test/index.ts';
 
 const PATIENCE = { timeout: 30_000, interval: 20 };
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { backoffMs, createStamp, nameHash, parseDurationMs, systemClock } from './index.ts';
-import { FakeClock } from './testing.ts';
+import { FakeClock } from '../test/index.ts';
 
 describe('runtime', () => {
   it('is the Node the project pins, not whatever the host has', () => {

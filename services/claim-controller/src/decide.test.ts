@@ -1,5 +1,5 @@
 import type { Sandbox, SandboxClaimSpec, SandboxTemplateSpec } from '@sandlot/api-types';
-import { claim, pool, sandbox, template } from '@sandlot/api-types/builders';
+import { claim, pool, sandbox, template } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { decide } from './decide.ts';
 import type { Plan, Step } from './plan/plan.ts';

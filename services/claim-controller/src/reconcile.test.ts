@@ -1,5 +1,5 @@
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
-import { pool, sandbox, template } from '@sandlot/api-types/builders';
+import { pool, sandbox, template } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { ClaimWorld } from '../test/harness.ts';
 

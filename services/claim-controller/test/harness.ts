@@ -1,6 +1,6 @@
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxStatus } from '@sandlot/api-types';
-import { claim, pool, template } from '@sandlot/api-types/builders';
+import { claim, pool, template } from '@sandlot/api-types/testing';
 import { memberSandbox, POD_DEFAULTS } from '@sandlot/blueprint';
 import { events, networkPolicies } from '@sandlot/kube';
 import type { ActiveFault, RequestMatch } from '@sandlot/kube-testkit';

@@ -1,4 +1,4 @@
-import { claim, pool, template } from '@sandlot/api-types/builders';
+import { claim, pool, template } from '@sandlot/api-types/testing';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
 import type { BatchSnapshot } from '../src/plan/snapshot-batch.ts';
 import type { ClaimSnapshot } from '../src/plan/snapshot.ts';

@@ -1,7 +1,7 @@
 import { labels, nameHash, rfc3339 } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import type { Parts } from '@sandlot/api-types/builders';
-import { sandbox as buildSandbox } from '@sandlot/api-types/builders';
+import type { Parts } from '@sandlot/api-types/testing';
+import { sandbox as buildSandbox } from '@sandlot/api-types/testing';
 import type { Condition as PodCondition, OwnerReference, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
 import { decide } from '../src/decide.ts';
 import { ownerReference } from '../src/ownership/ownership.ts';

@@ -1,5 +1,5 @@
 import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
-import { pool } from '@sandlot/api-types/builders';
+import { pool } from '@sandlot/api-types/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { creates, deletes, member, members, snapshot } from '../test/builders.ts';

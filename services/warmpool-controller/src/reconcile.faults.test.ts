@@ -1,6 +1,6 @@
 import { findCondition, labels, sandboxTemplates, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
 import type { Condition, SandboxWarmPool } from '@sandlot/api-types';
-import { sandbox, template } from '@sandlot/api-types/builders';
+import { sandbox, template } from '@sandlot/api-types/testing';
 import { events } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { POOL, PoolWorld } from '../test/pool-harness.ts';

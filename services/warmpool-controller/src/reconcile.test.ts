@@ -1,5 +1,5 @@
 import { sandboxTemplates, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
-import { sandbox, template } from '@sandlot/api-types/builders';
+import { sandbox, template } from '@sandlot/api-types/testing';
 import { eventId } from '@sandlot/bus';
 import { describe, expect, it } from 'vitest';
 import { POOL, PoolWorld } from '../test/pool-harness.ts';

@@ -1,5 +1,5 @@
 import { labels } from '@sandlot/api-types';
-import { pool, sandbox, template } from '@sandlot/api-types/builders';
+import { pool, sandbox, template } from '@sandlot/api-types/testing';
 import { decide } from '../src/decide.ts';
 import type { Plan, Step } from '../src/plan/plan.ts';
 import type { Member, PoolSnapshot } from '../src/plan/snapshot.ts';

@@ -1,6 +1,6 @@
 import { sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
-import { pool, template } from '@sandlot/api-types/builders';
+import { pool, template } from '@sandlot/api-types/testing';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
 import { ControllerWorld, startSurroundings } from '@sandlot/service-testkit';
 import type { TestController } from '@sandlot/service-testkit';

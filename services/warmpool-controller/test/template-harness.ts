@@ -1,6 +1,6 @@
 import { nameHash, networkPolicyName, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { Sandbox, SandboxTemplate, SandboxTemplateSpec } from '@sandlot/api-types';
-import { sandbox, template } from '@sandlot/api-types/builders';
+import { sandbox, template } from '@sandlot/api-types/testing';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
 import { networkPolicies } from '@sandlot/kube';
 import type { NetworkPolicy } from '@sandlot/kube';

@@ -1,5 +1,5 @@
 import type { ObjectMeta } from '@sandlot/kube';
-import { labels } from '../keys.ts';
+import { labels } from '../catalogue/keys.ts';
 
 /** The metadata that says whether the API made an object. */
 interface Marked {

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { claimReasons } from '../catalogue-claim.ts';
+import { claimReasons } from '../catalogue/claim.ts';
 import { claimEndingOf, claimFailureReasons } from './claim-endings.ts';
 
 it('every reason either ends a claim in one way or may pass', () => {

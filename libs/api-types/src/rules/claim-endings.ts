@@ -1,4 +1,4 @@
-import { claimReasons } from '../catalogue-claim.ts';
+import { claimReasons } from '../catalogue/claim.ts';
 
 /**
  * How a claim ends: `refused`, what it asks for is not allowed and only another claim helps; `broken`, its sandbox did

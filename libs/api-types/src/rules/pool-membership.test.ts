@@ -1,6 +1,6 @@
 import { nameHash } from '@sandlot/std';
 import { expect, it } from 'vitest';
-import { pool, sandbox } from '../builders.ts';
+import { pool, sandbox } from '../../test/index.ts';
 import type { Sandbox } from '../objects.ts';
 import { hasSignOfPool, isAdoptable, isMemberOf, isPoolMember, isStock } from './pool-membership.ts';
 

@@ -1,7 +1,7 @@
 // When a Sandbox belongs to a pool. Each question has its own predicate, because they need different proof.
 import { controllerOf } from '@sandlot/kube';
 import { nameHash } from '@sandlot/std';
-import { labels } from '../keys.ts';
+import { labels } from '../catalogue/keys.ts';
 import { EXTENSIONS_GROUP } from '../objects.ts';
 import type { Sandbox, SandboxWarmPool } from '../objects.ts';
 import { isFinished } from './readiness.ts';

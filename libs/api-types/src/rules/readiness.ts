@@ -1,5 +1,5 @@
-import { sandboxConditions } from '../catalogue-sandbox.ts';
-import { findCondition } from '../conditions.ts';
+import { sandboxConditions } from '../catalogue/sandbox.ts';
+import { findCondition } from './conditions.ts';
 import type { Sandbox } from '../objects.ts';
 
 /** Whether the condition Ready of the Sandbox is True. */

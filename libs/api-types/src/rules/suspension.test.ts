@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { sandbox } from '../builders.ts';
+import { sandbox } from '../../test/index.ts';
 import { modeSpellingOf, resumePatch, suspenderOf, suspendPatch } from './suspension.ts';
 
 const guard = { uid: 'uid-default-sandbox', resourceVersion: '1' };

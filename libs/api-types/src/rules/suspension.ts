@@ -1,6 +1,6 @@
 // How a Sandbox is suspended and resumed through its spec, and how it says who suspended it.
 import type { JsonObject } from '@sandlot/kube';
-import { annotations } from '../keys.ts';
+import { annotations } from '../catalogue/keys.ts';
 import type { Sandbox, SandboxSpec } from '../objects.ts';
 
 /** The spec field that carries the desired mode: `replicas` (v1alpha1) or `operatingMode` (v1beta1). */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { claim, sandbox } from '../builders.ts';
+import { claim, sandbox } from '../../test/index.ts';
 import { wakeObstacleOf } from './wake.ts';
 
 const ID = 'a1b2c3';

@@ -1,4 +1,4 @@
-import { annotations } from '../keys.ts';
+import { annotations } from '../catalogue/keys.ts';
 import type { Sandbox, SandboxClaim } from '../objects.ts';
 import { isMadeByApi } from './api-claims.ts';
 import { suspenderOf } from './suspension.ts';

@@ -1,6 +1,6 @@
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import { claim } from '@sandlot/api-types/builders';
+import { claim } from '@sandlot/api-types/testing';
 import { startFakeApiServer } from '@sandlot/kube-testkit';
 import { silentLogger, systemClock } from '@sandlot/std';
 import type { Clock } from '@sandlot/std';

@@ -1,5 +1,5 @@
 import { sandboxClaims, sandboxes } from '@sandlot/api-types';
-import { claim, sandbox } from '@sandlot/api-types/builders';
+import { claim, sandbox } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { ClaimWorld } from '../../test/harness.ts';
 

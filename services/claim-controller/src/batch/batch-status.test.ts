@@ -1,5 +1,5 @@
 import type { Sandbox, SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
-import { claim, sandbox } from '@sandlot/api-types/builders';
+import { claim, sandbox } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { batchStatus, differsInSubstance } from './batch-status.ts';
 import type { BatchView } from './batch-status.ts';

@@ -1,5 +1,5 @@
 import { sandboxClaims, sandboxes } from '@sandlot/api-types';
-import { sandbox } from '@sandlot/api-types/builders';
+import { sandbox } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { ClaimWorld, COMMIT, PUBLISH } from '../../test/harness.ts';
 

@@ -1,5 +1,5 @@
 import type { Sandbox, SandboxClaimSpec, SandboxClaimStatus } from '@sandlot/api-types';
-import { claim, pool, sandbox, template } from '@sandlot/api-types/builders';
+import { claim, pool, sandbox, template } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { at, batchSnapshot, NOW } from '../../test/snapshot.ts';
 import type { BatchSnapshot } from '../plan/snapshot-batch.ts';

@@ -1,5 +1,5 @@
 import type { Condition, SandboxClaim } from '@sandlot/api-types';
-import { claim as buildClaim } from '@sandlot/api-types/builders';
+import { claim as buildClaim } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { at, batchSnapshot, NOW } from '../../test/snapshot.ts';
 import { deadlinesOf } from './schedule.ts';

@@ -1,5 +1,5 @@
 import type { SandboxClaimStatus } from '@sandlot/api-types';
-import { claim } from '@sandlot/api-types/builders';
+import { claim } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { recordedReadyAt } from './first-ready.ts';
 import { ClaimWorld } from '../../test/harness.ts';

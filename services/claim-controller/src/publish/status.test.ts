@@ -1,6 +1,6 @@
 import { mergePatchOf } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { claim, sandbox } from '@sandlot/api-types/builders';
+import { claim, sandbox } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { boundStatus, expiredStatus, reportStatus } from './status.ts';
 

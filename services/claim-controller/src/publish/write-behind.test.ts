@@ -1,5 +1,5 @@
 import type { SandboxClaim } from '@sandlot/api-types';
-import { claim } from '@sandlot/api-types/builders';
+import { claim } from '@sandlot/api-types/testing';
 import type { JsonObject, KubeClient } from '@sandlot/kube';
 import { silentLogger } from '@sandlot/std';
 import { FakeClock } from '@sandlot/std/testing';

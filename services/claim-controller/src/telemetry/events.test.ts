@@ -1,5 +1,5 @@
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { claim, sandbox } from '@sandlot/api-types/builders';
+import { claim, sandbox } from '@sandlot/api-types/testing';
 import { nameOf } from '@sandlot/outbox';
 import { describe, expect, it } from 'vitest';
 import { describeClaims } from './events.ts';

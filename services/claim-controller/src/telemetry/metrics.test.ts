@@ -1,5 +1,5 @@
 import type { SandboxClaim } from '@sandlot/api-types';
-import { claim as claimOf } from '@sandlot/api-types/builders';
+import { claim as claimOf } from '@sandlot/api-types/testing';
 import { createMetrics } from '@sandlot/telemetry';
 import { describe, expect, it } from 'vitest';
 import { MAX_TEMPLATES } from './compat-metrics.ts';

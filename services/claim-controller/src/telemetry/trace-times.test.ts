@@ -1,5 +1,5 @@
 import type { SandboxClaim } from '@sandlot/api-types';
-import { claim } from '@sandlot/api-types/builders';
+import { claim } from '@sandlot/api-types/testing';
 import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
 import { endingOf, isServed, startMsOf, wallMsOf } from './trace-times.ts';

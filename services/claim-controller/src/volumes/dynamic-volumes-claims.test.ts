@@ -1,6 +1,6 @@
 import { sandboxTemplates } from '@sandlot/api-types';
 import type { SandboxClaimSpec } from '@sandlot/api-types';
-import { template } from '@sandlot/api-types/builders';
+import { template } from '@sandlot/api-types/testing';
 import { persistentVolumes } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { ClaimWorld } from '../../test/harness.ts';

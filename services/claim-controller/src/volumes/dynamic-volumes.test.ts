@@ -1,5 +1,5 @@
 import type { SandboxClaimSpec, SandboxTemplateSpec } from '@sandlot/api-types';
-import { claim, template } from '@sandlot/api-types/builders';
+import { claim, template } from '@sandlot/api-types/testing';
 import type { PersistentVolume } from '@sandlot/kube';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';

@@ -1,5 +1,5 @@
 import type { SandboxStatus } from '@sandlot/api-types';
-import { sandbox } from '@sandlot/api-types/builders';
+import { sandbox } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { ago, conditionOf, creates, deletes, member, members, snapshot, statusOf, steps } from '../../test/builders.ts';
 import type { SnapshotParts } from '../../test/builders.ts';

@@ -1,5 +1,5 @@
 import type { SandboxWarmPool } from '@sandlot/api-types';
-import { pool, template } from '@sandlot/api-types/builders';
+import { pool, template } from '@sandlot/api-types/testing';
 import { nameOf } from '@sandlot/outbox';
 import { describe, expect, it } from 'vitest';
 import { poolTelling, templateTelling } from './lifecycle-events.ts';

@@ -1,4 +1,4 @@
-import { pool, sandbox } from '@sandlot/api-types/builders';
+import { pool, sandbox } from '@sandlot/api-types/testing';
 import { createMetrics } from '@sandlot/telemetry';
 import { describe, expect, it } from 'vitest';
 import { createPoolMetrics } from './metrics.ts';

@@ -1,4 +1,4 @@
-import { pool, sandbox, template } from '@sandlot/api-types/builders';
+import { pool, sandbox, template } from '@sandlot/api-types/testing';
 import { startTracing } from '@sandlot/telemetry';
 import type { Tracing } from '@sandlot/telemetry';
 import { InMemorySpanExporter } from '@sandlot/telemetry/testing';

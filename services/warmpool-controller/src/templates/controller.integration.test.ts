@@ -1,6 +1,6 @@
 import { findCondition, sandboxes, sandboxTemplates } from '@sandlot/api-types';
 import type { SandboxTemplateSpec, SandboxTemplateStatus } from '@sandlot/api-types';
-import { template } from '@sandlot/api-types/builders';
+import { template } from '@sandlot/api-types/testing';
 import { blueprintOf, POD_DEFAULTS } from '@sandlot/blueprint';
 import { createKubeClient, isNotFound, loadCredentials, namespaces, networkPolicies } from '@sandlot/kube';
 import type { KubeClient, NetworkPolicy } from '@sandlot/kube';

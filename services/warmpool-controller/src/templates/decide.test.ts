@@ -1,5 +1,5 @@
 import type { SandboxTemplateSpec } from '@sandlot/api-types';
-import { template } from '@sandlot/api-types/builders';
+import { template } from '@sandlot/api-types/testing';
 import type { NetworkPolicy } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { decidePolicy } from './decide.ts';

@@ -1,5 +1,5 @@
 import { sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
-import { pool } from '@sandlot/api-types/builders';
+import { pool } from '@sandlot/api-types/testing';
 import { events, networkPolicies } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { TemplateWorld } from '../../test/template-harness.ts';

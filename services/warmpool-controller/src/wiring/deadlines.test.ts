@@ -1,4 +1,4 @@
-import { pool } from '@sandlot/api-types/builders';
+import { pool } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { deadlinesOf } from './deadlines.ts';
 import { Timetable } from '../sizing/schedule.ts';

@@ -1,6 +1,6 @@
 import { labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { sandbox } from '@sandlot/api-types/builders';
+import { sandbox } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { concernsPool, GATHER_MS, gatherMs } from './sandbox-changes.ts';
 

@@ -1,4 +1,4 @@
-import { claim } from '@sandlot/api-types/builders';
+import { claim } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { timelineLines } from './narrate.ts';
 import { TimelineRecorder } from './timeline.ts';

@@ -1,4 +1,4 @@
-import { sandbox } from '@sandlot/api-types/builders';
+import { sandbox } from '@sandlot/api-types/testing';
 import { networkPolicies } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { isAuthored } from './authored-sandboxes.ts';

@@ -1,4 +1,4 @@
-import { template } from '@sandlot/api-types/builders';
+import { template } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
 import { rulesOf, templatePolicy } from './policy.ts';
 import { NETWORK } from '../../../test/template-harness.ts';

@@ -1,0 +1,85 @@
+import { isDeepStrictEqual } from 'node:util';
+import { nameHash } from '@sandlot/std';
+import { isEmpty, isMembers } from './json.ts';
+import type { Members } from './json.ts';
+import type { SandboxSpec } from '../objects.ts';
+import { claimDefaults, defaultPullPolicy, podDefaults } from './pod-defaults.ts';
+import { canonicalQuantity } from './quantity.ts';
+
+/** The part of a template that makes a sandbox what it is; a Sandbox spec and a template spec both have it. */
+export type Blueprint = Pick<SandboxSpec, 'podTemplate' | 'volumeClaimTemplates' | 'service' | 'runtime'>;
+
+/** Maps whose empty values say something: a node label without a value is selected by the empty string. */
+const SELECTORS = new Set(['nodeSelector', 'matchLabels']);
+const QUANTITY_MAPS = new Set(['limits', 'requests', 'overhead', 'capacity']);
+const QUANTITIES = new Set(['sizeLimit', 'divisor']);
+
+/** NameHash of the canonical JSON (sorted keys, empty values dropped) of a blueprint (API contract, hashes). */
+export function blueprintHash({ podTemplate, volumeClaimTemplates, service, runtime }: Blueprint): string {
+  const parts = { podTemplate, volumeClaimTemplates, service, runtime };
+  return nameHash(JSON.stringify(canonical(parts, { holder: '' })));
+}
+
+/**
+ * Whether two blueprints make the same sandbox: Pod spec, PVC templates by position (name and spec), service and
+ * runtime. Quantities compare by value, absent equals empty and equals what the API server would fill in; metadata does
+ * not count (API contract, staleness and rollout). Give both with the secure defaults already in place.
+ */
+export function sameBlueprint(a: Blueprint, b: Blueprint): boolean {
+  return isDeepStrictEqual(effective(a), effective(b));
+}
+
+function effective({ podTemplate, volumeClaimTemplates, service, runtime }: Blueprint): unknown {
+  const claims = (volumeClaimTemplates ?? []).map(({ metadata, spec }) => ({
+    name: metadata?.name ?? '',
+    spec: canonical(spec, { holder: '', defaults: claimDefaults }),
+  }));
+  const pod = canonical(podTemplate.spec, { holder: '', defaults: podDefaults });
+  const daemon = canonical(runtime ?? {}, { holder: '', defaults: { '': { inject: false } } });
+  return { pod, claims, service, daemon };
+}
+
+interface Place {
+  /** Name of the member that holds the value, or holds the list it stands in. */
+  readonly holder: string;
+  /** Given when values are compared by meaning, absent when they are hashed as written. */
+  readonly defaults?: Readonly<Record<string, Members>> | undefined;
+}
+
+function canonical(value: unknown, place: Place): unknown {
+  if (Array.isArray(value)) return value.map((entry) => canonical(entry, place));
+  if (!isMembers(value)) return scalar(value, place);
+  const members = Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, member]) => [name, canonical(member, { ...place, holder: memberHolder(name, place) })] as const)
+    .filter(([name, member]) => isStated(name, member, { object: value, place }));
+  return Object.fromEntries(members);
+}
+
+/** Amounts stand under free names (`cpu`), so their map's name is passed down instead. */
+function memberHolder(name: string, { holder }: Place): string {
+  return QUANTITY_MAPS.has(holder) ? holder : name;
+}
+
+function scalar(value: unknown, { holder, defaults }: Place): unknown {
+  if (defaults === undefined || !(QUANTITY_MAPS.has(holder) || QUANTITIES.has(holder))) return value;
+  return typeof value === 'string' || typeof value === 'number' ? (canonicalQuantity(value) ?? value) : value;
+}
+
+interface Context {
+  readonly object: Members;
+  readonly place: Place;
+}
+
+function isStated(name: string, member: unknown, { object, place }: Context): boolean {
+  if (isEmpty(member)) return SELECTORS.has(place.holder) && member === '';
+  return place.defaults === undefined || member !== filledIn(name, object, place.defaults[place.holder]);
+}
+
+/** What the API server would put there if the member were absent. */
+function filledIn(name: string, object: Members, defaults: Members | undefined): unknown {
+  const { image } = object;
+  if (name === 'imagePullPolicy' && typeof image === 'string') return defaultPullPolicy(image);
+  if (name === 'serviceAccount') return object['serviceAccountName'];
+  return defaults?.[name];
+}

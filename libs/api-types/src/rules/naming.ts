@@ -1,0 +1,67 @@
+import type { KubeObject } from '@sandlot/kube/objects';
+import { nameHash } from '@sandlot/std';
+import { annotations, labels } from '../catalogue/keys.ts';
+import type { Sandbox, SandboxClaimSpec, SandboxSpec } from '../objects.ts';
+
+/** Desired mode of a Sandbox: `replicas` decides where present, then `operatingMode`, then Running. */
+export function effectiveMode(spec: Pick<SandboxSpec, 'replicas' | 'operatingMode'>): 'Running' | 'Suspended' {
+  if (spec.replicas !== undefined) return spec.replicas === 0 ? 'Suspended' : 'Running';
+  return spec.operatingMode ?? 'Running';
+}
+
+/** Mode of a claim (API contract, bound and detached claims); stored in status on the first pass. */
+export function effectiveClaimMode(
+  spec: Pick<SandboxClaimSpec, 'replicas' | 'ttlSecondsAfterCompleted'>,
+): 'Bound' | 'Detached' {
+  return (spec.replicas ?? 1) > 1 || spec.ttlSecondsAfterCompleted !== undefined ? 'Detached' : 'Bound';
+}
+
+/** Name of a Sandbox's Pod: the annotation of an adopted one, else the Sandbox's own name. */
+export function podNameOf(sandbox: Sandbox): string {
+  const annotated = sandbox.metadata.annotations?.[annotations.podName];
+  return annotated === undefined || annotated === '' ? (sandbox.metadata.name ?? '') : annotated;
+}
+
+/** Name of the PVC of one template entry, as a StatefulSet would name it. */
+export function pvcName(templateName: string, sandboxName: string): string {
+  return `${templateName}-${sandboxName}`;
+}
+
+/** DNS name of a Sandbox's headless Service; `clusterDomain` is usually `cluster.local`. */
+export function serviceFQDN(sandbox: KubeObject, clusterDomain: string): string {
+  return `${sandbox.metadata.name ?? ''}.${sandbox.metadata.namespace ?? ''}.svc.${clusterDomain}`;
+}
+
+/** Name of the NetworkPolicy shared by the sandboxes of a template. */
+export function networkPolicyName(templateName: string): string {
+  return `${templateName}-network-policy`;
+}
+
+/** `status.selector` of a Sandbox, and the selector of its Service. */
+export function nameHashSelector(sandboxName: string): string {
+  return `${labels.nameHash}=${nameHash(sandboxName)}`;
+}
+
+/** `status.selector` of a pool. */
+export function warmPoolSelector(poolName: string): string {
+  return `${labels.warmPoolMember}=${nameHash(poolName)}`;
+}
+
+/** Name of the NetworkPolicy of a claim's Sandbox that has egress rules of its own. */
+export function ownNetworkPolicyName(claimName: string): string {
+  return `${claimName}-network`;
+}
+
+/** Name of the NetworkPolicy that refuses everything to Sandboxes of a template with rules of their own, should those go. */
+export function baselineNetworkPolicyName(templateName: string): string {
+  return `${templateName}-network-baseline`;
+}
+
+const LABEL_VALUE_LIMIT = 63;
+const KEPT_OF_A_LONG_NAME = 54;
+
+/** Value of the label `sandlot.dev/claim-name`: the name, or its first 54 characters, `-` and its NameHash. */
+export function claimNameLabel(claimName: string): string {
+  if (claimName.length <= LABEL_VALUE_LIMIT) return claimName;
+  return `${claimName.slice(0, KEPT_OF_A_LONG_NAME)}-${nameHash(claimName)}`;
+}

@@ -1,0 +1,69 @@
+import type { ObjectMeta } from '@sandlot/kube/objects';
+import { CORE_GROUP, EXTENSIONS_GROUP } from '../src/objects.ts';
+import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '../src/objects.ts';
+
+/** What a test says about an object; everything else has a plain value. */
+export interface Parts<O extends { spec: object; status?: object | undefined }> {
+  readonly name?: string;
+  readonly namespace?: string;
+  readonly metadata?: ObjectMeta;
+  readonly spec?: Partial<O['spec']>;
+  readonly status?: O['status'];
+}
+
+const podTemplate = { spec: { containers: [{ name: 'main', image: 'busybox' }] } };
+
+function metadataOf(
+  parts: Parts<Sandbox | SandboxClaim | SandboxTemplate | SandboxWarmPool>,
+  name: string,
+): ObjectMeta {
+  const chosen = parts.name ?? parts.metadata?.name ?? name;
+  const namespace = parts.namespace ?? parts.metadata?.namespace ?? 'default';
+  const identity = { uid: `uid-${namespace}-${chosen}`, resourceVersion: '1', generation: 1 };
+  return { creationTimestamp: '2026-01-01T00:00:00Z', ...identity, ...parts.metadata, name: chosen, namespace };
+}
+
+/** A Sandbox named `sandbox` in `default` that runs one container. */
+export function sandbox(parts: Parts<Sandbox> = {}): Sandbox {
+  return {
+    apiVersion: `${CORE_GROUP}/v1beta1`,
+    kind: 'Sandbox',
+    metadata: metadataOf(parts, 'sandbox'),
+    spec: { podTemplate, shutdownPolicy: 'Retain', ...parts.spec },
+    ...(parts.status === undefined ? {} : { status: parts.status }),
+  };
+}
+
+/** A SandboxClaim named `claim` in `default`, on the pool `pool` unless the spec names a template. */
+export function claim(parts: Parts<SandboxClaim> = {}): SandboxClaim {
+  const source = parts.spec?.sandboxTemplateRef === undefined ? { warmPoolRef: { name: 'pool' } } : {};
+  return {
+    apiVersion: `${EXTENSIONS_GROUP}/v1beta1`,
+    kind: 'SandboxClaim',
+    metadata: metadataOf(parts, 'claim'),
+    spec: { ...source, ...parts.spec },
+    ...(parts.status === undefined ? {} : { status: parts.status }),
+  };
+}
+
+/** A SandboxTemplate named `template` in `default` that runs one container. */
+export function template(parts: Parts<SandboxTemplate> = {}): SandboxTemplate {
+  return {
+    apiVersion: `${EXTENSIONS_GROUP}/v1beta1`,
+    kind: 'SandboxTemplate',
+    metadata: metadataOf(parts, 'template'),
+    spec: { podTemplate, ...parts.spec },
+    ...(parts.status === undefined ? {} : { status: parts.status }),
+  };
+}
+
+/** A SandboxWarmPool named `pool` in `default` with one member of the template `template`. */
+export function pool(parts: Parts<SandboxWarmPool> = {}): SandboxWarmPool {
+  return {
+    apiVersion: `${EXTENSIONS_GROUP}/v1beta1`,
+    kind: 'SandboxWarmPool',
+    metadata: metadataOf(parts, 'pool'),
+    spec: { replicas: 1, sandboxTemplateRef: { name: 'template' }, ...parts.spec },
+    ...(parts.status === undefined ? {} : { status: parts.status }),
+  };
+}

@@ -1,0 +1,27 @@
+import { InvalidArgumentError, RequestError } from '@nats-io/nats-core';
+import type { MsgHdrs } from '@nats-io/nats-core';
+import { headers } from '@nats-io/nats-core';
+import type { OutgoingEvent, TraceHeaders } from '../events/cloudevent.ts';
+import { toCloudEvent } from '../events/cloudevent.ts';
+import { subjectFor } from '../events/subjects.ts';
+
+/** Subject, JSON body and headers of an event (CloudEvents structured mode; trace context also as headers). */
+export function encode(event: OutgoingEvent, trace: TraceHeaders): { subject: string; body: string; head: MsgHdrs } {
+  const head = headers();
+  head.set('Content-Type', 'application/cloudevents+json');
+  const { traceparent, tracestate } = trace;
+  if (traceparent !== undefined) head.set('traceparent', traceparent);
+  if (tracestate !== undefined) head.set('tracestate', tracestate);
+  const body = JSON.stringify(toCloudEvent(event, trace));
+  return { subject: subjectFor(event.type, event.data.namespace), body, head };
+}
+
+/** Nobody takes the subject: JetStream reports it as an error whose cause says so. */
+export function isUnanswered(error: unknown): boolean {
+  return error instanceof Error && error.cause instanceof RequestError && error.cause.isNoResponders();
+}
+
+/** No server will ever take it, such as one larger than its limit: trying again cannot help. */
+export function isUnsendable(error: unknown): boolean {
+  return error instanceof InvalidArgumentError;
+}

@@ -1,0 +1,62 @@
+import { silentLogger } from '@sandlot/std';
+import { FakeClock } from '@sandlot/std/testing';
+import { describe, expect, it } from 'vitest';
+import { noMetrics } from '../bus-metrics.ts';
+import type { OutgoingEvent } from '../events/cloudevent.ts';
+import { Publisher } from './publisher.ts';
+
+const poolReady = (id: string): OutgoingEvent<'pool.ready'> => ({
+  type: 'pool.ready',
+  id,
+  timeMs: 0,
+  data: { namespace: 'a', name: 'p', uid: 'u', desired: 1, ready: 1 },
+});
+
+function publisherWithoutConnection(maxPending: number) {
+  const ended: string[] = [];
+  const dropped: string[] = [];
+  const publisher = new Publisher({
+    log: silentLogger,
+    clock: new FakeClock(),
+    random: () => 0,
+    metrics: { ...noMetrics, published: (_type, outcome) => dropped.push(outcome) },
+    maxPending,
+    maxInFlight: 2,
+    ackTimeoutMs: 100,
+    onStreamMissing: () => undefined,
+  });
+  const publish = (id: string): void =>
+    publisher.publish(poolReady(id), { headers: {}, end: (failure) => ended.push(`${id}: ${failure ?? 'ok'}`) });
+  return { publisher, publish, ended, dropped };
+}
+
+describe('Publisher', () => {
+  it('keeps the newest events when the buffer is full, and counts the others', () => {
+    const { publisher, publish, ended, dropped } = publisherWithoutConnection(2);
+    ['1', '2', '3', '4'].forEach(publish);
+    expect(publisher.pending).toBe(2);
+    expect(ended).toEqual(['1: buffer full', '2: buffer full']);
+    expect(dropped).toEqual(['dropped', 'dropped']);
+  });
+
+  it('takes the same id twice for one event', () => {
+    const { publisher, publish, ended } = publisherWithoutConnection(10);
+    ['1', '1', '2'].forEach(publish);
+    expect(publisher.pending).toBe(2);
+    expect(ended).toEqual(['1: ok']);
+  });
+
+  it('gives up what is left when it closes, and lets those who wait for it go on', async () => {
+    const { publisher, publish, ended } = publisherWithoutConnection(10);
+    ['1', '2'].forEach(publish);
+    const drained = publisher.drained();
+    publisher.close();
+    await drained;
+    expect(publisher.pending).toBe(0);
+    expect(ended).toEqual(['1: closed', '2: closed']);
+  });
+
+  it('is drained when nothing was ever published', async () => {
+    await expect(publisherWithoutConnection(1).publisher.drained()).resolves.toBeUndefined();
+  });
+});

@@ -1,0 +1,82 @@
+import { JetStreamApiError, jetstream, jetstreamManager } from '@nats-io/jetstream';
+import type { JetStreamClient, JetStreamManager, JsMsg } from '@nats-io/jetstream';
+import type { NatsConnection } from '@nats-io/nats-core';
+import type { AcknowledgedSender } from '../publish/acknowledged-sender.ts';
+import { EVENT_STREAM, bucketStream, bucketSubject } from './streams.ts';
+
+const STREAM_NOT_FOUND = 10_059;
+const READ_LIMIT_MS = 30_000;
+
+/** When the server made what it holds now. Another value: what was there before is gone. */
+export interface LedgerIdentity {
+  readonly stream: string;
+  readonly bucket: string;
+}
+
+/**
+ * A durable record of texts by key beside the event stream, which one service writes. Every call rejects while the
+ * server is away. Keys are letters, digits, `-` and `_`.
+ */
+export interface Ledger {
+  /** Undefined when the event stream or the bucket is missing. */
+  identity(): Promise<LedgerIdentity | undefined>;
+  read(): Promise<Map<string, string>>;
+  /** Resolves when the server has it. */
+  write(key: string, text: string): Promise<void>;
+  /** Leaves nothing behind, not even a mark that the key was there. */
+  remove(key: string): Promise<void>;
+}
+
+/** One connection with its clients: made once, used for every message. */
+export interface Session {
+  readonly connection: NatsConnection;
+  readonly js: JetStreamClient;
+  readonly manager: JetStreamManager;
+}
+
+export async function openSession(connection: NatsConnection, timeoutMs: number): Promise<Session> {
+  const manager = await jetstreamManager(connection, { checkAPI: false, timeout: timeoutMs });
+  return { connection, js: jetstream(connection, { timeout: timeoutMs }), manager };
+}
+
+/** The ledger in the bucket of that name; `session` and `sender` throw while the server is away. */
+export function natsLedger(bucket: string, session: () => Session, sender: () => AcknowledgedSender): Ledger {
+  const stream = bucketStream(bucket);
+  return {
+    identity: async () => {
+      const { manager } = session();
+      const [events, records] = await Promise.all([createdAt(manager, EVENT_STREAM), createdAt(manager, stream)]);
+      return events === undefined || records === undefined ? undefined : { stream: events, bucket: records };
+    },
+    read: async () => readAll(session(), stream, bucketSubject(bucket, '').length),
+    write: async (key, text) => {
+      await sender().send({ subject: bucketSubject(bucket, key), body: text });
+    },
+    remove: async (key) => {
+      await session().manager.streams.purge(stream, { filter: bucketSubject(bucket, key) });
+    },
+  };
+}
+
+async function createdAt(manager: JetStreamManager, stream: string): Promise<string | undefined> {
+  try {
+    return (await manager.streams.info(stream)).created;
+  } catch (error) {
+    if (error instanceof JetStreamApiError && error.code === STREAM_NOT_FOUND) return undefined;
+    throw error;
+  }
+}
+
+async function readAll({ js, manager }: Session, stream: string, prefix: number): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  const { state } = await manager.streams.info(stream);
+  if (state.messages === 0) return found;
+  const consumer = await js.consumers.get(stream);
+  const messages = await consumer.consume({ max_messages: 1_000, expires: READ_LIMIT_MS });
+  for await (const message of messages as AsyncIterable<JsMsg>) {
+    // A key-value client of somebody else marks what it deletes; ours leaves nothing.
+    if (message.headers?.has('KV-Operation') !== true) found.set(message.subject.slice(prefix), message.string());
+    if (message.info.pending === 0) break;
+  }
+  return found;
+}

@@ -1,0 +1,126 @@
+import { DiscardPolicy, RetentionPolicy, StorageType } from '@nats-io/jetstream';
+import type { StreamConfig } from '@nats-io/jetstream';
+import { nanos } from '@nats-io/nats-core';
+import type { StreamSizing } from '../connection/options.ts';
+
+const DAY_MS = 86_400_000;
+const MEBIBYTE = 1024 * 1024;
+/** In which the server drops a repeated Nats-Msg-Id; consumers dedupe by event id beyond it. */
+const DUPLICATE_WINDOW_MS = 120_000;
+
+export const EVENT_STREAM = 'SANDLOT_EVENTS';
+export const DEAD_LETTER_STREAM = 'SANDLOT_DEAD_LETTERS';
+
+/** What the server itself says of a message that a consumer could not handle. */
+const ADVISORIES = ['MAX_DELIVERIES', 'MSG_TERMINATED'].map(
+  (what) => `$JS.EVENT.ADVISORY.CONSUMER.${what}.${EVENT_STREAM}.>`,
+);
+
+/** The part of a stream's configuration that is declared here; everything else is left to the server. */
+export type StreamDeclaration = Pick<
+  StreamConfig,
+  | 'name'
+  | 'subjects'
+  | 'retention'
+  | 'storage'
+  | 'discard'
+  | 'num_replicas'
+  | 'max_age'
+  | 'max_bytes'
+  | 'max_msgs_per_subject'
+  | 'duplicate_window'
+  | 'description'
+>;
+
+/** Name of the bucket's stream: laid out as a JetStream key-value bucket, so that `nats kv` reads it. */
+export function bucketStream(bucket: string): string {
+  return `KV_SANDLOT_${bucket.toUpperCase()}`;
+}
+
+/** Where the bucket keeps a key. */
+export function bucketSubject(bucket: string, key: string): string {
+  return `$KV.SANDLOT_${bucket.toUpperCase()}.${key}`;
+}
+
+/** The streams of the platform, and the record buckets of these names, which belong to one service each. */
+export function declareStreams(
+  sizing: StreamSizing = {},
+  buckets: readonly string[] = [],
+): readonly StreamDeclaration[] {
+  const common = {
+    retention: RetentionPolicy.Limits,
+    storage: StorageType.File,
+    discard: DiscardPolicy.Old,
+    num_replicas: sizing.replicas ?? 1,
+    duplicate_window: nanos(DUPLICATE_WINDOW_MS),
+  };
+  const maxAgeMs = sizing.maxAgeMs ?? 7 * DAY_MS;
+  const maxAge = nanos(maxAgeMs);
+  // The server takes no window that is longer than the retention.
+  const window = nanos(Math.min(DUPLICATE_WINDOW_MS, maxAgeMs));
+  return [
+    {
+      ...common,
+      name: EVENT_STREAM,
+      description: 'Lifecycle events of claims, sandboxes, pools and templates, and the audit log of the API',
+      subjects: ['claim', 'sandbox', 'pool', 'template', 'audit'].map((kind) => `sandlot.*.${kind}.>`),
+      max_age: maxAge,
+      duplicate_window: window,
+      max_bytes: sizing.maxBytes ?? 256 * MEBIBYTE,
+      max_msgs_per_subject: -1,
+    },
+    {
+      ...common,
+      name: DEAD_LETTER_STREAM,
+      description: 'Which events a consumer could not handle, as the server tells it',
+      subjects: ADVISORIES,
+      max_age: maxAge,
+      duplicate_window: window,
+      max_bytes: 16 * MEBIBYTE,
+      max_msgs_per_subject: -1,
+    },
+    ...buckets.map((bucket) => ({
+      ...common,
+      name: bucketStream(bucket),
+      description: `Which events of each of the ${bucket} have been published`,
+      subjects: [bucketSubject(bucket, '>')],
+      max_age: 0,
+      // Beyond it the oldest records go: their events are published again one day, under the same ids.
+      max_bytes: sizing.recordMaxBytes ?? 64 * MEBIBYTE,
+      max_msgs_per_subject: 1,
+    })),
+  ];
+}
+
+/**
+ * What to do about one stream. `fields` are set where it is, its messages kept; `fixed` differ and cannot be changed as long
+ * as the stream exists, which a person has to resolve.
+ */
+export type StreamStep =
+  | { readonly kind: 'create' }
+  | { readonly kind: 'keep' }
+  | { readonly kind: 'update'; readonly fields: readonly string[]; readonly fixed: readonly string[] };
+
+const MUTABLE = [
+  'description',
+  'discard',
+  'num_replicas',
+  'max_age',
+  'max_bytes',
+  'max_msgs_per_subject',
+  'duplicate_window',
+] as const;
+const IMMUTABLE = ['retention', 'storage'] as const;
+
+/** Compares a declaration with what the server has. */
+export function decideStream(declared: StreamDeclaration, actual: StreamDeclaration | undefined): StreamStep {
+  if (actual === undefined) return { kind: 'create' };
+  const fixed = IMMUTABLE.filter((field) => declared[field] !== actual[field]);
+  const changed: string[] = MUTABLE.filter((field) => declared[field] !== actual[field]);
+  if (!sameMembers(declared.subjects, actual.subjects)) changed.push('subjects');
+  return changed.length + fixed.length === 0 ? { kind: 'keep' } : { kind: 'update', fields: changed, fixed };
+}
+
+function sameMembers(a: readonly string[] = [], b: readonly string[] = []): boolean {
+  return a.length === b.length && new Set([...a, ...b]).size === a.length;
+}

@@ -1,0 +1,133 @@
+import { connect } from '@nats-io/transport-node';
+import type { Bus } from '../src/bus.ts';
+import type { ActivityReport } from '../src/reports/activity.ts';
+import { openSession } from '../src/streams/ledger.ts';
+import type { Ledger, Session } from '../src/streams/ledger.ts';
+import type { EventType } from '../src/events/catalogue.ts';
+import type { CloudEvent, OutgoingEvent } from '../src/events/cloudevent.ts';
+import { parseCloudEvent, toCloudEvent } from '../src/events/cloudevent.ts';
+import type { SpendingReport } from '../src/reports/spending.ts';
+
+/** A session of one user, for tests of what that user may do. */
+export async function sessionOf(
+  servers: string,
+  { user, pass }: { readonly user: string; readonly pass: string },
+): Promise<Session & AsyncDisposable> {
+  const connection = await connect({ servers, user, pass });
+  const session = await openSession(connection, 1_000);
+  return { ...session, [Symbol.asyncDispose]: () => connection.close() };
+}
+
+/** A bus inside the process, for tests of who publishes what and who reacts to which hint. */
+export interface MemoryBus extends Bus {
+  /** Every event once, in the order of publishing; the same id twice is one event. */
+  readonly published: readonly OutgoingEvent[];
+  /** Types of the published events. */
+  readonly types: readonly EventType[];
+  /** Every report of activity, in order. */
+  readonly reports: readonly ActivityReport[];
+}
+
+/** A ledger inside the process. */
+export function memoryLedger(): Ledger {
+  const texts = new Map<string, string>();
+  return {
+    identity: async () => ({ stream: 'memory', bucket: 'memory' }),
+    read: async () => new Map(texts),
+    write: async (key, text) => void texts.set(key, text),
+    remove: async (key) => void texts.delete(key),
+  };
+}
+
+interface Listener {
+  readonly type: EventType;
+  deliver(json: string): void;
+}
+
+function memoryChannel<T>() {
+  const reports: T[] = [];
+  const handlers = new Set<(report: T) => void>();
+  return {
+    reports,
+    send: (report: T): void => {
+      reports.push(report);
+      setImmediate(() => {
+        for (const handler of handlers) handler(report);
+      });
+    },
+    on: (handler: (report: T) => void): Disposable => {
+      handlers.add(handler);
+      return { [Symbol.dispose]: () => handlers.delete(handler) };
+    },
+  };
+}
+
+function memoryReports() {
+  const activity = memoryChannel<ActivityReport>();
+  const spending = memoryChannel<SpendingReport>();
+  return {
+    reports: activity.reports,
+    reportActivity: activity.send,
+    onActivity: activity.on,
+    reportSpending: spending.send,
+    onSpending: spending.on,
+  };
+}
+
+/** Events reach hint handlers in a later turn, as JSON that went through the same parser as on the wire. */
+export function memoryBus(): MemoryBus {
+  const published = new Map<string, OutgoingEvent>();
+  const listeners = new Set<Listener>();
+  const present = new Set<string>();
+  const ledgers = new Map<string, Ledger>();
+  const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  return {
+    get published() {
+      return [...published.values()];
+    },
+    get types() {
+      return [...published.values()].map((event) => event.type);
+    },
+    ...memoryReports(),
+    publish<T extends EventType>(event: OutgoingEvent<T>): void {
+      if (published.has(event.id)) return;
+      published.set(event.id, event);
+      const json = JSON.stringify(toCloudEvent(event));
+      setImmediate(() => {
+        for (const listener of listeners) if (listener.type === event.type) listener.deliver(json);
+      });
+    },
+    async send(event) {
+      this.publish(event);
+    },
+    tell(event) {
+      this.publish(event);
+    },
+    ledger: (name) => {
+      const known = ledgers.get(name) ?? memoryLedger();
+      ledgers.set(name, known);
+      return known;
+    },
+    deadLetters: async () => ({ messages: 0, oldestMs: 0 }),
+    consume: () => undefined,
+    follow: () => undefined,
+    onHint<T extends EventType>(type: T, handler: (event: CloudEvent<T>) => void): Disposable {
+      const deliver = (json: string): void => {
+        const event = parseCloudEvent(type, json);
+        if (event !== undefined) handler(event);
+      };
+      const listener: Listener = { type, deliver };
+      listeners.add(listener);
+      return { [Symbol.dispose]: () => listeners.delete(listener) };
+    },
+    announce: (name) => {
+      present.add(name);
+      return { [Symbol.dispose]: () => present.delete(name) };
+    },
+    isAbsent: (name) => settled().then(() => !present.has(name)),
+    connected: () => true,
+    ensureStreams: settled,
+    flush: settled,
+    close: settled,
+  };
+}

@@ -1,0 +1,80 @@
+import { sleepWith } from '../src/clock.ts';
+import type { Clock, Timer } from '../src/clock.ts';
+import type { Random } from '../src/random.ts';
+
+interface PendingTimer {
+  readonly dueMs: number;
+  readonly fn: () => void;
+}
+
+/** A clock that moves only when told to. Timers fire in order of their due time, and timers they start count too. */
+export class FakeClock implements Clock {
+  readonly #originMs: number;
+  #elapsedMs = 0;
+  readonly #pending = new Set<PendingTimer>();
+
+  constructor(originMs = Date.UTC(2030, 0, 1)) {
+    this.#originMs = originMs;
+  }
+
+  now(): number {
+    return this.#originMs + this.#elapsedMs;
+  }
+
+  monotonic(): number {
+    return this.#elapsedMs;
+  }
+
+  setTimeout(fn: () => void, delayMs: number): Timer {
+    const timer: PendingTimer = { dueMs: this.#elapsedMs + Math.max(delayMs, 0), fn };
+    this.#pending.add(timer);
+    return { cancel: () => this.#pending.delete(timer) };
+  }
+
+  sleep(delayMs: number, signal?: AbortSignal): Promise<void> {
+    return sleepWith(this, delayMs, signal);
+  }
+
+  /** Milliseconds until the next timer, undefined when none is pending. */
+  nextTimerMs(): number | undefined {
+    const next = this.#earliest();
+    return next === undefined ? undefined : next.dueMs - this.#elapsedMs;
+  }
+
+  /** Moves time by `ms`, running what falls due and letting promises settle after each timer. */
+  async advance(ms: number): Promise<void> {
+    const targetMs = this.#elapsedMs + ms;
+    await settle();
+    for (let next = this.#earliest(); next !== undefined && next.dueMs <= targetMs; next = this.#earliest()) {
+      this.#elapsedMs = Math.max(this.#elapsedMs, next.dueMs);
+      this.#pending.delete(next);
+      next.fn();
+      await settle();
+    }
+    this.#elapsedMs = targetMs;
+  }
+
+  #earliest(): PendingTimer | undefined {
+    let earliest: PendingTimer | undefined;
+    for (const timer of this.#pending) {
+      if (earliest === undefined || timer.dueMs < earliest.dueMs) earliest = timer;
+    }
+    return earliest;
+  }
+}
+
+/** A repeatable source, so that the same test sees the same uids and names. */
+export function seededRandom(seed: number): Random {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+/** A turn of the event loop: every promise that can settle without time passing has settled. */
+function settle(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,50 @@
+import { InMemorySpanExporter } from '@opentelemetry/sdk-trace';
+import { afterEach, describe, expect, it } from 'vitest';
+import { carriedSpan, exemplarOf } from './exemplar.ts';
+import { carrier, endOperation, operationOf, startTracing } from '../index.ts';
+import type { Tracing } from '../index.ts';
+
+const UID = '6f8a3f0e-8d2b-4c7e-9a53-0d1c2b3a4f5e';
+const T = 1_700_000_000_000;
+
+let tracing: Tracing | undefined;
+afterEach(async () => {
+  await tracing?.shutdown();
+  tracing = undefined;
+});
+
+/** An operation that is measured, then ends; what the exporter is given of it. */
+async function measured({ sampleRatio, isSlow }: { sampleRatio: number; isSlow: boolean }) {
+  const exporter = new InMemorySpanExporter();
+  tracing = startTracing({ service: 'test', exporter, sampleRatio });
+  const operation = operationOf({ name: 'claim.create', uid: UID });
+  if (operation === undefined) throw new Error('tracing is off');
+  const exemplar = exemplarOf({ span: carriedSpan(carrier.inject(operation.context)), isSlow });
+  endOperation(operation, { startMs: T, endMs: T + 1, isSlow: false });
+  await tracing.flush();
+  return { exemplar, exported: exporter.getFinishedSpans().map((span) => span.spanContext()), span: operation.span };
+}
+
+describe('the exemplar of an operation', () => {
+  it('is its span when its trace is sampled', async () => {
+    const { exemplar, exported, span } = await measured({ sampleRatio: 1, isSlow: false });
+    expect(exemplar).toEqual({ traceId: span.traceId, spanId: span.spanId });
+    expect(exported).toMatchObject([exemplar]);
+  });
+
+  it('is nothing when its trace is neither sampled nor slow', async () => {
+    const { exemplar, exported } = await measured({ sampleRatio: 0, isSlow: false });
+    expect(exemplar).toBeUndefined();
+    expect(exported).toEqual([]);
+  });
+
+  it('of a slow one leads to a trace that is there, whatever becomes of the operation', async () => {
+    const { exemplar, exported, span } = await measured({ sampleRatio: 0, isSlow: true });
+    expect(exemplar).toEqual({ traceId: span.traceId, spanId: span.spanId });
+    expect(exported).toMatchObject([exemplar]);
+  });
+
+  it.each([undefined, 'not a trace'])('of an object that carries %s is nothing', (carried) => {
+    expect(exemplarOf({ span: carriedSpan(carried), isSlow: true })).toBeUndefined();
+  });
+});
