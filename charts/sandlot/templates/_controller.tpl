@@ -59,7 +59,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* What only this controller reads. */}}
+{{/* Settings of this controller alone. */}}
 {{- define "sandlot.env.sandbox-controller" }}
 - { name: CLUSTER_DOMAIN, value: {{ .clusterDomain | quote }} }
 - { name: UNSET_SERVICE, value: {{ .controller.unsetService | quote }} }
@@ -87,7 +87,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* Defaults of sandboxes: the same for whoever creates them, or pool members would look stale. */}}
+{{/* Defaults of sandboxes: the same for both controllers that create them, or pool members would look stale. */}}
 {{- define "sandlot.env.sandboxes" }}
 - { name: SANDBOX_NAMESERVERS, value: {{ join "," .sandboxes.nameservers | quote }} }
 - { name: SECURITY_DEFAULTS, value: {{ .sandboxes.securityDefaults | quote }} }
@@ -97,7 +97,7 @@
 {{- end }}
 {{- end -}}
 
-{{/* Where a controller's pods go. */}}
+{{/* Where the pods of a controller are scheduled. */}}
 {{- define "sandlot.controller.placement" -}}
 {{- with .root.Values.controller.priorityClassName }}
 priorityClassName: {{ . }}

@@ -59,7 +59,7 @@ imagePullSecrets: {{- toYaml . | nindent 2 }}
 {{- end -}}
 
 {{/*
-A password that was made up once and stays: the one in the cluster's Secret when there is one, else a new one, kept for
+A password that is generated once and stays: the one in the cluster's Secret if there is one, else a new one, kept for
 the rest of this rendering. A letter comes first because the NATS server would read digits as a number.
 Call with (dict "root" $ "secret" NAME "key" KEY).
 */}}

@@ -3,7 +3,7 @@
 {{ . | upper | replace "-" "_" }}_PASSWORD
 {{- end -}}
 
-{{/* Events a service may publish: those about the objects it is the one writer of. */}}
+{{/* Events a service may publish: those about objects that it alone writes. */}}
 {{- define "sandlot.nats.publishes" -}}
 sandbox-controller: [sandbox]
 warmpool-controller: [pool, template]
@@ -17,12 +17,12 @@ warmpool-controller: [POOLS, TEMPLATES]
 claim-controller: [CLAIMS]
 {{- end -}}
 
-{{/* Users of the server: one per service, the API, the gateway, and for people a reader, a replayer and an administrator. */}}
+{{/* Users of the server: one per service; for people a reader, a replayer and an administrator. */}}
 {{- define "sandlot.nats.users" -}}
 {{- concat (keys (include "sandlot.nats.publishes" . | fromYaml) | sortAlpha) (list "api" "gateway" "events-reader" "events-replayer" "admin") | toJson -}}
 {{- end -}}
 
-{{/* What a reader of events may ask JetStream: about the streams, and for consumers that end with it. */}}
+{{/* What a reader of events may do on JetStream: read streams, and create consumers that end with its connection. */}}
 {{- define "sandlot.nats.reads" -}}
             "$JS.API.INFO"
             {{- range list "SANDLOT_EVENTS" "SANDLOT_DEAD_LETTERS" }}
@@ -36,9 +36,10 @@ claim-controller: [CLAIMS]
 {{- end -}}
 
 {{/*
-The server's configuration: one user per service that may publish its own events, keep its own records, declare the
-streams, listen to events, and ask after other replicas; `api` may publish its audit log and read events; `gateway` may ask for Sandboxes to be woken and tell who is used; `events-reader` may read events and dead letters, `events-replayer` may
-publish dead letters again besides; `admin` may do everything. Passwords come from the environment, so that this text is no secret.
+The server's configuration. Each service has a user that may publish its own events, keep its own records, declare the
+streams, listen to events, and answer for its presence. `api` may publish its audit log and read events. `gateway` may ask
+for Sandboxes to be woken and report activity. `events-reader` may read events and dead letters; `events-replayer` may also
+publish dead letters again. `admin` may do everything. Passwords come from the environment, so this text is no secret.
 */}}
 {{- define "sandlot.nats.config" -}}
 server_name: $POD_NAME

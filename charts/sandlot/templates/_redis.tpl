@@ -1,4 +1,4 @@
-{{/* Everybody who has a password of Redis. */}}
+{{/* Users of Redis that have a password. */}}
 {{- define "sandlot.redis.users" -}}
 {{- append (keys (include "sandlot.controllers" . | fromYaml) | sortAlpha) "admin" | toJson -}}
 {{- end -}}
@@ -8,12 +8,12 @@
 {{ . | upper | replace "-" "_" }}_PASSWORD
 {{- end -}}
 
-{{/* What keys of this release begin with: installations may share a Redis. */}}
+{{/* Prefix of this release's keys: installations may share a Redis. */}}
 {{- define "sandlot.redis.prefix" -}}
 {{ .Release.Namespace }}.{{ include "sandlot.fullname" . }}
 {{- end -}}
 
-{{/* Who a controller is on Redis, and under which key its password is; call with (dict "root" $ "name" NAME). */}}
+{{/* User of a controller on Redis, and the key of its password; call with (dict "root" $ "name" NAME). */}}
 {{- define "sandlot.redis.user" -}}
 {{- if .root.Values.redis.enabled }}{{ .name }}{{ else }}{{ default .name .root.Values.redis.external.user }}{{ end -}}
 {{- end -}}

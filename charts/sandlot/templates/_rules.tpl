@@ -1,7 +1,7 @@
 {{/*
-What each controller may do with the objects of the namespaces it serves, and nothing more. `…/finalizers` update is
-what clusters with OwnerReferencesPermissionEnforcement ask of whoever sets blockOwnerDeletion. Events go to
-events.k8s.io; the core group is for clusters whose aggregator still asks for it.
+What each controller may do with the objects of the namespaces it serves, and nothing more. Clusters with
+OwnerReferencesPermissionEnforcement require `…/finalizers` update of a client that sets blockOwnerDeletion. Events go to
+events.k8s.io; the core group is for clusters whose aggregator still needs it.
 */}}
 {{- define "sandlot.rules.events" -}}
 - apiGroups: ["", events.k8s.io]
@@ -23,7 +23,7 @@ events.k8s.io; the core group is for clusters whose aggregator still asks for it
   resources: [pods, services, persistentvolumeclaims]
   verbs: [create, delete, get, list, patch, watch]
 {{ include "sandlot.rules.events" . }}
-# Why a disk has no volume, or a Pod does not start, stands in their Events alone; read when somebody has to be told.
+# The reason why a disk has no volume, or a Pod does not start, is in their Events alone.
 - apiGroups: [events.k8s.io]
   resources: [events]
   verbs: [list]
@@ -67,19 +67,19 @@ events.k8s.io; the core group is for clusters whose aggregator still asks for it
 - apiGroups: [agents.x-k8s.io]
   resources: [sandboxes]
   verbs: [create, delete, get, list, patch, watch]
-# Those of templates are narrowed for claims with egress rules of their own.
+# Policies of templates are narrowed for claims with egress rules of their own.
 - apiGroups: [networking.k8s.io]
   resources: [networkpolicies]
   verbs: [create, get, list, patch, watch]
 {{ include "sandlot.rules.events" . }}
 {{- if or .Values.claimController.envsFromSecrets (.Values.api | default dict).enabled }}
-# The label sandlot.dev/claim-env of a Secret is read before a claim may name it; values go to the in-sandbox daemon alone.
+# The controller reads the label sandlot.dev/claim-env of a Secret before a claim may name it; values go to the daemon alone.
 - apiGroups: [""]
   resources: [secrets]
   verbs: [get]
 {{- end }}
 {{- if .Values.claimController.persistentVolumes }}
-# The label sandlot.dev/claimable-by of a PersistentVolume is read before a claim may name it.
+# The controller reads the label sandlot.dev/claimable-by of a PersistentVolume before a claim may name it.
 - apiGroups: [""]
   resources: [persistentvolumes]
   verbs: [get]

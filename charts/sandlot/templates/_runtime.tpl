@@ -27,7 +27,7 @@ rendering. Templates cannot print the public half of a key alone, so that it is 
 {{- toYaml .Values._runtimeKeys -}}
 {{- end -}}
 
-{{/* What only the sandbox-controller reads: the daemon it puts into pods, and whom that trusts. */}}
+{{/* Settings of the sandbox-controller alone: the daemon it puts into pods, and the key that daemon trusts. */}}
 {{- define "sandlot.env.runtime.sandbox-controller" -}}
 - { name: RUNTIME_IMAGE, value: {{ include "sandlot.runtime.image" . | quote }} }
 - name: RUNTIME_PUBLIC_KEY
@@ -36,7 +36,7 @@ rendering. Templates cannot print the public half of a key alone, so that it is 
 
 {{- define "sandlot.env.runtime.warmpool-controller" -}}{{- end -}}
 
-{{/* What only the claim-controller reads: it speaks to daemons in the installation's name, and makes their tokens. */}}
+{{/* Settings of the claim-controller alone: the keys with which it signs calls to daemons and makes their tokens. */}}
 {{- define "sandlot.env.runtime.claim-controller" -}}
 - name: RUNTIME_SIGNING_KEY
   valueFrom: { secretKeyRef: { name: {{ include "sandlot.runtime.secretName" . }}, key: signing.key } }
