@@ -1,6 +1,6 @@
 import { auditEntries, inOrder, isWrite } from '../../src/support/audit-log.ts';
 import type { AuditEntry } from '../../src/support/audit-log.ts';
-import { sumOf } from '../prometheus.ts';
+import { sumOf } from '../support/prometheus.ts';
 import { CONTROLLERS, flowSchemaOf, NAMESPACE } from './stage.ts';
 import type { ControllerName, Stage } from './stage.ts';
 

@@ -1,7 +1,7 @@
 import { startPrometheus, startRedis, startTraceBackend } from '@sandlot/local-cluster';
 import type { Server } from '@sandlot/local-cluster';
 import { CONTROLLERS, Stage } from '../claims/stage.ts';
-import { Doors, DOORS } from './doors.ts';
+import { Doors, DOORS } from './api-and-gateway.ts';
 
 /** Pods that the simulated nodes have room for. */
 const PODS = 400;

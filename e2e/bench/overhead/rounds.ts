@@ -8,8 +8,8 @@ import { full } from '../claims/pool.ts';
 import { pause } from '../claims/shapes.ts';
 import { CONTROLLERS, Stage } from '../claims/stage.ts';
 import type { ControllerName } from '../claims/stage.ts';
-import { sumOf } from '../prometheus.ts';
-import { treeCpuMs } from '../tree-cpu.ts';
+import { sumOf } from '../support/prometheus.ts';
+import { treeCpuMs } from '../support/tree-cpu.ts';
 import { startReceiver } from './receiver.ts';
 import type { Receiver } from './receiver.ts';
 

@@ -1,6 +1,6 @@
 import { startServiceProcess } from '@sandlot/service-testkit';
 import type { ServiceProcess } from '@sandlot/service-testkit';
-import { sumOf } from '../prometheus.ts';
+import { sumOf } from '../support/prometheus.ts';
 
 const MAIN = new URL('../../../services/sandbox-controller/src/main.ts', import.meta.url);
 

@@ -1,6 +1,6 @@
 import type { ServiceProcess } from '@sandlot/service-testkit';
-import { controllerRequests } from './audit.ts';
-import type { Requests } from './audit.ts';
+import { controllerRequests } from './count-requests.ts';
+import type { Requests } from './count-requests.ts';
 import { isReady, peakWhile, sample, startController } from './controller.ts';
 import type { Sample } from './controller.ts';
 import { observe } from './observer.ts';

@@ -11,9 +11,9 @@ import type { FilesystemEvent } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kubectlOk } from '../support/kubectl.ts';
 import { eventually } from '../support/team.ts';
-import { ask } from './http.ts';
-import { access, LIFETIME_MS } from './support.ts';
-import type { Access } from './support.ts';
+import { ask } from '../support/sdk/http.ts';
+import { access, LIFETIME_MS } from '../support/sdk/client.ts';
+import type { Access } from '../support/sdk/client.ts';
 
 /** A template with nothing of ours in it: no bash, no user but root, no certificates, no Python. */
 const POOL = `bare-${process.pid}`;

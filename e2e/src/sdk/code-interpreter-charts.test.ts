@@ -1,7 +1,7 @@
 import { Sandbox } from '@e2b/code-interpreter';
 import type { Result } from '@e2b/code-interpreter';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { access, LIFETIME_MS } from './support.ts';
+import { access, LIFETIME_MS } from '../support/sdk/client.ts';
 
 let sandbox: Sandbox;
 beforeAll(async () => {

@@ -1,6 +1,6 @@
 import { CommandExitError, Sandbox } from '@e2b/code-interpreter';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { access, LIFETIME_MS } from './support.ts';
+import { access, LIFETIME_MS } from '../support/sdk/client.ts';
 
 /** The stock client of JavaScript against the template it takes when none is named. */
 let sandbox: Sandbox;

@@ -1,7 +1,7 @@
 import { AuthenticationError, CommandExitError, TimeoutError } from 'e2b';
 import type { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { newSandbox } from './support.ts';
+import { newSandbox } from '../support/sdk/client.ts';
 
 let sandbox: Sandbox & AsyncDisposable;
 beforeAll(async () => {

@@ -7,7 +7,7 @@ import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
-import { startPython } from './python-program.ts';
+import { startPython } from '../support/sdk/python-program.ts';
 
 const DAEMON_PORT = 49_983;
 

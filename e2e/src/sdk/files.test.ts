@@ -3,7 +3,7 @@ import { FileNotFoundError, FileType, FilesystemEventType, InvalidArgumentError 
 import type { FilesystemEvent, Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/team.ts';
-import { newSandbox } from './support.ts';
+import { newSandbox } from '../support/sdk/client.ts';
 
 let sandbox: Sandbox & AsyncDisposable;
 beforeAll(async () => {

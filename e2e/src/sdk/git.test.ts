@@ -1,6 +1,6 @@
 import type { Sandbox } from 'e2b';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { newSandbox } from './support.ts';
+import { newSandbox } from '../support/sdk/client.ts';
 
 let sandbox: Sandbox & AsyncDisposable;
 beforeAll(async () => {

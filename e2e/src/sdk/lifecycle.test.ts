@@ -1,8 +1,8 @@
 import { AuthenticationError, InvalidArgumentError, Sandbox, SandboxNotFoundError, Template } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { eventually } from '../support/team.ts';
-import { access, LIFETIME_MS, newSandbox } from './support.ts';
-import type { Access } from './support.ts';
+import { access, LIFETIME_MS, newSandbox } from '../support/sdk/client.ts';
+import type { Access } from '../support/sdk/client.ts';
 
 const RUN = `run-${process.pid}`;
 

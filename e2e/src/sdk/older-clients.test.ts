@@ -1,8 +1,8 @@
 import { Sandbox } from 'e2b';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { access } from './support.ts';
-import type { Access } from './support.ts';
+import { access } from '../support/sdk/client.ts';
+import type { Access } from '../support/sdk/client.ts';
 
 /** Clients of before v2 know these routes and no others; what they are answered is the same. */
 const answered = z.looseObject({

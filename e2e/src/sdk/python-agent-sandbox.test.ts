@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { ensureBinaries } from '@sandlot/local-cluster';
 import { afterAll, describe, inject } from 'vitest';
 import { kubectlOk } from '../support/kubectl.ts';
-import { pythonTests } from './python.ts';
+import { pythonTests } from '../support/sdk/python-tests.ts';
 
 const inTenant = ['--namespace', 'tenant-a'];
 const account = `agent-${process.pid}`;

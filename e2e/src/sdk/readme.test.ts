@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { checkoutRoot, readEnv } from '@sandlot/up';
 import { expect, it } from 'vitest';
-import { pythonWithClients } from './python.ts';
+import { pythonWithClients } from '../support/sdk/python-tests.ts';
 
 /** The only example of the README in that language. */
 async function example(language: string): Promise<string> {

@@ -1,0 +1,70 @@
+import { sandboxClaims, sandboxes } from '@sandlot/api-types';
+import type { SandboxClaim } from '@sandlot/api-types';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { killComponent } from '../support/components.ts';
+import { poolManifest, templateManifest } from '../support/manifests.ts';
+import { fullPool, readyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { createTeam } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+
+const CLAIMS = 20;
+
+const poolOf = (replicas: number): string => `${templateManifest('box')}---${poolManifest('boxes', 'box', replicas)}`;
+
+async function claimAllAtOnce(team: Team): Promise<void> {
+  const names = Array.from({ length: CLAIMS }, (_, index) => `claim-${index}`);
+  const claim = (name: string): SandboxClaim => ({
+    metadata: { name, namespace: team.namespace },
+    spec: { warmPoolRef: { name: 'boxes' } },
+  });
+  await Promise.all(names.map((name) => team.client.create(sandboxClaims, claim(name))));
+}
+
+/** Every claim Ready, each with a Sandbox of its own that it controls. Gives how many were warm. */
+async function expectAllServed(team: Team): Promise<number> {
+  const claims = await Promise.all(Array.from({ length: CLAIMS }, (_, index) => readyClaim(team, `claim-${index}`)));
+  expect(new Set(claims.map(sandboxNameOf)).size).toBe(CLAIMS);
+  const { items } = await team.client.listAll(sandboxes, { namespace: team.namespace });
+  const owners = new Map(items.map(({ metadata }) => [metadata.name, metadata.ownerReferences?.map(({ uid }) => uid)]));
+  for (const claim of claims) expect(owners.get(sandboxNameOf(claim))).toEqual([claim.metadata.uid]);
+  const claimed = items.filter(({ metadata }) => metadata.ownerReferences?.[0]?.kind === 'SandboxClaim');
+  expect(claimed).toHaveLength(CLAIMS);
+  return claimed.filter(({ metadata }) => metadata.labels?.['agents.x-k8s.io/launch-type'] === 'warm').length;
+}
+
+describe('20 claims at once', () => {
+  let team: Team;
+  beforeEach(async () => {
+    team = await createTeam('burst');
+  });
+  afterEach(() => team[Symbol.asyncDispose]());
+
+  it('are all served warm by a pool of 25, each with another Sandbox', async () => {
+    await team.apply(poolOf(25));
+    await fullPool(team, 'boxes');
+    await claimAllAtOnce(team);
+    expect(await expectAllServed(team)).toBe(CLAIMS);
+  });
+
+  it('are all served by a pool of 5, those that it cannot serve cold', async () => {
+    await team.apply(poolOf(5));
+    await fullPool(team, 'boxes');
+    await claimAllAtOnce(team);
+    const warm = await expectAllServed(team);
+    expect(warm).toBeGreaterThanOrEqual(5);
+    expect(warm).toBeLessThan(CLAIMS);
+  });
+
+  it.each(['claim-controller', 'warmpool-controller', 'sandbox-controller'])(
+    'are all served when the %s is killed meanwhile',
+    async (component) => {
+      await team.apply(poolOf(10));
+      await fullPool(team, 'boxes');
+      const claiming = claimAllAtOnce(team);
+      await killComponent(team, component);
+      await claiming;
+      await expectAllServed(team);
+      await fullPool(team, 'boxes');
+    },
+  );
+});

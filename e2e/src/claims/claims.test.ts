@@ -1,0 +1,160 @@
+import { sandboxClaims, sandboxes } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import { isNotFound, pods } from '@sandlot/kube';
+import { describe, expect, it } from 'vitest';
+import { claimManifest, GROUP, poolManifest, templateManifest } from '../support/manifests.ts';
+import { claimWithReason, fullPool, readyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { eventually, inTeam } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+
+/** Runs until told to end; its container is not started again. */
+const jobTemplate = `
+apiVersion: ${GROUP}/v1beta1
+kind: SandboxTemplate
+metadata: {name: job}
+spec:
+  podTemplate:
+    spec:
+      restartPolicy: Never
+      terminationGracePeriodSeconds: 0
+      containers: [{name: job, image: busybox, command: [sh, -c, "until [ -e /tmp/end ]; do sleep 0.1; done"]}]
+`;
+
+async function pool(team: Team, replicas: number): Promise<void> {
+  await team.apply(templateManifest('box') + '---' + poolManifest('pool', 'box', replicas));
+  await fullPool(team, 'pool');
+}
+
+async function ofBatch(team: Team, name: string): Promise<Sandbox[]> {
+  const labelSelector = `sandlot.dev/claim-name=${name}`;
+  return (await team.client.listAll(sandboxes, { namespace: team.namespace, labelSelector })).items;
+}
+
+/** Resolves when the claim is gone. */
+async function claimGone(team: Team, name: string): Promise<void> {
+  await eventually(`claim ${name} is gone`, async () => {
+    try {
+      await team.client.get(sandboxClaims, { namespace: team.namespace, name });
+      return undefined;
+    } catch (error) {
+      if (isNotFound(error)) return true;
+      throw error;
+    }
+  });
+}
+
+describe('a batch of ten', () => {
+  it('is delivered, goes alone when its time has come, and its sandboxes end by their own', () =>
+    inTeam('batch', async (team) => {
+      await pool(team, 3);
+      const lifecycle = '{shutdownTime: "2035-01-01T00:00:00Z", shutdownPolicy: Delete}';
+      const spec = `{warmPoolRef: {name: pool}, replicas: 10, claimTimeout: 1m, ttlSecondsAfterCompleted: 5, lifecycle: ${lifecycle}}`;
+      await team.apply(claimManifest('rollout', spec));
+      const { status } = await claimWithReason(team, 'rollout', 'AllReplicasClaimed');
+      expect(status).toMatchObject({ phase: 'Completed', claimedReplicas: 10, readyReplicas: 10 });
+      expect(status?.sandboxes?.map(({ slot }) => slot)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+      await claimGone(team, 'rollout');
+      const left = await ofBatch(team, 'rollout');
+      expect(left).toHaveLength(10);
+      for (const { metadata, spec: own } of left) {
+        expect(metadata.ownerReferences ?? []).toEqual([]);
+        expect(own).toMatchObject({ shutdownTime: '2035-01-01T00:00:00Z', shutdownPolicy: 'Delete' });
+      }
+      const { items } = await team.client.listAll(pods, {
+        namespace: team.namespace,
+        labelSelector: 'sandlot.dev/claim-name=rollout',
+      });
+      expect(items).toHaveLength(10);
+    }));
+
+  it('keeps its part when its time is over', () =>
+    inTeam('partial', async (team) => {
+      await team.apply(templateManifest('box') + '---' + poolManifest('pool', 'box', 0));
+      const spec = '{warmPoolRef: {name: pool}, replicas: 10, claimTimeout: 3s, createOnNoStock: false}';
+      await team.apply(claimManifest('rollout', spec));
+      await claimWithReason(team, 'rollout', 'WaitingForStock');
+      const { status } = await claimWithReason(team, 'rollout', 'ClaimTimeout');
+      expect(status).toMatchObject({ phase: 'Failed', claimedReplicas: 0 });
+      expect(status?.message).toBe('Claimed 0 of 10 sandboxes before claimTimeout');
+    }));
+});
+
+describe('a claim that only wants a warm sandbox', () => {
+  it('says that it waits, and is bound when there is stock', () =>
+    inTeam('waits', async (team) => {
+      await team.apply(templateManifest('box') + '---' + poolManifest('pool', 'box', 0));
+      await team.apply(claimManifest('job', '{warmPoolRef: {name: pool}, createOnNoStock: false}'));
+      await claimWithReason(team, 'job', 'WaitingForStock');
+      await team.kubectl('scale', 'swp/pool', '--replicas=1');
+      expect(sandboxNameOf(await readyClaim(team, 'job'))).toMatch(/^pool-/);
+    }));
+});
+
+describe('what a template does not allow', () => {
+  it.each([
+    ['variables', 'env: [{name: A, value: b}]', 'EnvVarsInjectionRejected'],
+    [
+      'volumes',
+      'volumeClaimTemplates: [{metadata: {name: v}, spec: {accessModes: [ReadWriteOnce]}}]',
+      'VolumeClaimTemplatesError',
+    ],
+    ['images', 'inplaceUpdate: {image: ubuntu}', 'ImageOverrideRejected'],
+    ['labels', 'additionalPodMetadata: {labels: {team: a}}', 'InvalidMetadata'],
+  ])('as %s is refused, and the claim says why', (_, field, reason) =>
+    inTeam('refused', async (team) => {
+      await team.apply(
+        `${templateManifest('box')}---${claimManifest('job', `{sandboxTemplateRef: {name: box}, ${field}}`)}`,
+      );
+      const { status } = await claimWithReason(team, 'job', reason);
+      expect(status?.phase).toBe('Failed');
+      expect(await ofBatch(team, 'job')).toEqual([]);
+    }),
+  );
+});
+
+describe('an image of its own', () => {
+  it('is put into the live pod of a warm sandbox, which keeps its name and its address', () =>
+    inTeam('image', async (team) => {
+      await team.apply(templateManifest('box'));
+      const allow = '{"spec":{"imageOverridePolicy":{"allowedImages":["ubuntu:"]}}}';
+      await team.kubectl('patch', 'sbt/box', '--type=merge', '-p', allow);
+      await pool(team, 1);
+      await team.apply(claimManifest('tuned', '{warmPoolRef: {name: pool}, inplaceUpdate: {image: "ubuntu:24.04"}}'));
+      const name = sandboxNameOf(await readyClaim(team, 'tuned'));
+      expect(name).toMatch(/^pool-/);
+      const pod = await team.client.get(pods, { namespace: team.namespace, name });
+      expect(pod.spec.containers[0]?.image).toBe('ubuntu:24.04');
+      expect(pod.status?.containerStatuses?.[0]?.restartCount).toBe(1);
+    }));
+});
+
+describe('a claim whose work is done', () => {
+  async function finished(team: Team, policy: string): Promise<SandboxClaim> {
+    await team.apply(jobTemplate);
+    const lifecycle = `{ttlSecondsAfterFinished: 2, shutdownPolicy: ${policy}}`;
+    await team.apply(claimManifest('job', `{sandboxTemplateRef: {name: job}, lifecycle: ${lifecycle}}`));
+    const claim = await readyClaim(team, 'job');
+    await team.sh(sandboxNameOf(claim), 'touch /tmp/end');
+    return claim;
+  }
+
+  it.each(['Delete', 'DeleteForeground'])('goes with its sandbox under %s', (policy) =>
+    inTeam('ends', async (team) => {
+      await finished(team, policy);
+      await claimGone(team, 'job');
+      await eventually('the Sandbox is gone', async () =>
+        (await team.client.listAll(sandboxes, { namespace: team.namespace })).items.length === 0 ? true : undefined,
+      );
+    }),
+  );
+
+  it('stays under Retain, and its sandbox goes', () =>
+    inTeam('stays', async (team) => {
+      await finished(team, 'Retain');
+      const { status } = await claimWithReason(team, 'job', 'ClaimExpired');
+      expect(status?.conditions?.map(({ type }) => type)).toContain('Finished');
+      await eventually('the Sandbox is gone', async () =>
+        (await team.client.listAll(sandboxes, { namespace: team.namespace })).items.length === 0 ? true : undefined,
+      );
+    }));
+});

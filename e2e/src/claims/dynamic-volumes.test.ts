@@ -1,0 +1,106 @@
+import { persistentVolumeClaims, persistentVolumes } from '@sandlot/kube';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import {
+  claimWithReason,
+  fullPool,
+  readyClaim,
+  readyCondition,
+  sandboxNamed,
+  sandboxNameOf,
+} from '../support/sandboxes.ts';
+import { createTeam, eventually } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+
+const template = (name: string, policy: string): string => `
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxTemplate
+metadata: {name: ${name}}
+spec:
+  dynamicVolumesPolicy: ${policy}
+  podTemplate: {spec: {terminationGracePeriodSeconds: 0, containers: [{name: agent, image: busybox, command: [sleep, infinity]}]}}
+`;
+
+const pool = `
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxWarmPool
+metadata: {name: pool}
+spec: {replicas: 1, sandboxTemplateRef: {name: open}}
+`;
+
+const disk = `
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {name: dataset}
+spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}
+`;
+
+const claim = (name: string, volume: string, by = 'warmPoolRef: {name: pool}'): string => `
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxClaim
+metadata: {name: ${name}}
+spec: {${by}, dynamicVolumes: [${volume}]}
+`;
+
+describe('dynamicVolumes of a claim', () => {
+  let team: Team;
+  beforeAll(async () => {
+    team = await createTeam('dynamic');
+    await team.apply([template('open', 'Allowed'), template('closed', 'Disallowed'), pool, disk].join('---'));
+    await fullPool(team, 'pool');
+  });
+  afterAll(() => team[Symbol.asyncDispose]());
+
+  const served = async (name: string, volume: string): Promise<string> => {
+    await team.apply(claim(name, volume));
+    return sandboxNameOf(await readyClaim(team, name));
+  };
+
+  it('give one sandbox the files that another one wrote, whatever is in stock', async () => {
+    const writer = await served('writer', '{mountPath: /out, persistentVolumeClaimName: dataset}');
+    expect((await sandboxNamed(team, writer)).metadata.labels?.['agents.x-k8s.io/launch-type']).toBe('cold');
+    await team.sh(writer, 'mkdir /out/part && echo precious > /out/part/data && sync');
+    const reader = await served(
+      'reader',
+      '{mountPath: /in, persistentVolumeClaimName: dataset, subPath: part, readOnly: true}',
+    );
+    expect(await team.sh(reader, 'cat /in/data')).toBe('precious');
+    expect(await team.sh(reader, 'touch /in/other 2>/dev/null || echo refused')).toBe('refused');
+  });
+
+  it('are there again after a suspension', async () => {
+    const key = (mode: string): string => JSON.stringify({ spec: { operatingMode: mode } });
+    await team.kubectl('patch', 'sandbox', 'writer', '--type=merge', '-p', key('Suspended'));
+    await eventually('the sandbox is suspended', async () => {
+      const left = await team.kubectl('get', 'pod', 'writer', '--ignore-not-found', '-o', 'name');
+      return left === '' ? true : undefined;
+    });
+    await team.kubectl('patch', 'sandbox', 'writer', '--type=merge', '-p', key('Running'));
+    await eventually('the sandbox is back', async () =>
+      readyCondition(await sandboxNamed(team, 'writer'))?.status === 'True' ? true : undefined,
+    );
+    expect(await team.sh('writer', 'cat /out/part/data')).toBe('precious');
+  });
+
+  it('bind a PersistentVolume that was opened to the namespace, with the files it has', async () => {
+    const { spec } = await team.client.get(persistentVolumeClaims, { namespace: team.namespace, name: 'dataset' });
+    const name = spec.volumeName ?? '';
+    await team.client.mergePatch(persistentVolumes, { name }, { spec: { persistentVolumeReclaimPolicy: 'Retain' } });
+    const volume = `{mountPath: /old, persistentVolumeName: ${name}}`;
+    await team.apply(claim('heir', volume));
+    await claimWithReason(team, 'heir', 'DynamicVolumesRejected');
+    await team.kubectl('delete', 'sandboxclaim', 'writer', 'reader');
+    await team.kubectl('delete', 'persistentvolumeclaim', 'dataset');
+    const metadata = { labels: { 'sandlot.dev/claimable-by': team.namespace } };
+    await team.client.mergePatch(persistentVolumes, { name }, { metadata, spec: { claimRef: null } });
+    await readyClaim(team, 'heir');
+    expect(await team.sh('heir', 'cat /old/part/data')).toBe('precious');
+    await team.client.mergePatch(persistentVolumes, { name }, { spec: { persistentVolumeReclaimPolicy: 'Delete' } });
+  });
+
+  it('are refused by a template that does not allow them, and the claim says who has to change what', async () => {
+    const volume = '{mountPath: /data, persistentVolumeClaimName: dataset}';
+    await team.apply(claim('refused', volume, 'sandboxTemplateRef: {name: closed}'));
+    const { status } = await claimWithReason(team, 'refused', 'DynamicVolumesRejected');
+    expect(status?.message).toContain('SandboxTemplate "closed" does not allow dynamicVolumes');
+  });
+});

@@ -1,0 +1,200 @@
+import { persistentVolumeClaims, pods } from '@sandlot/kube';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { claimManifest, GROUP, poolManifest } from '../support/manifests.ts';
+import { claimWithReason, fullPool, readyClaim, sandboxNamed, sandboxNameOf } from '../support/sandboxes.ts';
+import { createTeam, eventually } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+
+const disk = (name: string, size: string): string =>
+  `{metadata: {name: ${name}}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: ${size}}}}}`;
+
+/** Allows its claims everything, has a disk and a variable of its own, and a pool of two. */
+const template = `
+apiVersion: ${GROUP}/v1beta1
+kind: SandboxTemplate
+metadata: {name: open}
+spec:
+  envVarsInjectionPolicy: Overrides
+  volumeClaimTemplatesPolicy: Overrides
+  imageOverridePolicy: {allowedImages: ["registry.invalid/"]}
+  podTemplate:
+    metadata: {labels: {tier: gold}}
+    spec:
+      terminationGracePeriodSeconds: 0
+      containers:
+      - {name: box, image: busybox, command: [sleep, infinity], env: [{name: COLOUR, value: red}], volumeMounts: [{name: work, mountPath: /work}]}
+  volumeClaimTemplates: [${disk('work', '1Gi')}]
+`;
+
+let team: Team;
+beforeAll(async () => {
+  team = await createTeam('sources');
+  await team.apply(`${template}---${poolManifest('pool', 'open', 2)}`);
+  await fullPool(team, 'pool');
+});
+afterAll(() => team[Symbol.asyncDispose]());
+
+const podOf = (name: string) => team.client.get(pods, { namespace: team.namespace, name });
+
+async function served(name: string, spec: string, version?: string) {
+  await team.apply(claimManifest(name, spec, version));
+  const sandboxName = sandboxNameOf(await readyClaim(team, name));
+  const { metadata } = await sandboxNamed(team, sandboxName);
+  return { name: sandboxName, launchType: metadata.labels?.['agents.x-k8s.io/launch-type'] };
+}
+
+describe('where the sandbox of a claim comes from, with stock in the pool', () => {
+  it('is the pool, by its name or by its template', async () => {
+    const byPool = await served('by-pool', '{warmPoolRef: {name: pool}}');
+    expect(byPool).toEqual({ name: expect.stringMatching(/^pool-/) as string, launchType: 'warm' });
+    await fullPool(team, 'pool');
+    const byTemplate = await served('by-template', '{sandboxTemplateRef: {name: open}}', 'v1alpha1');
+    expect(byTemplate).toEqual({ name: expect.stringMatching(/^pool-/) as string, launchType: 'warm' });
+  });
+
+  it.each([
+    [
+      'variables',
+      '{warmPoolRef: {name: pool}, env: [{name: COLOUR, value: blue}, {name: SIZE, value: xl}]}',
+      'v1beta1',
+    ],
+    [
+      'volumes',
+      `{warmPoolRef: {name: pool}, volumeClaimTemplates: [${disk('work', '2Gi')}, ${disk('more', '1Gi')}]}`,
+      'v1beta1',
+    ],
+    ['no wish for a warm one', '{sandboxTemplateRef: {name: open}, warmpool: none}', 'v1alpha1'],
+  ])('is a cold start for %s, under the name of the claim', async (what, spec, version) => {
+    await fullPool(team, 'pool');
+    const name = `cold-${what.split(' ')[0] ?? ''}`;
+    expect(await served(name, spec, version)).toEqual({ name, launchType: 'cold' });
+  });
+
+  it('gives a cold one the variables and the volumes that were asked for', async () => {
+    expect(await team.sh('cold-variables', 'echo $COLOUR $SIZE')).toBe('blue xl');
+    const { items } = await team.client.listAll(persistentVolumeClaims, { namespace: team.namespace });
+    const sizes = items
+      .filter(({ metadata }) => metadata.name?.endsWith('-cold-volumes') === true)
+      .map(({ metadata, spec }) => `${metadata.name ?? ''} ${spec.resources?.requests?.['storage'] ?? ''}`);
+    expect(sizes.sort()).toEqual(['more-cold-volumes 1Gi', 'work-cold-volumes 2Gi']);
+  });
+});
+
+describe('the metadata of a pod', () => {
+  it('is the template’s and the claim’s, and follows both while the claim lives', async () => {
+    const metadata = '{labels: {sandbox.users.io/user: alice}, annotations: {note: first}}';
+    const { name } = await served('tagged', `{warmPoolRef: {name: pool}, additionalPodMetadata: ${metadata}}`);
+    await eventually('the pod has it', async () => {
+      const { labels = {}, annotations = {} } = (await podOf(name)).metadata;
+      const seen = [labels['tier'], labels['sandbox.users.io/user'], annotations['note']].join(' ');
+      return seen === 'gold alice first' ? true : undefined;
+    });
+    expect((await podOf(name)).metadata.labels).not.toHaveProperty('agents.x-k8s.io/warm-pool-sandbox');
+    const change = '{"spec":{"additionalPodMetadata":{"labels":{"sandbox.users.io/user":"bob"},"annotations":null}}}';
+    await team.kubectl('patch', 'sbc/tagged', '--type=merge', '-p', change);
+    const tier = '{"spec":{"podTemplate":{"metadata":{"labels":{"tier":"silver"}}}}}';
+    await team.kubectl('patch', 'sbt/open', '--type=merge', '-p', tier);
+    await eventually('the pod follows', async () => {
+      const { labels = {}, annotations = {} } = (await podOf(name)).metadata;
+      const seen = [labels['tier'], labels['sandbox.users.io/user'], annotations['note'] ?? 'none'].join(' ');
+      return seen === 'silver bob none' ? true : undefined;
+    });
+  });
+});
+
+describe('the metadata of the pods of a batch', () => {
+  it('follows its claim as long as there is one', async () => {
+    const spec = '{warmPoolRef: {name: pool}, replicas: 3, additionalPodMetadata: {annotations: {note: first}}}';
+    await team.apply(claimManifest('many', spec));
+    await readyClaim(team, 'many');
+    const all = (note: string) =>
+      eventually(`all pods have the note ${note}`, async () => {
+        const labelSelector = 'sandlot.dev/claim-name=many';
+        const { items } = await team.client.listAll(pods, { namespace: team.namespace, labelSelector });
+        const notes = items.map(({ metadata }) => metadata.annotations?.['note']);
+        return notes.join() === [note, note, note].join() ? items : undefined;
+      });
+    await all('first');
+    const change = '{"spec":{"additionalPodMetadata":{"annotations":{"note":"second"}}}}';
+    await team.kubectl('patch', 'sbc/many', '--type=merge', '-p', change);
+    await all('second');
+  });
+});
+
+describe('a delivery that fails', () => {
+  it('is given up in time, kept with its labels and its isolation when the claim says so, and tried until the time is over', async () => {
+    await fullPool(team, 'pool');
+    const image = 'inplaceUpdate: {image: "registry.invalid/ghost:1"}';
+    const times = 'waitReadyTimeout: 4s, claimTimeout: 10s, reserveFailedSandbox: true';
+    await team.apply(
+      claimManifest('doomed', `{warmPoolRef: {name: pool}, createOnNoStock: false, ${image}, ${times}}`),
+    );
+    const { status } = await claimWithReason(team, 'doomed', 'ClaimTimeout');
+    expect(status?.phase).toBe('Failed');
+    const kept = await eventually('failed sandboxes are kept', async () => {
+      const labelSelector = 'sandlot.dev/reserved-failed=true';
+      const { items } = await team.client.listAll(pods, { namespace: team.namespace, labelSelector });
+      return items.length > 0 ? items : undefined;
+    });
+    const { metadata } = await team.client.get(pods, { namespace: team.namespace, name: 'cold-no' });
+    const key = 'agents.x-k8s.io/sandbox-template-ref-hash';
+    for (const pod of kept) {
+      expect(pod.metadata.labels?.[key]).toBe(metadata.labels?.[key]);
+      const sandbox = await sandboxNamed(team, pod.metadata.name ?? '');
+      expect(sandbox.metadata.ownerReferences ?? []).toEqual([]);
+    }
+  });
+});
+
+describe('claims under pressure', () => {
+  it('say that they wait, and are served first come, first served', async () => {
+    await team.apply(poolManifest('scarce', 'open', 0));
+    for (const name of ['first', 'second', 'third']) {
+      await team.apply(claimManifest(name, '{warmPoolRef: {name: scarce}, createOnNoStock: false}'));
+      await claimWithReason(team, name, 'WaitingForStock');
+    }
+    await team.kubectl('scale', 'swp/scarce', '--replicas=1');
+    const times: string[] = [];
+    for (const name of ['first', 'second', 'third']) {
+      const { status } = await readyClaim(team, name);
+      times.push(status?.completionTime ?? '');
+    }
+    expect([...times].sort()).toEqual(times);
+    await fullPool(team, 'scarce');
+  });
+});
+
+describe('the time of a claim', () => {
+  it.each([
+    ['Delete', 0, 0],
+    ['DeleteForeground', 0, 0],
+    ['Retain', 1, 0],
+  ])('ends it at its shutdownTime under %s', async (policy, claims, sandboxes) => {
+    const name = `ends-${policy.toLowerCase()}`;
+    const shutdownTime = new Date(Date.now() + 6_000).toISOString().replace(/\.\d+Z$/, 'Z');
+    const lifecycle = `{shutdownTime: "${shutdownTime}", shutdownPolicy: ${policy}}`;
+    await team.apply(
+      claimManifest(name, `{sandboxTemplateRef: {name: open}, warmpool: none, lifecycle: ${lifecycle}}`),
+    );
+    await readyClaim(team, name);
+    await eventually(`${name} has ended`, async () => {
+      const found = await Promise.all(
+        ['sbc', 'sbx'].map((kind) => team.kubectl('get', kind, name, '--ignore-not-found', '-o', 'name')),
+      );
+      const counts = found.map((text) => (text === '' ? 0 : 1));
+      return counts[0] === claims && counts[1] === sandboxes ? true : undefined;
+    });
+  });
+});
+
+describe('what kubectl shows', () => {
+  it.each([
+    ['sbc', ['NAME', 'READY', 'SANDBOX', 'REASON', 'AGE', 'PHASE', 'DESIRED', 'CLAIMED', 'TEMPLATE', 'POOL']],
+    ['swp', ['NAME', 'READY', 'DESIRED', 'AGE', 'TARGET', 'UPDATED', 'INUSE', 'TEMPLATE']],
+    ['sbt', ['NAME', 'AGE', 'POOLS', 'NETWORKPOLICY', 'HASH']],
+    ['sbx', ['NAME', 'READY', 'REASON', 'AGE', 'PHASE', 'NODE', 'IP', 'EXPIRES']],
+  ])('under the short name %s are the columns of the contract', async (short, columns) => {
+    const [header = ''] = (await team.kubectl('get', short, '-o', 'wide')).split('\n');
+    expect(header.trim().split(/\s+/)).toEqual(columns);
+  });
+});

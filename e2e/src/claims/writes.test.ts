@@ -1,0 +1,34 @@
+import { sandboxClaims } from '@sandlot/api-types';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { claimControllerWrites } from '../support/claim-writes.ts';
+import { poolManifest, templateManifest } from '../support/manifests.ts';
+import { fullPool, readyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { createTeam, eventually } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+
+let team: Team;
+beforeAll(async () => {
+  team = await createTeam('writes');
+  await team.apply(templateManifest('box'));
+  await team.apply(poolManifest('boxes', 'box', 1));
+  await fullPool(team, 'boxes');
+});
+afterAll(() => team[Symbol.asyncDispose]());
+
+it('a warm bind costs two writes before the claim is Ready, and one behind', async () => {
+  await team.client.create(sandboxClaims, {
+    metadata: { name: 'counted', namespace: team.namespace },
+    spec: { warmPoolRef: { name: 'boxes' } },
+  });
+  const claim = await readyClaim(team, 'counted');
+  expect(sandboxNameOf(claim)).toMatch(/^boxes-/);
+  const writes = await eventually('the annotations are written behind', async () => {
+    const seen = await claimControllerWrites(team);
+    return seen.length >= 3 ? seen : undefined;
+  });
+  expect(writes.map(({ what }) => what)).toEqual([
+    'patch sandboxes',
+    'patch sandboxclaims status',
+    'patch sandboxclaims',
+  ]);
+});

@@ -1,0 +1,118 @@
+import { sandboxes } from '@sandlot/api-types';
+import { controllerOf, pods, services } from '@sandlot/kube';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { diskOf, endWith } from '../support/boxes.ts';
+import type { BoxChoices } from '../support/boxes.ts';
+import { giveBack, takeAway } from '../support/components.ts';
+import {
+  RUNNING,
+  SUSPENDED,
+  createBox,
+  namesOf,
+  onlyDisksLeft,
+  patchSpec,
+  readIn,
+  readySandbox,
+  said,
+  saidBy,
+  sandboxInPhase,
+} from '../support/lifecycle.ts';
+import { createTeam, eventually } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+
+const RETAINED: BoxChoices = {
+  disk: 'default',
+  spec: { persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain' } },
+};
+
+let team: Team;
+const keyOf = (name: string) => ({ namespace: team.namespace, name });
+const podUid = async (name: string) => (await team.client.get(pods, keyOf(name))).metadata.uid;
+
+/** What each Sandbox meets while nobody looks after it. */
+const EVENTS: Readonly<Record<string, { readonly choices?: BoxChoices; readonly happen: () => Promise<unknown> }>> = {
+  suspends: { happen: () => patchSpec(team, 'suspends', { operatingMode: 'Suspended' }) },
+  loses: { choices: { disk: 'default' }, happen: () => team.kubectl('delete', 'pod', 'loses') },
+  ends: { happen: () => team.sh('ends', endWith(3)) },
+  expires: { happen: () => patchSpec(team, 'expires', { ttlSeconds: 1 }) },
+  leaves: { happen: () => patchSpec(team, 'leaves', { ttlSeconds: 1, shutdownPolicy: 'Delete' }) },
+  returns: {
+    choices: RETAINED,
+    happen: async () => {
+      await team.client.delete(sandboxes, keyOf('returns'));
+      await eventually('its name is free', async () =>
+        (await namesOf(team, sandboxes)).includes('returns') ? undefined : true,
+      );
+      await createBox(team, 'returns', RETAINED);
+    },
+  },
+};
+
+describe('what happens while the sandbox-controller is away', () => {
+  const before = new Map<string, string | undefined>();
+  beforeAll(async () => {
+    team = await createTeam('away');
+    const names = Object.keys(EVENTS);
+    await Promise.all(names.map((name) => createBox(team, name, EVENTS[name]?.choices)));
+    await Promise.all(names.map((name) => readySandbox(team, name)));
+    await Promise.all(['loses', 'returns'].map((name) => team.sh(name, 'echo precious > /data/file && sync')));
+    for (const name of names) before.set(name, await podUid(name));
+    await takeAway(team, 'sandbox-controller');
+    await Promise.all([...Object.values(EVENTS).map(({ happen }) => happen()), createBox(team, 'arrives')]);
+    await giveBack('sandbox-controller');
+  });
+  afterAll(async () => {
+    await giveBack('sandbox-controller');
+    await team[Symbol.asyncDispose]();
+  });
+
+  it('a suspension is carried out', async () => {
+    expect(saidBy(await sandboxInPhase(team, 'suspends', 'Suspended'))).toEqual(SUSPENDED);
+  });
+
+  it('a Pod that was deleted is replaced on its disk', async () => {
+    await eventually('there is another Pod', async () =>
+      (await podUid('loses')) === before.get('loses') ? undefined : true,
+    );
+    expect(saidBy(await readySandbox(team, 'loses'))).toEqual(RUNNING);
+    expect(await readIn(team, 'loses', 'cat /data/file')).toBe('precious');
+  });
+
+  it('an end is told', async () => {
+    const ended = ['PodFailed', 'Pod failed'] as const;
+    expect(saidBy(await sandboxInPhase(team, 'ends', 'Finished'))).toEqual([
+      said.finished(...ended),
+      said.scheduled,
+      said.notReady(...ended),
+      said.notSuspended,
+    ]);
+  });
+
+  it('deadlines that have passed act, as their policies say', async () => {
+    const expired = await sandboxInPhase(team, 'expires', 'Expired');
+    expect(saidBy(expired)).toEqual([said.notReady('SandboxExpired', 'Sandbox has expired'), said.notSuspended]);
+    await eventually('the other is deleted', async () =>
+      (await namesOf(team, sandboxes)).includes('leaves') ? undefined : true,
+    );
+  });
+
+  it('a Sandbox that was made gets its Pod', async () => {
+    expect(saidBy(await readySandbox(team, 'arrives'))).toEqual(RUNNING);
+  });
+
+  it('a Sandbox that was made anew has a Pod and a Service of its own, and the disk of its name', async () => {
+    const { metadata } = await readySandbox(team, 'returns');
+    const children = await Promise.all([
+      team.client.get(pods, keyOf('returns')),
+      team.client.get(services, keyOf('returns')),
+    ]);
+    expect(children.map((child) => controllerOf(child)?.uid)).toEqual([metadata.uid, metadata.uid]);
+    expect(await podUid('returns')).not.toBe(before.get('returns'));
+    expect(await readIn(team, 'returns', 'cat /data/file')).toBe('precious');
+  });
+
+  it('all of them can be deleted', async () => {
+    await team.kubectl('delete', 'sandboxes', '--all');
+    await onlyDisksLeft(team, [diskOf('returns')]);
+  });
+});

@@ -1,0 +1,171 @@
+import { sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { createKubeClient, loadCredentials, pods } from '@sandlot/kube';
+import type { KubeClient, Pod } from '@sandlot/kube';
+import { Sandbox, SandboxError } from 'e2b';
+import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
+import { freshen, killDaemonIn, killProcessesOf, recovered } from '../support/kill9.ts';
+import { eventually } from '../support/team.ts';
+import { startPython } from '../support/sdk/python-program.ts';
+import { access, newSandbox } from '../support/sdk/client.ts';
+import {
+  beginWork,
+  digestOf,
+  endOf,
+  failureOf,
+  PATIENCE_MS,
+  PRINTED,
+  UPLOAD_BYTES,
+  WORK,
+} from '../support/sdk/work.ts';
+
+const NAMESPACE = 'tenant-a';
+const LIMITS = { timeoutMs: PATIENCE_MS, requestTimeoutMs: PATIENCE_MS };
+
+let client: KubeClient;
+beforeAll(async () => {
+  client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: inject('kubeconfigPath') }) });
+});
+afterAll(() => client.close());
+
+/** Of its Sandbox and of its pod. */
+async function keyOf({ sandboxId }: Sandbox): Promise<{ namespace: string; name: string }> {
+  const { status } = await client.get(sandboxClaims, { namespace: NAMESPACE, name: sandboxId });
+  return { namespace: NAMESPACE, name: status?.sandbox?.name ?? 'none' };
+}
+
+const podOf = async (sandbox: Sandbox): Promise<Pod> => client.get(pods, await keyOf(sandbox));
+
+/** A sandbox with a file, which must be the very same afterwards. */
+async function withSandbox(test: (sandbox: Sandbox) => Promise<void>): Promise<void> {
+  await using sandbox = await eventually('there is a sandbox', () => newSandbox());
+  await sandbox.files.write('before.txt', 'from before');
+  const { uid } = (await podOf(sandbox)).metadata;
+  await test(sandbox);
+  const { sandboxId } = sandbox;
+  const connection = { ...(await access()), requestTimeoutMs: PATIENCE_MS };
+  const same = await eventually('the sandbox is connected to', () => Sandbox.connect(sandboxId, connection));
+  expect(same.sandboxId).toBe(sandboxId);
+  const { state } = await eventually('the sandbox is looked at', () => same.getInfo());
+  expect(state).toBe('running');
+  expect(await same.files.read('before.txt')).toBe('from before');
+  expect((await same.commands.run('echo still here', LIMITS)).stdout).toBe('still here\n');
+  expect((await podOf(sandbox)).metadata.uid).toBe(uid);
+}
+
+/** A gateway that has not died yet. */
+async function freshGateway(): Promise<void> {
+  await freshen(client, 'gateway');
+  await gatewayAnswers();
+}
+
+/** This machine's way to its Service leads to it. */
+async function gatewayAnswers(): Promise<void> {
+  const { apiUrl } = await access();
+  await eventually('the gateway answers', async () => ((await fetch(`${apiUrl}/health`)).ok ? true : undefined));
+}
+
+/** As a client has it that tries again after an error. */
+async function createsAgain(): Promise<void> {
+  const created = await eventually('a sandbox is created', () => newSandbox());
+  expect((await created.commands.run('echo new', LIMITS)).stdout).toBe('new\n');
+  await created.kill();
+}
+
+const sizeAndDigest = async (sandbox: Sandbox): Promise<[number, string]> => {
+  const { stdout } = await sandbox.commands.run(`stat -c %s ${WORK.upload}; sha256sum < ${WORK.upload}`, LIMITS);
+  const [size, digest = ''] = stdout.split('\n');
+  return [Number(size), digest.split(' ')[0] ?? ''];
+};
+
+/** Side by side: each has a sandbox of its own, and no data goes through any of them. */
+describe.each([[['api', 'redis', 'sandbox-controller']], [['nats', 'claim-controller', 'warmpool-controller']]])(
+  'kill -9 of each of %s',
+  (victims) => {
+    it.concurrent.each(victims)(
+      '%s is not noticed by a command and an upload under way, nor by their sandbox; others are made again',
+      async (victim) => {
+        await freshen(client, victim);
+        await withSandbox(async (sandbox) => {
+          const work = beginWork(sandbox);
+          await work.isUnderWay;
+          await killProcessesOf(client, victim);
+          await createsAgain();
+          expect(await work.command).toEqual({ value: PRINTED });
+          expect(await work.upload).toEqual({ value: WORK.upload });
+          expect(await sizeAndDigest(sandbox)).toEqual([UPLOAD_BYTES, digestOf(UPLOAD_BYTES)]);
+        });
+      },
+    );
+  },
+);
+
+describe('kill -9 of the gateway', () => {
+  beforeEach(freshGateway);
+
+  it('ends what goes through it with an error; the command goes on, of the upload there is a beginning', async () => {
+    await withSandbox(async (sandbox) => {
+      const work = beginWork(sandbox);
+      await work.isUnderWay;
+      await killProcessesOf(client, 'gateway');
+      expect(failureOf(await work.command)).toBeInstanceOf(SandboxError);
+      expect(failureOf(await work.upload)).toBeInstanceOf(Error);
+      await recovered(client, 'gateway');
+      await gatewayAnswers();
+      await eventually('the gateway answers', async () => ((await sandbox.isRunning()) ? true : undefined));
+      await eventually('the command comes to its end', async () =>
+        (await sandbox.files.read(WORK.trace)) === PRINTED ? true : undefined,
+      );
+      const [size, digest] = await sizeAndDigest(sandbox);
+      expect(size).toBeLessThan(UPLOAD_BYTES);
+      expect(digest).toBe(digestOf(size));
+      expect(await beginWork(sandbox).upload).toEqual({ value: WORK.upload });
+      expect(await sizeAndDigest(sandbox)).toEqual([UPLOAD_BYTES, digestOf(UPLOAD_BYTES)]);
+    });
+    await createsAgain();
+  });
+
+  it('ends a request that waits for a sandbox to wake with an error, and the next one is answered', async () => {
+    await using sandbox = await newSandbox({ lifecycle: { onTimeout: 'pause', autoResume: true } });
+    await sandbox.files.write('/tmp/asleep', '');
+    await sandbox.pause();
+    const key = await keyOf(sandbox);
+    const held = endOf(sandbox.commands.run('echo awake', LIMITS));
+    // Its pod takes a second or more from now on.
+    await eventually('it is asked to wake', async () => {
+      const { spec } = await client.get(sandboxes, key);
+      return spec.operatingMode === 'Suspended' ? undefined : true;
+    });
+    await killProcessesOf(client, 'gateway');
+    expect(failureOf(await held)).toBeInstanceOf(SandboxError);
+    const { stdout } = await eventually('it is awake', () => sandbox.commands.run('echo awake', LIMITS));
+    expect(stdout).toBe('awake\n');
+    await recovered(client, 'gateway');
+    await gatewayAnswers();
+  });
+});
+
+it('kill -9 of the gateway ends what the client of Python has under way with errors of its own', async () => {
+  await freshGateway();
+  await using python = await startPython('work.py');
+  expect(await python.said()).toEqual({ under_way: true });
+  await killProcessesOf(client, 'gateway');
+  const failed = { error: 'e2b', in_time: true };
+  expect(await python.said()).toEqual({ command: failed, upload: failed });
+  expect(await python.said()).toEqual({ before: 'from before', after: 'after\n' });
+});
+
+describe('kill -9 of the daemon in a sandbox', () => {
+  it('ends a command and an upload with an error; another one is there at once, and knows the token', async () => {
+    await withSandbox(async (sandbox) => {
+      const work = beginWork(sandbox);
+      await work.isUnderWay;
+      await killDaemonIn(await podOf(sandbox));
+      expect(failureOf(await work.command)).toBeInstanceOf(SandboxError);
+      expect(failureOf(await work.upload)).toBeInstanceOf(Error);
+      await eventually('the daemon answers', async () => ((await sandbox.isRunning()) ? true : undefined));
+      const { sandboxId } = sandbox;
+      const tokenless = new Sandbox({ ...(await access()), sandboxId, envdVersion: '0.6.4' });
+      await expect(tokenless.commands.run('true')).rejects.toThrow(/401|access token/i);
+    });
+  });
+});

@@ -1,0 +1,182 @@
+import { createHash, randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
+import type { Socket } from 'node:net';
+import { text } from 'node:stream/consumers';
+import type { Sandbox } from 'e2b';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { eventually } from '../support/team.ts';
+import { ask, json } from '../support/sdk/http.ts';
+import { PORTS, startServers } from '../support/sdk/servers.ts';
+import { access, newSandbox } from '../support/sdk/client.ts';
+
+let sandbox: Sandbox & AsyncDisposable;
+let gateway: URL;
+beforeAll(async () => {
+  gateway = new URL((await access()).apiUrl);
+  sandbox = await newSandbox();
+  await startServers(sandbox);
+});
+afterAll(() => sandbox[Symbol.asyncDispose]());
+
+describe('a port of the sandbox, by the host of getHost', () => {
+  it('has a host of its own below the domain', async () => {
+    expect(sandbox.getHost(3000)).toBe(`3000-${sandbox.sandboxId}.${(await access()).domain}`);
+  });
+
+  it.each([
+    ['on every address', PORTS.echo],
+    ['on loopback alone', PORTS.loopback],
+  ])('is reached over HTTP where its server listens %s', async (_, port) => {
+    const host = sandbox.getHost(port);
+    const headers = { 'X-API-Key': 'none of yours', 'X-Own': 'mine', 'Content-Length': '4' };
+    const answer = await ask(host, { method: 'PUT', path: '/a%2Fb//../c?d=%20e', body: 'body', headers });
+    expect(answer.statusCode).toBe(201);
+    expect(answer.headers['x-own']).toBe('kept');
+    const told = await json(answer);
+    expect(told).toMatchObject({ method: 'PUT', path: '/a%2Fb//../c?d=%20e', body: 'body', host });
+    expect(told['names']).toContain('x-own');
+    expect(told['names']).not.toContain('x-api-key');
+  });
+
+  it('streams events as they are sent', async () => {
+    const answer = await ask(sandbox.getHost(PORTS.events));
+    expect(answer.headers['content-type']).toBe('text/event-stream');
+    answer.setEncoding('utf8');
+    const [first] = (await once(answer, 'data')) as [string];
+    expect(first).toBe('data: first\n\n');
+    await sandbox.files.write('/tmp/go-on', '');
+    expect(await text(answer)).toBe('data: second\n\n');
+  });
+
+  it('takes WebSockets', async () => {
+    const key = randomBytes(16).toString('base64');
+    const headers = {
+      Host: sandbox.getHost(PORTS.sockets),
+      Connection: 'Upgrade',
+      Upgrade: 'websocket',
+      'Sec-WebSocket-Version': '13',
+      'Sec-WebSocket-Key': key,
+    };
+    const sent = request({ agent: false, hostname: gateway.hostname, port: gateway.port, headers }).end();
+    const [answer, socket] = (await once(sent, 'upgrade')) as [IncomingMessage, Socket];
+    const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
+    expect(answer.headers['sec-websocket-accept']).toBe(accept);
+    const mask = randomBytes(4);
+    const masked = Buffer.from('hello').map((byte, index) => byte ^ (mask[index % 4] ?? 0));
+    socket.write(Buffer.concat([Buffer.from([0x81, 0x85]), mask, masked]));
+    const [frame] = (await once(socket, 'data')) as [Buffer];
+    expect(frame).toEqual(Buffer.concat([Buffer.from([0x81, 5]), Buffer.from('hello')]));
+    socket.destroy();
+  });
+
+  it('says that nothing listens there', async () => {
+    const answer = await ask(sandbox.getHost(8099));
+    expect(answer.statusCode).toBe(502);
+    expect(await json(answer)).toMatchObject({ sandboxId: sandbox.sandboxId, port: 8099, code: 502 });
+  });
+
+  it('says that there is no such sandbox', async () => {
+    const answer = await ask(`8000-${'z'.repeat(20)}.${(await access()).domain}`);
+    expect(answer.statusCode).toBe(502);
+    expect(String((await json(answer))['message'])).toContain('was not found');
+  });
+
+  it.each(['/init', '/%69nit', '/x/../init', '/sandlot/tunnel?port=22'])(
+    'keeps %s of the daemon to itself',
+    async (path) => {
+      const answer = await ask(sandbox.getHost(49_983), { method: 'POST', path });
+      expect(answer.statusCode).toBe(404);
+    },
+  );
+
+  it('keeps the runtime API without authentication to itself', async () => {
+    const answer = await ask(sandbox.getHost(8888), { method: 'POST', path: '/execute', body: '{"command":"id"}' });
+    expect(answer.statusCode).toBe(404);
+  });
+
+  it('of a sandbox that is killed is closed at once', async () => {
+    await using other = await newSandbox();
+    const host = other.getHost(49_983);
+    expect((await ask(host, { path: '/health' })).statusCode).toBe(204);
+    await other.kill();
+    const answer = await ask(host, { path: '/health' });
+    expect(answer.statusCode).toBe(502);
+    expect(String((await json(answer))['message'])).toContain('was not found');
+  });
+});
+
+describe('the daemon', () => {
+  it('refuses whoever has no token', async () => {
+    const headers = { 'Content-Type': 'application/json' };
+    const path = '/process.Process/List';
+    const host = sandbox.getHost(49_983);
+    for (const more of [{}, { 'X-Access-Token': 'f'.repeat(64) }]) {
+      const answer = await ask(host, { method: 'POST', path, body: '{}', headers: { ...headers, ...more } });
+      expect(answer.statusCode).toBe(401);
+    }
+  });
+
+  /** Path and query of a signed URL; the host is not that of the sandbox where the client has one URL for all. */
+  const target = (url: string): string => {
+    const { pathname, search } = new URL(url);
+    return `${pathname}${search}`;
+  };
+
+  it('gives a file for a signed URL, until it expires, and for no other path', async () => {
+    await sandbox.files.write('signed.txt', 'signed');
+    const host = sandbox.getHost(49_983);
+    const url = await sandbox.downloadUrl('signed.txt', { useSignatureExpiration: 60_000 });
+    const answer = await ask(host, { path: target(url) });
+    expect([answer.statusCode, await text(answer)]).toEqual([200, 'signed']);
+    const forever = await ask(host, { path: target(await sandbox.downloadUrl('signed.txt')) });
+    expect(await text(forever)).toBe('signed');
+    const tampered = await ask(host, { path: target(url).replace('signed.txt', 'servers.py') });
+    expect(tampered.statusCode).toBe(401);
+    const expired = await sandbox.downloadUrl('signed.txt', { useSignatureExpiration: -5 });
+    expect((await ask(host, { path: target(expired) })).statusCode).toBe(401);
+    expect((await ask(host, { path: '/files?path=signed.txt' })).statusCode).toBe(401);
+  });
+
+  it('takes a file for a signed URL', async () => {
+    const form = new FormData();
+    form.append('file', new Blob(['uploaded']), 'up.txt');
+    const body = new Request('http://unused', { method: 'POST', body: form });
+    const path = target(await sandbox.uploadUrl('up.txt'));
+    const headers = { 'Content-Type': body.headers.get('content-type') ?? '' };
+    const answer = await ask(sandbox.getHost(49_983), { method: 'POST', path, body: await body.text(), headers });
+    expect(answer.statusCode).toBe(200);
+    expect(await sandbox.files.read('up.txt')).toBe('uploaded');
+  });
+
+  it('says that a URL for all sandboxes names none', async () => {
+    const answer = await ask(gateway.host, { path: target(await sandbox.downloadUrl('signed.txt')) });
+    expect(answer.statusCode).toBe(400);
+    expect(String((await json(answer))['message'])).toContain('E2B_DOMAIN');
+  });
+});
+
+it('a sandbox wakes for a request to one of its ports where it may', async () => {
+  const lifecycle = { onTimeout: 'pause', autoResume: true } as const;
+  await using sleeper = await newSandbox({ lifecycle });
+  await sleeper.pause();
+  const answer = await ask(sleeper.getHost(8000));
+  expect([answer.statusCode, (await json(answer))['message']]).toEqual([
+    502,
+    expect.stringContaining('port is not open'),
+  ]);
+  expect((await sleeper.getInfo()).state).toBe('running');
+});
+
+it('a sandbox whose ports are not public is reached with its token alone', async () => {
+  await using closed = await newSandbox({ network: { allowPublicTraffic: false } });
+  await closed.commands.run('python3 -m http.server 8000', { background: true, timeoutMs: 0 });
+  const host = closed.getHost(8000);
+  expect((await ask(host)).statusCode).toBe(403);
+  expect((await ask(host, { headers: { 'e2b-traffic-access-token': 'f'.repeat(64) } })).statusCode).toBe(403);
+  const headers = { 'e2b-traffic-access-token': closed.trafficAccessToken ?? '' };
+  await eventually('the server answers', async () =>
+    (await ask(host, { headers })).statusCode === 200 ? true : undefined,
+  );
+});

@@ -1,0 +1,92 @@
+import { sandboxClaims } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
+import { afterAll, describe, expect, inject, it } from 'vitest';
+import { giveBack, killComponent } from '../support/components.ts';
+import { kubectlOk } from '../support/kubectl.ts';
+import { createBox, namesOf, readySandbox, sandboxInPhase } from '../support/lifecycle.ts';
+import { GROUP } from '../support/manifests.ts';
+import { eventually, inTeam } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+
+afterAll(() => giveBack('redis'));
+
+/** Of a pool that does not exist: only its end matters. */
+const claim = (shutdownTime: string): string => `
+apiVersion: ${GROUP}/v1beta1
+kind: SandboxClaim
+metadata: {name: job}
+spec:
+  warmPoolRef: {name: none}
+  lifecycle: {shutdownTime: "${shutdownTime}", shutdownPolicy: Delete}
+`;
+
+const ADMIN = 'REDISCLI_AUTH="$ADMIN_PASSWORD" redis-cli --user admin';
+
+const redis = (command: string): Promise<string> =>
+  kubectlOk([
+    '--namespace',
+    inject('releaseNamespace'),
+    'exec',
+    'sandlot-redis-0',
+    '--',
+    'sh',
+    '-c',
+    `${ADMIN} ${command}`,
+  ]);
+
+/** Milliseconds of a time of the API; NaN without one. */
+const msOf = (time: string | undefined): number => Date.parse(time ?? '');
+
+/** When its Ready condition changed last. */
+const changedMs = ({ status }: Sandbox): number =>
+  msOf(status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime);
+
+const claimUid = async ({ client, namespace }: Team): Promise<string> =>
+  (await client.get(sandboxClaims, { namespace, name: 'job' })).metadata.uid ?? 'no claim';
+
+/** Waits until Redis has a job of this object. */
+const untilHeld = (controller: string, uid: string): Promise<true> =>
+  eventually(`Redis holds the deadline of ${uid}`, async () => {
+    const ids = await redis(`zrange ${inject('releaseNamespace')}.sandlot:${controller}:delayed 0 -1`);
+    return ids.includes(uid) ? true : undefined;
+  });
+
+describe('deadlines', () => {
+  it('of a claim, a time to live and an idle limit are met although Redis is flushed and killed before', () =>
+    inTeam('deadlines', async (team) => {
+      const [lasting, used] = ['lasting', 'used'];
+      await createBox(team, lasting, { spec: { ttlSeconds: 45, shutdownPolicy: 'Retain' } });
+      await createBox(team, used, { spec: { idle: { suspendAfterSeconds: 40 } } });
+      const startedMs = msOf((await readySandbox(team, lasting)).status?.startedAt);
+      const ready = await readySandbox(team, used);
+      const endMs = Math.ceil(Date.now() / 1_000) * 1_000 + 30_000;
+      await team.apply(claim(new Date(endMs).toISOString()));
+      await untilHeld('claim-controller', await claimUid(team));
+      await untilHeld('sandbox-controller', ready.metadata.uid ?? 'no Sandbox');
+
+      await redis('flushall');
+      await killComponent(team, 'redis');
+
+      await eventually('the claim is gone', async () =>
+        (await namesOf(team, sandboxClaims)).length === 0 ? true : undefined,
+      );
+      expect(Date.now()).toBeGreaterThanOrEqual(endMs);
+      const suspended = await sandboxInPhase(team, used, 'Suspended');
+      expect(msOf(suspended.status?.suspendedAt)).toBeGreaterThanOrEqual(msOf(ready.status?.lastActivityTime) + 40_000);
+      expect(changedMs(await sandboxInPhase(team, lasting, 'Expired'))).toBeGreaterThanOrEqual(startedMs + 45_000);
+    }));
+
+  it('are with Redis again after it was killed and had lost everything', () =>
+    inTeam('deadlines-again', async (team) => {
+      await team.apply(claim(new Date(Date.now() + 3_600_000).toISOString()));
+      const uid = await claimUid(team);
+      await giveBack('redis');
+      await untilHeld('claim-controller', uid);
+      await redis('flushall');
+      await killComponent(team, 'redis');
+      await eventually('Redis is back', async () =>
+        (await redis('ping').catch(() => '')) === 'PONG' ? true : undefined,
+      );
+      await untilHeld('claim-controller', uid);
+    }));
+});

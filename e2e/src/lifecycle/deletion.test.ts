@@ -1,0 +1,81 @@
+import { persistentVolumeClaims } from '@sandlot/kube';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { COMPONENTS, giveBack, killComponent, takeAway } from '../support/components.ts';
+import { uncordon } from '../support/drain.ts';
+import { POLICIES, createFleet } from '../support/fleet.ts';
+import type { Fleet } from '../support/fleet.ts';
+import { createBox, onlyDisksLeft, readySandbox } from '../support/lifecycle.ts';
+
+/** How the deletion is disturbed; each round has a fleet of its own. */
+const ROUNDS = ['undisturbed', ...COMPONENTS, 'killed'] as const;
+
+const fleets = new Map<string, Fleet>();
+
+function fleetOf(round: (typeof ROUNDS)[number]): Fleet {
+  const fleet = fleets.get(round);
+  if (fleet === undefined) throw new Error(`no fleet for the round ${round}`);
+  return fleet;
+}
+
+/** The undisturbed fleet has each scene under both policies; in the others they alternate, from scene to scene and round to round. */
+beforeAll(async () => {
+  await Promise.all(
+    ROUNDS.map(async (round, turn) => {
+      const policiesOf = (scene: number) =>
+        turn === 0 ? POLICIES : POLICIES.filter((_, index) => index === (scene + turn) % 2);
+      fleets.set(round, await createFleet(`deletion-${round}`, policiesOf));
+    }),
+  );
+});
+afterAll(async () => {
+  await Promise.all([...fleets.values()].map((fleet) => fleet[Symbol.asyncDispose]()));
+});
+
+describe('Sandboxes that are deleted in the middle of something', () => {
+  afterAll(async () => {
+    await uncordon(fleetOf('undisturbed').team);
+    await Promise.all(COMPONENTS.map(giveBack));
+  });
+
+  it('go with their Pods and Services, and with their disks unless those are retained', async () => {
+    const fleet = fleetOf('undisturbed');
+    await fleet.drain();
+    await fleet.delete();
+    await fleet.gone();
+    await uncordon(fleet.team);
+  });
+
+  it.each(COMPONENTS)('go as well without %s, and nothing is left to do when it is back', async (component) => {
+    const fleet = fleetOf(component);
+    await fleet.drain();
+    await takeAway(fleet.team, component);
+    await fleet.delete();
+    await fleet.gone();
+    await uncordon(fleet.team);
+    await giveBack(component);
+    await createBox(fleet.team, 'next');
+    await readySandbox(fleet.team, 'next');
+    await fleet.team.kubectl('delete', 'sandbox', 'next');
+    await onlyDisksLeft(fleet.team, fleet.retained);
+  });
+
+  it('go as well when every component is killed as soon as they are asked to', async () => {
+    const fleet = fleetOf('killed');
+    await fleet.drain();
+    await fleet.delete();
+    await Promise.all(COMPONENTS.map((component) => killComponent(fleet.team, component)));
+    await uncordon(fleet.team);
+    await fleet.gone();
+    await Promise.all(COMPONENTS.map(giveBack));
+  });
+
+  it.each(ROUNDS)('leave no disk that is owned, held or about to go (%s)', async (round) => {
+    const { team, retained } = fleetOf(round);
+    const { items } = await team.client.listAll(persistentVolumeClaims, { namespace: team.namespace });
+    expect(items.map(({ metadata }) => metadata.name).sort()).toEqual([...retained].sort());
+    for (const { metadata } of items) {
+      expect(metadata.ownerReferences).toBeUndefined();
+      expect(metadata.deletionTimestamp).toBeUndefined();
+    }
+  });
+});

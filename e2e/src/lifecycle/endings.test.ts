@@ -1,0 +1,186 @@
+import { findCondition, sandboxClaims, sandboxes } from '@sandlot/api-types';
+import type { Sandbox, SandboxClaim, SandboxSpec } from '@sandlot/api-types';
+import { persistentVolumeClaims, pods } from '@sandlot/kube';
+import { describe, expect, it } from 'vitest';
+import { diskOf } from '../support/boxes.ts';
+import {
+  RUNNING,
+  createBox,
+  eventOf,
+  namesOf,
+  onlyDisksLeft,
+  patchSpec,
+  readIn,
+  readySandbox,
+  said,
+  saidBy,
+  sandboxThat,
+  statesUntil,
+} from '../support/lifecycle.ts';
+import { GROUP, claimManifest } from '../support/manifests.ts';
+import { readyCondition } from '../support/sandboxes.ts';
+import { eventually, inTeam } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+
+const EXPIRED = said.notReady('SandboxExpired', 'Sandbox has expired');
+const SUCCEEDED = ['PodSucceeded', 'Pod completed successfully'] as const;
+const HELD = 'e2e.sandlot.dev/held';
+
+/** Runs until told to end; its container is not started again. */
+const jobTemplate = `
+apiVersion: ${GROUP}/v1beta1
+kind: SandboxTemplate
+metadata: {name: job}
+spec:
+  service: true
+  podTemplate:
+    spec:
+      restartPolicy: Never
+      containers: [{name: job, image: busybox, command: [sh, -c, "until [ -e /tmp/end ]; do sleep 0.1; done"]}]
+`;
+
+/** A time of the API, so many seconds from now. */
+const inSeconds = (seconds: number): string =>
+  new Date(Math.ceil(Date.now() / 1_000 + seconds) * 1_000).toISOString().replace('.000Z', 'Z');
+
+const transition = (sandbox: Sandbox, type: string): string =>
+  findCondition(sandbox.status?.conditions, type)?.lastTransitionTime ?? '';
+
+/** Expired, and nothing of it is left but what its policies keep. */
+const isOver = ({ status }: Sandbox): boolean => status?.phase === 'Expired' && status.startedAt === undefined;
+
+describe.concurrent('a deadline', () => {
+  it('that is absolute retains the Sandbox, whose disk and data are there when it is moved', () =>
+    inTeam('shutdown', async (team) => {
+      await createBox(team, 'box', { disk: 'default' });
+      await readySandbox(team, 'box');
+      await team.sh('box', 'echo precious > /data/file && sync');
+      const shutdownTime = inSeconds(2);
+      await patchSpec(team, 'box', { shutdownTime });
+      const expired = await sandboxThat(team, 'box', isOver);
+      expect(saidBy(expired)).toEqual([EXPIRED, said.notSuspended]);
+      expect(Object.keys(expired.status ?? {}).sort()).toEqual(['conditions', 'observedGeneration', 'phase']);
+      expect(transition(expired, 'Ready') >= shutdownTime).toBe(true);
+      expect((await eventOf(team, 'box', 'SandboxExpired')).type).toBe('Normal');
+      await eventually('the Pod is gone', async () => ((await namesOf(team, pods)).length === 0 ? true : undefined));
+      expect(await namesOf(team, persistentVolumeClaims)).toEqual([diskOf('box')]);
+      await patchSpec(team, 'box', { shutdownTime: null });
+      expect(saidBy(await readySandbox(team, 'box'))).toEqual(RUNNING);
+      expect(await readIn(team, 'box', 'cat /data/file')).toBe('precious');
+    }));
+
+  it('that deletes can leave the disk to the next Sandbox of the name', () =>
+    inTeam('lifetime', async (team) => {
+      const spec: Partial<SandboxSpec> = {
+        shutdownPolicy: 'Delete',
+        persistentVolumeClaimRetentionPolicy: { whenExpired: 'Retain' },
+      };
+      await createBox(team, 'box', { disk: 'default', spec });
+      await readySandbox(team, 'box');
+      await team.sh('box', 'echo inherited > /data/file && sync');
+      await patchSpec(team, 'box', { ttlSeconds: 1 });
+      await onlyDisksLeft(team, [diskOf('box')]);
+      await createBox(team, 'box', { disk: 'default' });
+      expect(saidBy(await readySandbox(team, 'box'))).toEqual(RUNNING);
+      expect(await readIn(team, 'box', 'cat /data/file')).toBe('inherited');
+      await team.kubectl('delete', 'sandbox', 'box');
+      await onlyDisksLeft(team);
+    }));
+
+  it('is the earliest of several, and is shown; edits move it', () =>
+    inTeam('shown', async (team) => {
+      await createBox(team, 'box', { spec: { ttlSeconds: 3_600, shutdownTime: '2999-01-01T00:00:00Z' } });
+      const { status, metadata } = await readySandbox(team, 'box');
+      expect(status?.startedAt).toBe(metadata.creationTimestamp);
+      expect(Date.parse(status?.expiresAt ?? '') - Date.parse(status?.startedAt ?? '')).toBe(3_600_000);
+      await patchSpec(team, 'box', { ttlSeconds: null });
+      expect((await readySandbox(team, 'box')).status?.expiresAt).toBe('2999-01-01T00:00:00Z');
+    }));
+
+  it('that retains the Sandbox can delete its disk', () =>
+    inTeam('emptied', async (team) => {
+      const persistentVolumeClaimRetentionPolicy = { whenDeleted: 'Retain', whenExpired: 'Delete' } as const;
+      await createBox(team, 'box', { disk: 'default', spec: { persistentVolumeClaimRetentionPolicy } });
+      await readySandbox(team, 'box');
+      await patchSpec(team, 'box', { ttlSeconds: 1 });
+      expect(saidBy(await sandboxThat(team, 'box', isOver))).toEqual([EXPIRED, said.notSuspended]);
+      await eventually('the disk is gone', async () =>
+        (await namesOf(team, persistentVolumeClaims)).length === 0 ? true : undefined,
+      );
+      expect(await namesOf(team, sandboxes)).toEqual(['box']);
+    }));
+
+  it('counted from the end of the work retains the Sandbox with its result', () =>
+    inTeam('finished', async (team) => {
+      const spec = { ttlSecondsAfterFinished: 1 };
+      const created = await createBox(team, 'box', { disk: 'default', run: 'exit 0', spec });
+      const states = await statesUntil(team, created, isOver);
+      const finished = states.find(({ status }) => status?.phase === 'Finished') ?? created;
+      const deadlineMs = Date.parse(transition(finished, 'Finished')) + 1_000;
+      expect(Date.parse(finished.status?.expiresAt ?? '')).toBe(deadlineMs);
+      const expired = states.at(-1) ?? created;
+      expect(saidBy(expired)).toEqual([said.finished(...SUCCEEDED), EXPIRED, said.notSuspended]);
+      expect(transition(expired, 'Finished')).toBe(transition(finished, 'Finished'));
+      expect(await namesOf(team, persistentVolumeClaims)).toEqual([diskOf('box')]);
+    }));
+
+  it('counted from the end of the work deletes all of it', () =>
+    inTeam('cleaned', async (team) => {
+      const spec = { ttlSecondsAfterFinished: 0, shutdownPolicy: 'Delete' as const };
+      await createBox(team, 'box', { disk: 'default', run: 'exit 1', spec });
+      await onlyDisksLeft(team);
+    }));
+
+  it('of a claim in the foreground leaves the claim until the last of its Sandbox is gone', () =>
+    inTeam('foreground', async (team) => {
+      const key = await runningJob(team, 'DeleteForeground');
+      const hold = (finalizers: string[] | null) => team.client.mergePatch(pods, key, { metadata: { finalizers } });
+      await hold([HELD]);
+      await team.sh('job', 'touch /tmp/end');
+      const [claim, sandbox] = await Promise.all([
+        eventually('the claim is to go', async () => leaving(await team.client.get(sandboxClaims, key))),
+        eventually('the Sandbox is to go', async () => leaving(await team.client.get(sandboxes, key))),
+      ]);
+      expect(finishedOf(claim)).toMatchObject({ status: 'True', reason: 'PodSucceeded' });
+      expect(finishedOf(sandbox)).toMatchObject({ status: 'True', reason: 'PodSucceeded' });
+      await hold(null);
+      await onlyDisksLeft(team);
+      await eventually('the claim is gone', async () =>
+        (await namesOf(team, sandboxClaims)).length === 0 ? true : undefined,
+      );
+    }));
+
+  it('of a claim that is retained takes the Sandbox, and leaves the claim with its result', () =>
+    inTeam('result', async (team) => {
+      const key = await runningJob(team, 'Retain');
+      await team.sh('job', 'touch /tmp/end');
+      await onlyDisksLeft(team);
+      const claim = await eventually('the claim has expired', async () => {
+        const found = await team.client.get(sandboxClaims, key);
+        return found.status?.sandbox === undefined ? found : undefined;
+      });
+      expect(readyCondition(claim)).toMatchObject({
+        status: 'False',
+        reason: 'ClaimExpired',
+        message: 'Claim expired. Sandbox cleanup initiated.',
+      });
+      expect(finishedOf(claim)).toMatchObject({ status: 'True', reason: 'PodSucceeded' });
+    }));
+});
+
+/** A claim whose Sandbox `job` runs, and whose time is over a second after that has finished. */
+async function runningJob(team: Team, shutdownPolicy: string): Promise<{ namespace: string; name: string }> {
+  await team.apply(jobTemplate);
+  const lifecycle = `{ttlSecondsAfterFinished: 1, shutdownPolicy: ${shutdownPolicy}}`;
+  await team.apply(claimManifest('job', `{sandboxTemplateRef: {name: job}, lifecycle: ${lifecycle}}`));
+  await readySandbox(team, 'job');
+  return { namespace: team.namespace, name: 'job' };
+}
+
+const finishedOf = ({ status }: Sandbox | SandboxClaim) => findCondition(status?.conditions, 'Finished');
+
+function leaving<T extends { readonly metadata: { readonly deletionTimestamp?: string | undefined } }>(
+  object: T,
+): T | undefined {
+  return object.metadata.deletionTimestamp === undefined ? undefined : object;
+}

@@ -1,0 +1,171 @@
+import { findCondition, sandboxes } from '@sandlot/api-types';
+import { persistentVolumeClaims, persistentVolumes, pods, services } from '@sandlot/kube';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { RUNS_UNTIL_TOLD, diskOf, endWith } from '../support/boxes.ts';
+import {
+  RUNNING,
+  SUSPENDED,
+  createBox,
+  onlyDisksLeft,
+  patchSpec,
+  readIn,
+  readySandbox,
+  said,
+  saidBy,
+  sandboxInPhase,
+  sandboxThat,
+  statesUntil,
+} from '../support/lifecycle.ts';
+import { readyCondition } from '../support/sandboxes.ts';
+import { createTeam, eventually } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+
+/** Answers each connection to port 8080 with the name of its host. */
+const SERVES = `while :; do hostname | nc -l -p 8080; done & ${RUNS_UNTIL_TOLD}`;
+
+/** What `uname` tells of the kernel a container sees: gVisor is one of its own, with a boot log no Linux writes. */
+async function expectRuntime(team: Team, runtimeClassName: string | undefined): Promise<void> {
+  const log = await team.sh('desk', 'dmesg 2>&1 || true');
+  if (runtimeClassName === undefined) expect(log).not.toContain('gVisor');
+  else expect(log).toContain('Starting gVisor');
+}
+
+describe.each([
+  { runtime: 'runc', runtimeClassName: undefined },
+  { runtime: 'gVisor', runtimeClassName: 'gvisor' },
+])('the life of a Sandbox in $runtime', ({ runtimeClassName }) => {
+  let team: Team;
+  const pod = runtimeClassName === undefined ? {} : { runtimeClassName };
+  const key = () => ({ namespace: team.namespace, name: 'desk' });
+  const disk = () => team.client.get(persistentVolumeClaims, { ...key(), name: diskOf('desk') });
+  beforeAll(async () => {
+    team = await createTeam('lifecycle');
+    const container = { ports: [{ containerPort: 8080 }] };
+    await Promise.all([
+      createBox(team, 'desk', { disk: 'default', run: SERVES, pod, container }),
+      createBox(team, 'peer', { pod, spec: { service: false } }),
+    ]);
+  });
+  afterAll(() => team[Symbol.asyncDispose]());
+
+  it('becomes Ready with a Pod, a disk, a Service and a host name that are its own', async () => {
+    const sandbox = await readySandbox(team, 'desk');
+    expect(saidBy(sandbox)).toEqual(RUNNING);
+    const { podIPs, nodeName } = await podState();
+    expect(sandbox.status).toMatchObject({
+      phase: 'Running',
+      replicas: 1,
+      service: 'desk',
+      serviceFQDN: `desk.${team.namespace}.svc.cluster.local`,
+      podIPs,
+      nodeName,
+    });
+    expect(sandbox.metadata).not.toHaveProperty('finalizers');
+    expect(sandbox.metadata.annotations).toMatchObject({ 'agents.x-k8s.io/pod-name': 'desk' });
+    expect((await disk()).status?.phase).toBe('Bound');
+    expect(await team.sh('desk', 'hostname')).toBe('desk');
+    await expectRuntime(team, runtimeClassName);
+  });
+
+  it('is reached by its name from another pod', async () => {
+    await readySandbox(team, 'peer');
+    const { podIPs } = await podState();
+    const fqdn = `desk.${team.namespace}.svc.cluster.local`;
+    const answer = await eventually('the name resolves', async () => {
+      const said = await team.sh('peer', `nslookup ${fqdn} 10.96.0.10 || true`);
+      return said.includes(podIPs[0] ?? 'no address') ? said : undefined;
+    });
+    expect(answer).toContain(fqdn);
+    expect(await readIn(team, 'peer', 'nc desk 8080')).toBe('desk');
+  });
+
+  it.each(['first', 'second'])('is suspended and resumed for the %s time with what was written', async (turn) => {
+    await team.sh('desk', `echo ${turn} > /data/${turn} && echo lost > /tmp/lost && sync`);
+    const [diskBefore, serviceBefore] = await Promise.all([disk(), team.client.get(services, key())]);
+    await patchSpec(team, 'desk', { operatingMode: 'Suspended' });
+    const suspended = await sandboxInPhase(team, 'desk', 'Suspended');
+    expect(saidBy(suspended)).toEqual(SUSPENDED);
+    expect(suspended.status).toMatchObject({ service: 'desk', suspendedBy: 'User' });
+    expect(suspended.status).not.toHaveProperty('podIPs');
+    expect(suspended.status).not.toHaveProperty('nodeName');
+    await expect(team.client.get(pods, key())).rejects.toMatchObject({ code: 'NotFound' });
+    expect((await disk()).metadata.uid).toBe(diskBefore.metadata.uid);
+    expect((await team.client.get(services, key())).metadata.uid).toBe(serviceBefore.metadata.uid);
+    await patchSpec(team, 'desk', { operatingMode: 'Running' });
+    const resumed = await readySandbox(team, 'desk');
+    expect(saidBy(resumed)).toEqual(RUNNING);
+    expect(resumed.status?.resumedAt).toBeDefined();
+    expect(await team.sh('desk', `cat /data/${turn}; hostname; ls /tmp`)).toBe(`${turn}\ndesk`);
+  });
+
+  it('comes back on the same disk when somebody deletes its Pod, and was never suspended', async () => {
+    const before = await podState();
+    const { metadata } = await disk();
+    const ready = await readySandbox(team, 'desk');
+    await team.kubectl('delete', 'pod', 'desk');
+    let wasAway = false;
+    const states = await statesUntil(team, ready, (sandbox) => {
+      const isReady = readyCondition(sandbox)?.status === 'True';
+      wasAway ||= !isReady;
+      return wasAway && isReady;
+    });
+    const suspended = new Set(
+      states.map(({ status }) => JSON.stringify(findCondition(status?.conditions, 'Suspended'))),
+    );
+    expect([...suspended]).toEqual([JSON.stringify(findCondition(ready.status?.conditions, 'Suspended'))]);
+    expect(saidBy(states.at(-1) ?? ready)).toEqual(RUNNING);
+    expect((await podState()).uid).not.toBe(before.uid);
+    expect((await disk()).metadata.uid).toBe(metadata.uid);
+    expect(await team.sh('desk', 'cat /data/first /data/second')).toBe('first\nsecond');
+  });
+
+  it('is finished when its container ends, and says how', async () => {
+    await team.sh('desk', endWith(0));
+    const finished = await sandboxInPhase(team, 'desk', 'Finished');
+    const done = ['PodSucceeded', 'Pod completed successfully'] as const;
+    expect(saidBy(finished)).toEqual([
+      said.finished(...done),
+      said.scheduled,
+      said.notReady(...done),
+      said.notSuspended,
+    ]);
+    expect(finished.status).not.toHaveProperty('expiresAt');
+  });
+
+  it('comes back with its data once its policy replaces a Pod that ended', async () => {
+    const policy = { restart: 'Always', backoffSeconds: 1, maxBackoffSeconds: 1 };
+    await patchSpec(team, 'desk', { podFailurePolicy: policy });
+    const back = await readySandbox(team, 'desk');
+    expect(saidBy(back)).toEqual(RUNNING);
+    expect(back.status?.restarts).toMatchObject({ count: 1, lastReason: 'Completed' });
+    expect(await team.sh('desk', 'cat /data/first')).toBe('first');
+  });
+
+  it('comes back after a failure too, which is counted', async () => {
+    await team.sh('desk', endWith(3));
+    const back = await sandboxThat(
+      team,
+      'desk',
+      (sandbox) => sandbox.status?.restarts?.count === 2 && readyCondition(sandbox)?.status === 'True',
+    );
+    expect(saidBy(back)).toEqual(RUNNING);
+    expect(back.status?.restarts).toMatchObject({ count: 2, lastReason: 'Error' });
+    expect(await team.sh('desk', 'cat /data/second')).toBe('second');
+  });
+
+  it('takes Pod, Service, disk and volume along when it is deleted', async () => {
+    const volume = (await disk()).spec.volumeName ?? '';
+    await team.client.delete(sandboxes, key());
+    await team.client.delete(sandboxes, { ...key(), name: 'peer' });
+    await onlyDisksLeft(team);
+    await eventually('the volume is gone', async () => {
+      const { items } = await team.client.listAll(persistentVolumes);
+      return items.every(({ metadata }) => metadata.name !== volume) ? true : undefined;
+    });
+  });
+
+  async function podState() {
+    const { metadata, spec, status } = await team.client.get(pods, key());
+    return { uid: metadata.uid, nodeName: spec.nodeName, podIPs: (status?.podIPs ?? []).map(({ ip }) => ip) };
+  }
+});

@@ -1,0 +1,98 @@
+import { findCondition, nameHash, sandboxTemplates } from '@sandlot/api-types';
+import { networkPolicies, pods } from '@sandlot/kube';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { claimManifest, GROUP, poolManifest, templateManifest } from '../support/manifests.ts';
+import { fullPool, readyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { createTeam, eventually } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+
+const hardened = `
+apiVersion: ${GROUP}/v1beta1
+kind: SandboxTemplate
+metadata: {name: hard}
+spec:
+  securityDefaults: Hardened
+  podTemplate:
+    spec:
+      terminationGracePeriodSeconds: 0
+      securityContext: {runAsUser: 1000}
+      containers: [{name: box, image: busybox, command: [sleep, infinity]}]
+`;
+
+let team: Team;
+beforeAll(async () => {
+  team = await createTeam('templates');
+  await team.apply(`${templateManifest('box')}---${poolManifest('pool', 'box', 1)}`);
+  await fullPool(team, 'pool');
+});
+afterAll(() => team[Symbol.asyncDispose]());
+
+const POLICY = 'box-network-policy';
+const policy = () => team.client.get(networkPolicies, { namespace: team.namespace, name: POLICY });
+
+async function podOfClaim(name: string, spec: string) {
+  await team.apply(claimManifest(name, spec));
+  return team.client.get(pods, { namespace: team.namespace, name: sandboxNameOf(await readyClaim(team, name)) });
+}
+
+it('a template says what was made of it: its hashes, its policy and its pools', async () => {
+  const { status, metadata } = await eventually('the template counts its pool', async () => {
+    const found = await team.client.get(sandboxTemplates, { namespace: team.namespace, name: 'box' });
+    return found.status?.warmPools?.[0]?.readyReplicas === 1 ? found : undefined;
+  });
+  expect(status).toMatchObject({
+    blueprintHash: expect.stringMatching(/^[0-9a-f]{8}$/) as string,
+    templateRefHash: nameHash('box'),
+    networkPolicyName: POLICY,
+    warmPools: [{ name: 'pool', replicas: 1, readyReplicas: 1 }],
+    warmPoolCount: 1,
+  });
+  expect(metadata.labels?.['agents.x-k8s.io/sandbox-template-ref-hash']).toBe(nameHash('box'));
+  expect(findCondition(status?.conditions, 'Accepted')?.reason).toBe('Accepted');
+  expect(findCondition(status?.conditions, 'NetworkPolicyReady')?.reason).toBe('Applied');
+});
+
+it('its network policy selects its pods, is put back when it is changed or deleted, and follows custom rules', async () => {
+  const { spec, metadata } = await policy();
+  const selector = { 'agents.x-k8s.io/sandbox-template-ref-hash': nameHash('box') };
+  const narrower = { key: 'sandlot.dev/network', operator: 'DoesNotExist' };
+  expect(spec?.podSelector).toEqual({ matchLabels: selector, matchExpressions: [narrower] });
+  expect(spec?.policyTypes).toEqual(['Ingress', 'Egress']);
+  const blocks = JSON.stringify(spec?.egress);
+  for (const cidr of ['169.254.0.0/16', '100.64.0.0/10', '::/8', 'fc00::/7']) expect(blocks).toContain(cidr);
+  await team.kubectl('patch', 'netpol', POLICY, '--type=merge', '-p', '{"spec":{"egress":[{}]}}');
+  await eventually('it is put back', async () =>
+    JSON.stringify((await policy()).spec?.egress) === blocks ? true : undefined,
+  );
+  await team.kubectl('delete', 'netpol', POLICY);
+  await eventually('it is made again', async () => ((await policy()).metadata.uid === metadata.uid ? undefined : true));
+  await team.kubectl(
+    'patch',
+    'sbt',
+    'box',
+    '--type=merge',
+    '-p',
+    '{"spec":{"networkPolicy":{"ingress":[],"egress":[]}}}',
+  );
+  await eventually('nothing passes', async () =>
+    ((await policy()).spec?.egress ?? []).length === 0 ? true : undefined,
+  );
+});
+
+it('a pod made from it has the defaults of agent-sandbox, and the hardened ones where asked for', async () => {
+  const plain = await podOfClaim('plain', '{warmPoolRef: {name: pool}}');
+  expect(plain.spec).toMatchObject({ automountServiceAccountToken: false });
+  expect(plain.spec.containers[0]?.securityContext ?? {}).toEqual({});
+  await team.apply(hardened);
+  const { spec } = await podOfClaim('hard', '{sandboxTemplateRef: {name: hard}}');
+  expect(spec).toMatchObject({
+    automountServiceAccountToken: false,
+    enableServiceLinks: false,
+    dnsPolicy: 'None',
+    securityContext: { runAsUser: 1000, seccompProfile: { type: 'RuntimeDefault' } },
+  });
+  expect(spec.containers[0]?.securityContext).toEqual({
+    allowPrivilegeEscalation: false,
+    capabilities: { drop: ['ALL'] },
+  });
+});

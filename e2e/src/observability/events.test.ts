@@ -1,0 +1,196 @@
+import { sandboxClaims, sandboxes } from '@sandlot/api-types';
+import type { CloudEvent } from '@sandlot/bus';
+import { PoisonError } from '@sandlot/bus';
+import { promQuery } from '@sandlot/local-cluster';
+import { prometheusUrl } from '@sandlot/up';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { RUNS_UNTIL_TOLD, endWith } from '../support/boxes.ts';
+import { giveBack, takeAway } from '../support/components.ts';
+import { Listener, sandlotEvents } from '../support/events.ts';
+import { kubectlOk } from '../support/kubectl.ts';
+import { createBox, patchSpec, readySandbox, sandboxInPhase } from '../support/lifecycle.ts';
+import { claimManifest, GROUP, templateManifest } from '../support/manifests.ts';
+import { claimWithReason, fullPool, readyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { createTeam, eventually } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+import { requestWakes } from '../support/wake-requests.ts';
+
+const PATIENCE = { timeout: 60_000, interval: 200 };
+
+const boxVersion = (version: number): string =>
+  templateManifest('box', `image: busybox, env: [{name: VERSION, value: "${version}"}]`);
+
+const nowhere = templateManifest('nowhere', 'image: busybox').replace(
+  'terminationGracePeriodSeconds: 0',
+  'nodeSelector: {kubernetes.io/hostname: nowhere}',
+);
+
+const poolOf = (name: string, template: string, rest: string): string => `
+apiVersion: ${GROUP}/v1beta1
+kind: SandboxWarmPool
+metadata: {name: ${name}}
+spec: {replicas: 1, sandboxTemplateRef: {name: ${template}}, ${rest}}
+`;
+
+const COLD = 'sandboxTemplateRef: {name: box}, warmpool: none';
+const idsOf = (events: readonly CloudEvent[]): string[] => events.map(({ id }) => id);
+
+let team: Team;
+let listener: Listener;
+beforeAll(async () => {
+  team = await createTeam('events');
+  listener = await Listener.open(team);
+});
+afterAll(async () => {
+  await giveBack('nats');
+  await listener[Symbol.asyncDispose]();
+  await team[Symbol.asyncDispose]();
+});
+
+const claim = (name: string, spec: string): Promise<void> => team.apply(claimManifest(name, `{${spec}}`));
+
+/** Waits until exactly this was told of the object. */
+const told = (kind: string, name: string, ...types: readonly string[]): Promise<void> =>
+  expect.poll(() => listener.toldOf(kind, name), PATIENCE).toEqual(types.toSorted());
+
+describe('events, through a durable consumer', () => {
+  it('tell the life of a template and of its pool, which runs dry, fills up and is renewed', async () => {
+    await team.apply([boxVersion(1), poolOf('boxes', 'box', 'updateStrategy: {type: RollingUpdate}')].join('---'));
+    await fullPool(team, 'boxes');
+    await told('template', 'box', 'changed');
+    await told('pool', 'boxes', 'ready');
+    await claim('warm', 'warmPoolRef: {name: boxes}');
+    await readyClaim(team, 'warm');
+    await fullPool(team, 'boxes');
+    await told('pool', 'boxes', 'depleted', 'ready', 'ready');
+    await team.apply(boxVersion(2));
+    await told('template', 'box', 'changed', 'changed');
+    await expect
+      .poll(() => listener.toldOf('pool', 'boxes').filter((type) => type.startsWith('rollout')), PATIENCE)
+      .toEqual(['rollout.finished', 'rollout.started']);
+  });
+
+  it('tell of a pool that is stuck', async () => {
+    const stuckMember = 'stuckMember: {graceSeconds: 10, unschedulable: Hold}';
+    await team.apply([nowhere, poolOf('stuck', 'nowhere', stuckMember)].join('---'));
+    await told('pool', 'stuck', 'stuck');
+  });
+
+  it('tell the lives of claims: warm, cold, refused, expired and of a batch', async () => {
+    await claim('cold', COLD);
+    await claim('refused', 'sandboxTemplateRef: {name: box}, additionalPodMetadata: {labels: {team: a}}');
+    await claim('batch', 'sandboxTemplateRef: {name: box}, replicas: 2');
+    const shutdownTime = new Date(Date.now() + 8_000).toISOString().replace(/\.\d+Z$/, 'Z');
+    await claim('brief', `${COLD}, lifecycle: {shutdownTime: "${shutdownTime}", shutdownPolicy: Retain}`);
+    await claimWithReason(team, 'brief', 'ClaimExpired');
+    await told('claim', 'warm', 'submitted', 'bound');
+    await told('claim', 'cold', 'submitted', 'bound');
+    await told('claim', 'refused', 'submitted', 'failed');
+    await told('claim', 'batch', 'submitted', 'bound', 'bound', 'completed');
+    await told('claim', 'brief', 'submitted', 'bound', 'expired');
+    const launches = listener.events.filter(({ type }) => type === 'claim.bound').map(({ data }) => data);
+    expect(launches).toContainEqual(expect.objectContaining({ name: 'warm', launchType: 'warm' }));
+    expect(launches).toContainEqual(expect.objectContaining({ name: 'cold', launchType: 'cold' }));
+  });
+
+  it('tell the lives of Sandboxes: suspended, woken, ended, expired and deleted', async () => {
+    await createBox(team, 'sleeper', { spec: { startup: { action: 'Suspended' } } });
+    await createBox(team, 'ends', { run: RUNS_UNTIL_TOLD });
+    await createBox(team, 'brief', { spec: { ttlSeconds: 3, shutdownPolicy: 'Retain' } });
+    await requestWakes(team, [await sandboxInPhase(team, 'sleeper', 'Suspended')]);
+    await readySandbox(team, 'sleeper');
+    await told('sandbox', 'sleeper', 'created', 'suspended', 'wake.requested', 'resumed', 'ready');
+    await patchSpec(team, 'sleeper', { operatingMode: 'Suspended' });
+    await told('sandbox', 'sleeper', 'created', 'suspended', 'wake.requested', 'resumed', 'ready', 'suspended');
+    await readySandbox(team, 'ends');
+    await team.sh('ends', endWith(3));
+    await told('sandbox', 'ends', 'created', 'ready', 'finished');
+    await sandboxInPhase(team, 'brief', 'Expired');
+    await team.client.delete(sandboxes, { namespace: team.namespace, name: 'ends' });
+    await told('sandbox', 'ends', 'created', 'ready', 'finished', 'deleted');
+    await expect.poll(() => listener.toldOf('sandbox', 'brief'), PATIENCE).toContain('expired');
+  });
+
+  it('come once: no id twice, and none again', () => {
+    const ids = idsOf(listener.events);
+    expect(new Set(ids).size).toBe(ids.length);
+    expect(new Set(listener.outcomes)).toEqual(new Set(['handled']));
+  });
+});
+
+describe('sandlot events', () => {
+  const ask = (...more: readonly string[]): Promise<string[]> =>
+    sandlotEvents('--since', '1h', '--subject', 'claim.*', '--namespace', team.namespace, ...more);
+
+  it('shows the same events as JSON lines, and as a table', async () => {
+    const heard = listener.events.filter(({ type }) => type.startsWith('claim.'));
+    const shown = (await ask('-o', 'json')).map((line) => JSON.parse(line) as CloudEvent);
+    expect(idsOf(shown).toSorted()).toEqual(idsOf(heard).toSorted());
+    const [head = '', ...rows] = await ask();
+    const at = head.indexOf('OBJECT');
+    expect(rows.map((row) => row.slice(at).split(' ')[0])).toEqual(
+      shown.map(({ data }) => `${data.namespace}/${data.name}`),
+    );
+  });
+});
+
+describe('while NATS loses everything', () => {
+  it('claims are bound, and their events arrive afterwards: its pod killed and its disk wiped', async () => {
+    await takeAway(team, 'nats');
+    await kubectlOk(['--namespace', inject('releaseNamespace'), 'delete', 'pvc', 'data-sandlot-nats-0']);
+    await claim('unheard', COLD);
+    const sandbox = sandboxNameOf(await readyClaim(team, 'unheard'));
+    await giveBack('nats');
+    await told('claim', 'unheard', 'submitted', 'bound');
+    await expect.poll(() => listener.toldOf('sandbox', sandbox), PATIENCE).toEqual(['created', 'ready']);
+  });
+
+  it('claims are bound, their events arrive afterwards, and what holds is there again: its stream deleted', async () => {
+    await claim('before', COLD);
+    await listener.deleteStream();
+    await claim('after', COLD);
+    await Promise.all(['before', 'after'].map((name) => readyClaim(team, name)));
+    await told('claim', 'before', 'submitted', 'bound');
+    await told('claim', 'after', 'submitted', 'bound');
+    const { items } = await team.client.listAll(sandboxClaims, { namespace: team.namespace });
+    const inStream = async (): Promise<string[]> => {
+      const lines = await sandlotEvents('--subject', 'claim.submitted', '-n', team.namespace, '-o', 'json');
+      return lines.map((line) => (JSON.parse(line) as CloudEvent).data.name).toSorted();
+    };
+    await expect.poll(inStream, PATIENCE).toEqual(items.map(({ metadata }) => metadata.name).toSorted());
+  });
+});
+
+describe('an event that a consumer refuses', () => {
+  it('is a dead letter: counted, shown, and given again by the command', async () => {
+    const tries: string[] = [];
+    let isRepaired = false;
+    await using worker = listener.bus.consume({
+      durable: `${team.namespace}-worker`,
+      filter: `sandlot.${team.namespace}.claim.submitted`,
+      handle: async ({ data: { name } }) => {
+        tries.push(name);
+        if (name === 'poison' && !isRepaired) throw new PoisonError('cannot be handled');
+      },
+    });
+    expect(worker).toBeDefined();
+    await claim('poison', COLD);
+    const letters = async (...more: readonly string[]): Promise<string[]> => {
+      const lines = await sandlotEvents('dead-letters', '-o', 'json', ...more);
+      return lines.filter((line) => line.includes(`"${team.namespace}-worker"`));
+    };
+    const [letter = ''] = await eventually('the event is a dead letter', async () => {
+      const found = await letters();
+      return found.length > 0 ? found : undefined;
+    });
+    expect(letter).toContain('"name":"poison"');
+    await eventually('the metric counts it', async () => {
+      const [counted] = await promQuery(prometheusUrl, 'max(sandlot_outbox_dead_letters)');
+      return counted !== undefined && counted.value > 0 ? true : undefined;
+    });
+    isRepaired = true;
+    expect(await letters('--replay')).toEqual([expect.stringContaining('"replayed":true')]);
+    await expect.poll(() => tries.filter((name) => name === 'poison').length, PATIENCE).toBe(2);
+    expect(await letters()).toEqual([]);
+  });
+});

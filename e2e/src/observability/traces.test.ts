@@ -1,0 +1,145 @@
+import { sandboxClaims, sandboxes } from '@sandlot/api-types';
+import type { SandboxClaim } from '@sandlot/api-types';
+import { receivedTraces } from '@sandlot/local-cluster';
+import { observability, tracesUrl } from '@sandlot/up';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { kubectlOk } from '../support/kubectl.ts';
+import { fullPool, readyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { createTeam, eventually } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+import { clientTrace, Trace } from '../support/traces.ts';
+
+const manifests = `
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxTemplate
+metadata: {name: traced}
+spec:
+  podTemplate: {spec: {terminationGracePeriodSeconds: 0, containers: [{name: agent, image: "ubuntu:24.04", command: [sleep, infinity], volumeMounts: [{name: scratch, mountPath: /scratch}]}]}}
+  volumeClaimTemplates:
+  - {metadata: {name: scratch}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
+---
+apiVersion: extensions.agents.x-k8s.io/v1beta1
+kind: SandboxWarmPool
+metadata: {name: traced-pool}
+spec: {replicas: 1, sandboxTemplateRef: {name: traced}}
+`;
+
+const CHAIN = ['pod.create', 'pod.schedule', 'pod.prepare', 'image.pull', 'container.start', 'pod.ready'];
+const uidTrace = (uid = ''): string => uid.replaceAll('-', '');
+
+let team: Team;
+beforeAll(async () => {
+  team = await createTeam('traces');
+  await team.apply(manifests);
+  await fullPool(team, 'traced-pool');
+});
+afterAll(() => team[Symbol.asyncDispose]());
+
+/** The claim once it is Ready; its client's trace. */
+async function claimed(name: string, spec: SandboxClaim['spec']): Promise<{ claim: SandboxClaim; traceId: string }> {
+  const { traceId, annotations } = clientTrace();
+  const metadata = { namespace: team.namespace, name, annotations };
+  await team.client.create(sandboxClaims, { metadata, spec });
+  return { claim: await readyClaim(team, name), traceId };
+}
+
+describe('a warm claim', () => {
+  it('is one trace below the span of its client, linked to the one in which its Sandbox was warmed', async () => {
+    const { claim, traceId } = await claimed('warm', { warmPoolRef: { name: 'traced-pool' } });
+    const trace = await Trace.with(traceId, ['claim.create', 'claim.bind', 'claim.queue', 'sandbox.reconcile']);
+    expect(trace.shape().filter((pair) => !pair.startsWith('publish'))).toEqual([
+      'claim.adopt < claim.bind',
+      'claim.bind < claim.create',
+      'claim.commit < claim.adopt',
+      'claim.create < client',
+      'claim.queue < claim.create',
+      'claim.status < claim.bind',
+      'sandbox.reconcile < claim.create',
+    ]);
+    // The Pod is relabelled later, and nobody waits for it.
+    trace.expectNested(['sandbox.reconcile']);
+    const [member] = (await team.client.listAll(sandboxes, { namespace: team.namespace })).items.filter(
+      ({ metadata }) => metadata.name === sandboxNameOf(claim),
+    );
+    const warming = uidTrace(member?.metadata.uid);
+    expect(trace.only('claim.adopt').links.map((link) => link.traceId)).toEqual([warming]);
+    const prewarm = await Trace.with(warming, ['sandbox.create', 'pvc.provision', ...CHAIN]);
+    expect(prewarm.only('sandbox.create')).toMatchObject({ parentSpanId: '' });
+    expect(trace.only('claim.adopt').links[0]?.spanId).toBe(prewarm.only('sandbox.create').spanId);
+    prewarm.expectChain('sandbox.create', CHAIN);
+  });
+});
+
+describe('a cold claim with a disk', () => {
+  it('is one trace that says where the time went', async () => {
+    const { traceId } = await claimed('cold', { sandboxTemplateRef: { name: 'traced' }, warmpool: 'none' });
+    const trace = await Trace.with(traceId, ['claim.create', 'sandbox.create', 'pvc.provision', ...CHAIN]);
+    expect(trace.shape().filter((pair) => !pair.startsWith('publish'))).toEqual(
+      [
+        'claim.bind < claim.create',
+        'claim.cold_start < claim.bind',
+        'claim.create < client',
+        'claim.queue < claim.create',
+        'claim.status < claim.bind',
+        'claim.status < claim.create',
+        'pvc.provision < sandbox.create',
+        'sandbox.create < claim.create',
+        'sandbox.reconcile < sandbox.create',
+        ...CHAIN.map((name) => `${name} < sandbox.create`),
+      ].sort(),
+    );
+    // Two processes end these, each by its own clock and the latter's news.
+    trace.expectNested(['sandbox.reconcile', 'sandbox.create']);
+    trace.expectChain('sandbox.create', CHAIN);
+    expect(trace.only('pvc.provision').attributes).toMatchObject({ 'k8s.persistentvolumeclaim.name': 'scratch-cold' });
+    expect(trace.only('image.pull').attributes).toHaveProperty(['sandlot.image.cached']);
+    expect(trace.spans.filter(({ status }) => status === 'error')).toEqual([]);
+  });
+
+  it('sleeps and wakes in traces of their own, below the span of whoever asked', async () => {
+    const key = { namespace: team.namespace, name: 'cold' };
+    const turn = async (operatingMode: string): Promise<string> => {
+      const { traceId, annotations } = clientTrace();
+      await team.client.mergePatch(sandboxes, key, { metadata: { annotations }, spec: { operatingMode } });
+      return traceId;
+    };
+    const suspension = await Trace.with(await turn('Suspended'), ['sandbox.suspend', 'sandbox.reconcile']);
+    expect(suspension.shape()).toEqual(['sandbox.reconcile < sandbox.suspend', 'sandbox.suspend < client']);
+    const resume = await Trace.with(await turn('Running'), ['sandbox.resume', ...CHAIN]);
+    resume.expectChain('sandbox.resume', CHAIN);
+    expect(resume.spans.filter(({ name }) => name === 'pvc.provision')).toEqual([]);
+    expect(resume.only('sandbox.resume').links).toHaveLength(1);
+  });
+
+  it('ends in a trace that is over when its Pod is gone', async () => {
+    const { metadata } = await team.client.get(sandboxes, { namespace: team.namespace, name: 'cold' });
+    await team.kubectl('delete', 'sandboxclaims', 'cold');
+    const deletion = await eventually('the deletion is told', async () => {
+      const spans = await receivedTraces(tracesUrl, { service: 'sandbox-controller', operation: 'sandbox.delete' });
+      return spans.find(({ attributes }) => attributes['sandlot.sandbox.uid'] === metadata.uid);
+    });
+    expect(deletion).toMatchObject({ name: 'sandbox.delete', parentSpanId: '' });
+    expect(deletion.links).toHaveLength(1);
+  });
+});
+
+describe('a claim that is made while the backend of traces is away', () => {
+  const JAEGER = 'deployment/jaeger';
+  const kubectl = (...args: readonly string[]): Promise<string> =>
+    kubectlOk(['--namespace', observability.namespace, ...args]);
+  afterAll(async () => {
+    await kubectl('scale', JAEGER, '--replicas=1');
+    await kubectl('rollout', 'status', JAEGER, '--timeout=110s');
+  });
+
+  it('is told when it is back', async () => {
+    await kubectl('scale', JAEGER, '--replicas=0');
+    await kubectl('wait', '--for=delete', 'pod', '--selector=app.kubernetes.io/component=jaeger', '--timeout=60s');
+    const { traceId } = await claimed('unheard', { sandboxTemplateRef: { name: 'traced' }, warmpool: 'none' });
+    // Longer than an export is tried: its spans would be gone.
+    await new Promise((resolve) => setTimeout(resolve, 15_000));
+    await kubectl('scale', JAEGER, '--replicas=1');
+    const names = ['claim.create', 'claim.bind', 'claim.queue', 'sandbox.create', 'pvc.provision', ...CHAIN];
+    await Trace.with(traceId, names);
+  });
+});

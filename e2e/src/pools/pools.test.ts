@@ -1,0 +1,184 @@
+import { findCondition, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
+import type { Condition, Sandbox, SandboxWarmPool } from '@sandlot/api-types';
+import { events, persistentVolumeClaims } from '@sandlot/kube';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { claimManifest, GROUP, templateManifest } from '../support/manifests.ts';
+import { fullPool, readyClaim, readyCondition, sandboxNamed, sandboxNameOf } from '../support/sandboxes.ts';
+import { createTeam, eventually } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+
+/** A template whose blueprint is another one for each `version`. */
+const boxVersion = (version: number): string =>
+  templateManifest('box', `image: busybox, env: [{name: VERSION, value: "${version}"}]`);
+
+const poolOf = (replicas: number, rest: string, template = 'box'): string => `
+apiVersion: ${GROUP}/v1beta1
+kind: SandboxWarmPool
+metadata: {name: boxes}
+spec: {replicas: ${replicas}, sandboxTemplateRef: {name: ${template}}, ${rest}}
+`;
+
+const strategy = (type: string, rest = ''): string => `updateStrategy: {type: ${type}${rest}}`;
+const claim = (name: string): string => claimManifest(name, '{warmPoolRef: {name: boxes}}');
+
+let team: Team;
+beforeEach(async () => {
+  team = await createTeam('pools');
+});
+afterEach(() => team[Symbol.asyncDispose]());
+
+const pool = (): Promise<SandboxWarmPool> =>
+  team.client.get(sandboxWarmPools, { namespace: team.namespace, name: 'boxes' });
+
+/** The pool once its status has these members. */
+function poolWith(what: string, holds: (status: NonNullable<SandboxWarmPool['status']>) => boolean) {
+  return eventually(`the pool ${what}`, async () => {
+    const found = await pool();
+    if (found.status !== undefined && holds(found.status)) return found;
+    throw new Error(JSON.stringify(found.status));
+  });
+}
+
+async function members(): Promise<Sandbox[]> {
+  const { items } = await team.client.listAll(sandboxes, { namespace: team.namespace });
+  return items.filter(({ metadata }) => metadata.ownerReferences?.[0]?.kind === 'SandboxWarmPool');
+}
+
+const nameOf = ({ metadata: { name = '' } }: Sandbox): string => name;
+const progressing = (found: SandboxWarmPool): Condition | undefined =>
+  findCondition(found.status?.conditions, 'Progressing');
+
+/** Until none of these is a member any more. The status may tell for a moment of what was before the change. */
+async function noneLeftOf(old: readonly string[]): Promise<void> {
+  await eventually('the old members are gone', async () =>
+    (await members()).some((member) => old.includes(nameOf(member))) ? undefined : true,
+  );
+}
+
+async function claimed(name: string): Promise<string> {
+  await team.apply(claim(name));
+  return sandboxNameOf(await readyClaim(team, name));
+}
+
+const versionIn = (name: string): Promise<string> => team.sh(name, 'echo $VERSION');
+
+describe('a change of the template', () => {
+  it('under RollingUpdate replaces every member while claims are served, and touches no claimed Sandbox', async () => {
+    await team.apply(boxVersion(1));
+    await team.apply(poolOf(4, strategy('RollingUpdate', ', rollingUpdate: {maxUnavailable: 1, maxSurge: 1}')));
+    await fullPool(team, 'boxes');
+    const before = await claimed('before');
+    await fullPool(team, 'boxes');
+    const old = (await members()).map(nameOf);
+    await team.apply(boxVersion(2));
+    const during = await claimed('during');
+    await noneLeftOf(old);
+    // Outdated members are no candidates: the second claim has a new one, or was started cold before there was any.
+    const taken = [before, during].filter((name) => name.startsWith('boxes-')).length;
+    await poolWith(
+      'consists of new members',
+      ({ updatedReplicas, readyReplicas, replicas, inUse }) =>
+        updatedReplicas === 4 && readyReplicas === 4 && replicas === 4 && inUse === taken,
+    );
+    expect(await versionIn(before)).toBe('1');
+    expect(readyCondition(await sandboxNamed(team, during))?.status).toBe('True');
+    expect(await versionIn(await claimed('after'))).toBe('2');
+    await eventually('the rollout is told', async () => {
+      const { items } = await team.client.list(events, { namespace: team.namespace });
+      const reasons = items.map(({ reason }) => reason);
+      return ['RolloutStarted', 'RolloutFinished'].every((reason) => reasons.includes(reason)) ? true : undefined;
+    });
+  });
+
+  it('under OnReplenish reaches the pool with the members that replace adopted ones', async () => {
+    await team.apply(boxVersion(1));
+    await team.apply(poolOf(2, strategy('OnReplenish')));
+    await fullPool(team, 'boxes');
+    const old = (await members()).map(nameOf);
+    await team.apply(boxVersion(2));
+    await poolWith('knows that its members are stale', ({ updatedReplicas = 0 }) => updatedReplicas === 0);
+    expect((await members()).map(nameOf).sort()).toEqual(old.sort());
+    expect(await versionIn(await claimed('one'))).toBe('1');
+    await poolWith('has one new member', (status) => status.updatedReplicas === 1 && status.readyReplicas === 2);
+  });
+
+  it('under Recreate replaces all members at once', async () => {
+    await team.apply(boxVersion(1));
+    await team.apply(poolOf(2, strategy('Recreate')));
+    await fullPool(team, 'boxes');
+    const old = (await members()).map(nameOf);
+    await team.apply(boxVersion(2));
+    await noneLeftOf(old);
+    await poolWith('consists of new members', (status) => status.updatedReplicas === 2 && status.readyReplicas === 2);
+    expect(await versionIn(await claimed('one'))).toBe('2');
+  });
+});
+
+describe('a pool with state', () => {
+  const analyst = `
+apiVersion: ${GROUP}/v1alpha1
+kind: SandboxTemplate
+metadata: {name: analyst}
+spec:
+  podTemplate: {spec: {terminationGracePeriodSeconds: 0, containers: [{name: agent, image: "ubuntu:24.04", command: [sleep, infinity], volumeMounts: [{name: scratch, mountPath: /scratch}]}]}}
+  volumeClaimTemplates:
+  - {metadata: {name: scratch}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}
+`;
+  const rest =
+    'updateStrategy: {type: RollingUpdate, rollingUpdate: {maxUnavailable: 1}}, refill: {maxPerSecond: 20, delay: 250ms}';
+
+  const disks = async () => (await team.client.listAll(persistentVolumeClaims, { namespace: team.namespace })).items;
+
+  it('has a bound disk for each member before any claim, gives one away with its member, and returns to its size', async () => {
+    await team.apply(analyst);
+    await team.apply(poolOf(3, rest, 'analyst'));
+    await fullPool(team, 'boxes');
+    const before = await members();
+    const bound = await disks();
+    expect(bound.map(({ status }) => status?.phase)).toEqual(['Bound', 'Bound', 'Bound']);
+    expect(bound.map(({ metadata }) => metadata.name).sort()).toEqual(
+      before.map((one) => `scratch-${nameOf(one)}`).sort(),
+    );
+    const name = await claimed('analyst-2');
+    expect(before.map(nameOf)).toContain(name);
+    expect((await sandboxNamed(team, name)).metadata.labels?.['agents.x-k8s.io/launch-type']).toBe('warm');
+    expect(await team.sh(name, 'hostname; touch /scratch/mine && ls /scratch | grep mine')).toBe(`${name}\nmine`);
+    const refilled = await poolWith('is full again', (status) => status.readyReplicas === 3 && status.inUse === 1);
+    expect(refilled.status?.replicas).toBe(3);
+    expect(await disks()).toHaveLength(4);
+  });
+});
+
+describe('a pool', () => {
+  it('follows kubectl scale up and down', async () => {
+    await team.apply(boxVersion(1));
+    await team.apply(poolOf(1, strategy('OnReplenish')));
+    await fullPool(team, 'boxes');
+    await team.kubectl('scale', 'sandboxwarmpool', 'boxes', '--replicas=4');
+    await poolWith('has four members', (status) => status.readyReplicas === 4 && status.replicas === 4);
+    await team.kubectl('scale', 'sandboxwarmpool', 'boxes', '--replicas=2');
+    await poolWith('has two members', (status) => status.readyReplicas === 2 && status.replicas === 2);
+    expect(await team.kubectl('get', 'swp', 'boxes', '-o', 'jsonpath={.status.desiredReplicas}')).toBe('2');
+  });
+
+  it('whose image does not exist says so, and recovers when the template is repaired', async () => {
+    await team.apply(templateManifest('box', 'image: "registry.invalid/ghost:1"'));
+    await team.apply(poolOf(2, `${strategy('RollingUpdate')}, stuckMember: {graceSeconds: 10}`));
+    const stuck = await eventually('the pool is not progressing', async () => {
+      const found = await pool();
+      return progressing(found)?.reason === 'WarmPoolNotProgressing' ? found : undefined;
+    });
+    expect(progressing(stuck)?.status).toBe('False');
+    expect(progressing(stuck)?.message).toMatch(/ContainersNotStarted|registry\.invalid/);
+    await team.apply(boxVersion(1));
+    await fullPool(team, 'boxes');
+    const recovered = await poolWith('says so', (status) => status.updatedReplicas === 2 && status.replicas === 2);
+    expect(recovered.status?.readyReplicas).toBe(2);
+    await eventually('both is told', async () => {
+      const { items } = await team.client.list(events, { namespace: team.namespace });
+      const told = items.map(({ type, reason }) => `${type} ${reason}`);
+      const both = ['Warning WarmPoolNotProgressing', 'Normal WarmPoolProgressing'];
+      return both.every((line) => told.includes(line)) ? true : undefined;
+    });
+  });
+});

@@ -1,0 +1,147 @@
+import { findCondition, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
+import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { claimManifest, GROUP, templateManifest } from '../support/manifests.ts';
+import { fullPool, readyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { createTeam, eventually } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+
+const poolOf = (replicas: number, rest = ''): string => `
+apiVersion: ${GROUP}/v1beta1
+kind: SandboxWarmPool
+metadata: {name: boxes}
+spec: {replicas: ${replicas}, sandboxTemplateRef: {name: box}${rest === '' ? '' : `, ${rest}`}}
+`;
+
+let team: Team;
+beforeEach(async () => {
+  team = await createTeam('sizes');
+});
+afterEach(() => team[Symbol.asyncDispose]());
+
+function poolWith(what: string, holds: (pool: SandboxWarmPool) => boolean): Promise<SandboxWarmPool> {
+  return eventually(
+    `the pool ${what}`,
+    async () => {
+      const found = await team.client.get(sandboxWarmPools, { namespace: team.namespace, name: 'boxes' });
+      return holds(found) ? found : undefined;
+    },
+    180_000,
+  );
+}
+
+async function members(): Promise<Sandbox[]> {
+  const { items } = await team.client.listAll(sandboxes, { namespace: team.namespace });
+  return items.filter(({ metadata }) => metadata.ownerReferences?.[0]?.kind === 'SandboxWarmPool');
+}
+
+const names = async (): Promise<string[]> => (await members()).map(({ metadata }) => metadata.name ?? '').sort();
+const reason = ({ status }: SandboxWarmPool, type: string): string | undefined =>
+  findCondition(status?.conditions, type)?.reason;
+
+async function claimed(name: string): Promise<string> {
+  await team.apply(claimManifest(name, '{warmPoolRef: {name: boxes}}'));
+  return sandboxNameOf(await readyClaim(team, name));
+}
+
+describe('the size of a pool', () => {
+  it('is exact, is told by its conditions and by the scale subresource, and shrinks by stale members first', async () => {
+    await team.apply(`${templateManifest('box')}---${poolOf(3)}`);
+    const full = await poolWith('is full', ({ status }) => status?.readyReplicas === 3);
+    expect(['Available', 'Progressing', 'TemplateResolved'].map((type) => reason(full, type))).toEqual([
+      'MinimumReady',
+      'ScaledToTarget',
+      'TemplateFound',
+    ]);
+    const path = `/apis/${GROUP}/v1beta1/namespaces/${team.namespace}/sandboxwarmpools/boxes/scale`;
+    const scale = await team.kubectl('get', '--raw', path);
+    expect(JSON.parse(scale)).toMatchObject({
+      spec: { replicas: 3 },
+      status: { replicas: 3, selector: full.status?.selector },
+    });
+    const old = await names();
+    await team.apply(templateManifest('box', 'image: busybox, env: [{name: VERSION, value: "2"}]'));
+    // Or it might be scaled before its controller has heard of the change.
+    await poolWith('knows that its members are stale', ({ status }) => status?.updatedReplicas === 0);
+    await team.kubectl('scale', 'swp/boxes', '--replicas=5');
+    await poolWith('has two new members', ({ status }) => status?.updatedReplicas === 2 && status.readyReplicas === 5);
+    const fresh = (await names()).filter((name) => !old.includes(name));
+    await team.kubectl('scale', 'swp/boxes', '--replicas=2');
+    await poolWith('has two members', ({ status }) => status?.replicas === 2);
+    expect(await names()).toEqual(fresh);
+  });
+
+  it('follows what is in use while it is scaled automatically, and its replicas are left alone', async () => {
+    const buffer = 'autoscaling: {minReplicas: 1, maxReplicas: 3, targetFreePercent: 50}';
+    await team.apply(`${templateManifest('box')}---${poolOf(1, buffer)}`);
+    await fullPool(team, 'boxes');
+    await claimed('one');
+    // A claim does not wait for long for a member that is starting: it would be served without the pool.
+    await poolWith('has a free one', ({ status }) => status?.readyReplicas === 1 && status.inUse === 1);
+    await claimed('two');
+    const grown = await poolWith('holds a free one for each', ({ status }) => status?.readyReplicas === 2);
+    expect(grown.status).toMatchObject({ desiredReplicas: 2, inUse: 2 });
+    expect(grown.spec.replicas).toBe(1);
+  });
+
+  it('is that of a schedule while its window is open', async () => {
+    const windows = 'schedules: [{name: always, cron: "* * * * *", durationSeconds: 60, replicas: 2}]';
+    await team.apply(`${templateManifest('box')}---${poolOf(0, windows)}`);
+    const open = await poolWith('is in its window', ({ status }) => status?.readyReplicas === 2);
+    expect(open.status).toMatchObject({ desiredReplicas: 2, activeSchedule: 'always' });
+  });
+
+  it('is reached after the delay of its refill policy, which it says', async () => {
+    await team.apply(`${templateManifest('box')}---${poolOf(2, 'refill: {delay: 5s}')}`);
+    await fullPool(team, 'boxes');
+    await claimed('one');
+    const held = await poolWith('is held', ({ status }) => status?.refillHeldUntil !== undefined);
+    expect(held.status?.replicas).toBe(1);
+    const full = await poolWith('is full again', ({ status }) => status?.readyReplicas === 2);
+    expect(full.status?.inUse).toBe(1);
+  });
+});
+
+describe('members', () => {
+  const ghostDisk =
+    '{metadata: {name: d}, spec: {storageClassName: ghost, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}';
+
+  it.each([
+    ['that no node takes', { pod: 'nodeSelector: {no-such: node}', disks: '' }, /node|selector|affinity/i],
+    ['whose disk nobody makes', { pod: 'restartPolicy: Always', disks: ghostDisk }, /claim|storage|volume/i],
+  ])('%s are kept, and the pool says why', async (_, { pod, disks }, message) => {
+    await team.apply(`
+apiVersion: ${GROUP}/v1beta1
+kind: SandboxTemplate
+metadata: {name: box}
+spec: {podTemplate: {spec: {${pod}, containers: [{name: box, image: busybox, command: [sleep, infinity]}]}}, volumeClaimTemplates: [${disks}]}
+---${poolOf(1, 'stuckMember: {graceSeconds: 10}')}`);
+    const stuck = await poolWith('is stuck', (found) => reason(found, 'Progressing') === 'WarmPoolNotProgressing');
+    expect(findCondition(stuck.status?.conditions, 'Progressing')?.message).toMatch(message);
+    expect(reason(stuck, 'Available')).toBe('NoReadyMembers');
+    expect(await members()).toHaveLength(1);
+  });
+
+  it('that their pool left behind are taken over by the next one of that name', async () => {
+    await team.apply(`${templateManifest('box')}---${poolOf(2)}`);
+    await fullPool(team, 'boxes');
+    const before = await names();
+    await team.kubectl('delete', 'swp/boxes', '--cascade=orphan');
+    await eventually('they are orphans', async () => ((await members()).length === 0 ? true : undefined));
+    await team.apply(poolOf(2));
+    await fullPool(team, 'boxes');
+    expect(await names()).toEqual(before);
+  });
+
+  it('are replaced when they have become too old', async () => {
+    await team.apply(`${templateManifest('box')}---${poolOf(1, 'recycle: {maxAgeSeconds: 60}')}`);
+    await fullPool(team, 'boxes');
+    const [first] = await names();
+    await eventually(
+      'it is replaced',
+      async () => ((await names()).some((name) => name !== first) ? true : undefined),
+      150_000,
+    );
+    await poolWith('is full again', ({ status }) => status?.readyReplicas === 1 && status.replicas === 1);
+  });
+});

@@ -1,0 +1,136 @@
+import { sandboxClaims } from '@sandlot/api-types';
+import { createKubeClient, loadCredentials } from '@sandlot/kube';
+import type { KubeClient } from '@sandlot/kube';
+import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { z } from 'zod';
+import { eventually } from '../support/team.ts';
+
+const NAMESPACE = 'tenant-a';
+const POOL = 'code-interpreter-v1';
+const NAME = `e2e-code-${process.pid}`;
+
+const line = z.looseObject({ type: z.string(), text: z.string().optional(), name: z.string().optional() });
+type Line = z.output<typeof line>;
+const context = z.object({ id: z.string(), language: z.string(), cwd: z.string() });
+
+let client: KubeClient;
+let url: string;
+
+/** One sandbox of the pool that `npm run up` keeps warm, for all tests. */
+beforeAll(async () => {
+  client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: inject('kubeconfigPath') }) });
+  const spec = { warmPoolRef: { name: POOL } };
+  await client.create(sandboxClaims, { metadata: { namespace: NAMESPACE, name: NAME }, spec });
+  const address = await eventually('the claim is served', async () => {
+    const { status } = await client.get(sandboxClaims, { namespace: NAMESPACE, name: NAME });
+    return (status?.readyReplicas ?? 0) > 0 ? status?.sandbox?.podIPs?.[0] : undefined;
+  });
+  url = `http://${address}:49999`;
+}, 180_000);
+
+afterAll(async () => {
+  await client.delete(sandboxClaims, { namespace: NAMESPACE, name: NAME });
+  await client.close();
+});
+
+function post(path: string, body: object = {}, signal?: AbortSignal): Promise<Response> {
+  return fetch(`${url}${path}`, {
+    method: 'POST',
+    body: JSON.stringify(body),
+    ...(signal === undefined ? {} : { signal }),
+  });
+}
+
+/** The lines of an execution, in order. Every line is JSON. */
+async function run(code: string, more: object = {}): Promise<Line[]> {
+  const answer = await post('/execute', { code, ...more });
+  const text = await answer.text();
+  return text
+    .trimEnd()
+    .split('\n')
+    .map((json) => line.parse(JSON.parse(json)));
+}
+
+const typed = (lines: readonly Line[], type: string): Line[] => lines.filter((one) => one.type === type);
+const printed = (lines: readonly Line[]): string =>
+  typed(lines, 'stdout')
+    .map(({ text = '' }) => text)
+    .join('');
+
+describe('an execution', () => {
+  it('is told as it happens: number, output, result, end', async () => {
+    const lines = await run('import sys\nprint("out")\nprint("err", file=sys.stderr)\n"text"');
+    expect(lines[0]?.type).toBe('number_of_executions');
+    expect(printed(lines)).toBe('out\n');
+    expect(typed(lines, 'stderr')[0]?.text).toBe('err\n');
+    expect(typed(lines, 'result')[0]).toMatchObject({ text: 'text', is_main_result: true });
+    expect(lines.at(-1)?.type).toBe('end_of_execution');
+  });
+
+  it('keeps its state for the next one, as the user of the sandbox, in his home', async () => {
+    await run('import os\nx = 41');
+    expect(printed(await run('print(x + 1, os.getcwd(), os.getuid())'))).toBe('42 /home/user 1000\n');
+  });
+
+  it('has variables of its own for itself alone', async () => {
+    const code = 'import os\nprint(os.environ.get("OWN"))';
+    expect(printed(await run(code, { env_vars: { OWN: 'yes' } }))).toBe('yes\n');
+    expect(printed(await run(code))).toBe('None\n');
+  });
+
+  it('that fails says how', async () => {
+    expect(typed(await run('1/0'), 'error')[0]).toMatchObject({ name: 'ZeroDivisionError', value: 'division by zero' });
+  });
+
+  it('draws', async () => {
+    const lines = await run('import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()');
+    expect(typed(lines, 'result').map((result) => String(result['png']).slice(0, 8))).toEqual(['iVBORw0K']);
+  });
+
+  it('keeps the connection alive while it says nothing', async () => {
+    expect(typed(await run('import time\ntime.sleep(6)'), 'keepalive')).toHaveLength(1);
+  });
+
+  it('is interrupted when its client goes, and the next one has its turn', async () => {
+    const gone = new AbortController();
+    const answer = await post(
+      '/execute',
+      { code: 'import time\nprint("on", flush=True)\ntime.sleep(600)' },
+      gone.signal,
+    );
+    await answer.body?.getReader().read();
+    gone.abort();
+    expect(printed(await run('print("next")'))).toBe('next\n');
+  });
+
+  it('that kills its kernel is told so, and the kernel is there again', async () => {
+    const lines = await run('import os, signal\nos.kill(os.getpid(), signal.SIGKILL)');
+    expect(typed(lines, 'unexpected_end_of_execution')).toHaveLength(1);
+    expect(printed(await run('print("again")'))).toBe('again\n');
+  });
+});
+
+describe('a context', () => {
+  it('has a state apart from the others, is listed, begins anew, and goes', async () => {
+    const { id, language, cwd } = context.parse(await (await post('/contexts', { cwd: '/tmp' })).json());
+    expect([language, cwd]).toEqual(['python', '/tmp']);
+    await run('apart = 1', { context_id: id });
+    expect(typed(await run('apart'), 'error')).toHaveLength(1);
+    expect((await post(`/contexts/${id}/restart`)).status).toBe(200);
+    expect(typed(await run('apart', { context_id: id }), 'error')).toHaveLength(1);
+    const listed = z.array(context).parse(await (await fetch(`${url}/contexts`)).json());
+    expect(listed.map((one) => one.id)).toContain(id);
+    expect((await fetch(`${url}/contexts/${id}`, { method: 'DELETE' })).status).toBe(200);
+    expect((await post('/execute', { code: '1', context_id: id })).status).toBe(404);
+  });
+
+  it.each([
+    ['both a context and a language', { code: '1', context_id: 'x', language: 'python' }, 400],
+    ['a language that the image lacks', { code: '1', language: 'r' }, 400],
+    ['no code', {}, 400],
+  ])('is refused %s', async (_, body, status) => {
+    const answer = await post('/execute', body);
+    expect(answer.status).toBe(status);
+    expect(answer.headers.get('content-type')).toContain('text/plain');
+  });
+});

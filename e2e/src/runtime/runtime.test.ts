@@ -1,0 +1,126 @@
+import { sandboxClaims } from '@sandlot/api-types';
+import type { SandboxClaim } from '@sandlot/api-types';
+import { pods } from '@sandlot/kube';
+import type { Pod } from '@sandlot/kube';
+import { describe, expect, it } from 'vitest';
+import { daemonOf } from '../support/daemon.ts';
+import { claimManifest, GROUP, poolManifest } from '../support/manifests.ts';
+import { fullPool, readyClaim, readyCondition, sandboxNameOf } from '../support/sandboxes.ts';
+import { eventually, inTeam } from '../support/team.ts';
+import type { Team } from '../support/team.ts';
+
+const VALUE = 'a-value-that-stands-in-no-object';
+
+/** A template with the daemon; `container` is the rest of its only container, as YAML. */
+const template = (container: string): string => `
+apiVersion: ${GROUP}/v1beta1
+kind: SandboxTemplate
+metadata: {name: box}
+spec:
+  envVarsInjectionPolicy: Allowed
+  runtime: {inject: true}
+  imageOverridePolicy: {allowedImages: ["ubuntu:"]}
+  podTemplate: {spec: {terminationGracePeriodSeconds: 0, containers: [{name: box, ${container}}]}}
+`;
+
+const SECRET = `
+apiVersion: v1
+kind: Secret
+metadata: {name: agent-keys, labels: {sandlot.dev/claim-env: "true"}}
+stringData: {token: ${VALUE}}
+`;
+
+const ENVS =
+  'envs: [{name: RUN_ID, value: "42"}, {name: API_TOKEN, valueFrom: {secretKeyRef: {name: agent-keys, key: token}}}]';
+
+async function claimed(team: Team, container: string, more = ENVS): Promise<SandboxClaim> {
+  await team.apply(`${template(container)}---${poolManifest('pool', 'box', 1)}---${SECRET}`);
+  await fullPool(team, 'pool');
+  await team.apply(claimManifest('job', `{warmPoolRef: {name: pool}, ${more}}`));
+  return readyClaim(team, 'job');
+}
+
+function podOf(team: Team, claim: SandboxClaim): Promise<Pod> {
+  return team.client.get(pods, { namespace: team.namespace, name: sandboxNameOf(claim) });
+}
+
+/** Everything of the namespace but the Secret itself, as the API server shows it. */
+function objectsOf(team: Team): Promise<string> {
+  return team.kubectl(
+    'get',
+    'sandboxes,sandboxclaims,sandboxwarmpools,sandboxtemplates,pods,events,configmaps',
+    '-oyaml',
+  );
+}
+
+describe('a customised warm claim', () => {
+  it('has its image and its variables without a cold start, and a value from a Secret stands in no object', () =>
+    inTeam('runtime', async (team) => {
+      const more = `${ENVS}, inplaceUpdate: {image: "ubuntu:24.04"}, waitReadyTimeout: 45s`;
+      const claim = await claimed(team, 'image: busybox, command: [sleep, infinity]', more);
+      expect(sandboxNameOf(claim)).toMatch(/^pool-/);
+      const pod = await podOf(team, claim);
+      expect(pod.spec.containers[0]?.image).toBe('ubuntu:24.04');
+      expect(pod.status?.containerStatuses?.[0]?.restartCount).toBe(1);
+      const daemon = await daemonOf(team, claim);
+      expect(await daemon.prints('echo $RUN_ID $API_TOKEN')).toBe(`42 ${VALUE}`);
+      expect(await daemon.prints('head -c 6 /etc/os-release')).toBe('PRETTY');
+      const everything = await objectsOf(team);
+      expect(everything).not.toContain(VALUE);
+      expect(everything).not.toContain(Buffer.from(VALUE).toString('base64'));
+    }));
+});
+
+describe('the daemon in a bare busybox', () => {
+  it.each([
+    ['whose container has a command', 'image: busybox, command: [sleep, infinity]'],
+    ['whose container has arguments alone', 'image: busybox, args: [sleep, infinity]'],
+  ])('%s, serves the claim and nobody else', (_, container) =>
+    inTeam('runtime', async (team) => {
+      const claim = await claimed(team, container);
+      const daemon = await daemonOf(team, claim);
+      expect(await daemon.envs()).toEqual({ RUN_ID: '42', API_TOKEN: VALUE });
+      expect(await daemon.statusOf('another')).toBe(401);
+      const pod = await podOf(team, claim);
+      expect(pod.spec.containers).toHaveLength(1);
+      expect(pod.spec.initContainers?.map(({ name }) => name)).toEqual(['sandlot-runtime-install']);
+    }),
+  );
+
+  it('is told anew after a resume, before the claim is Ready again', () =>
+    inTeam('runtime', async (team) => {
+      const claim = await claimed(team, 'image: busybox, command: [sleep, infinity]');
+      const name = sandboxNameOf(claim);
+      const before = await podOf(team, claim);
+      await team.kubectl('patch', 'sbx', name, '--type=merge', '-p', '{"spec":{"operatingMode":"Suspended"}}');
+      await eventually('the claim is no longer Ready', async () => {
+        const now = await team.client.get(sandboxClaims, { namespace: team.namespace, name: 'job' });
+        return readyCondition(now)?.reason === 'SandboxSuspended' ? true : undefined;
+      });
+      await team.kubectl('wait', '--for=delete', `pod/${name}`, '--timeout=60s');
+      await team.kubectl('patch', 'sbx', name, '--type=merge', '-p', '{"spec":{"operatingMode":"Running"}}');
+      const resumed = await readyClaim(team, 'job');
+      expect((await podOf(team, resumed)).metadata.uid).not.toBe(before.metadata.uid);
+      expect(await (await daemonOf(team, resumed)).envs()).toEqual({ RUN_ID: '42', API_TOKEN: VALUE });
+    }));
+
+  it('remembers over a restart of its container what it was told', () =>
+    inTeam('runtime', async (team) => {
+      const claim = await claimed(team, 'image: busybox, command: [sleep, infinity]');
+      const { namespace } = team;
+      await team.kubectl('exec', sandboxNameOf(claim), '--', 'sh', '-c', 'kill $(pidof sleep)');
+      await eventually('the container was started anew', async () => {
+        const [container] = (await podOf(team, claim)).status?.containerStatuses ?? [];
+        return container?.restartCount === 1 && container.ready === true ? true : undefined;
+      });
+      const again = await team.client.get(sandboxClaims, { namespace, name: 'job' });
+      const daemon = await daemonOf(team, again);
+      const isBack = (): Promise<true | undefined> =>
+        daemon.envs().then(
+          () => true,
+          () => undefined,
+        );
+      await eventually('the daemon answers again', isBack);
+      expect(await daemon.envs()).toEqual({ RUN_ID: '42', API_TOKEN: VALUE });
+    }));
+});

@@ -1,0 +1,37 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { join } from 'node:path';
+import { createInterface } from 'node:readline';
+import { readEnv } from '@sandlot/up';
+import { pythonWithClients } from './python-tests.ts';
+
+const folder = join(import.meta.dirname, '../../sdk/python');
+
+/** A program of `python/` that runs beside a test. */
+export interface PythonProgram extends AsyncDisposable {
+  /** The next line of JSON that it prints. Throws when there is none: what it complained about is on standard error. */
+  said(): Promise<unknown>;
+}
+
+/** Starts a program of `python/` with the variables of `.sandlot/env` and those given; disposing waits for its end. */
+export async function startPython(file: string, more: Readonly<Record<string, string>> = {}): Promise<PythonProgram> {
+  const env = { ...process.env, ...(await readEnv()), ...more };
+  const child = spawn(await pythonWithClients(), ['-B', file], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: 120_000,
+  });
+  const ended = once(child, 'close');
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  return {
+    said: async () => {
+      const line = await lines.next();
+      if (line.done === true) throw new Error(`${file} has ended and says nothing more`);
+      return JSON.parse(line.value) as unknown;
+    },
+    [Symbol.asyncDispose]: async () => {
+      await ended;
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import { execFile } from 'node:child_process';
+import { createServer } from 'node:http';
+import type { Server } from 'node:http';
+import { once } from 'node:events';
+import { promisify } from 'node:util';
+import { Sandbox } from 'e2b';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { kubectlOk } from '../support/kubectl.ts';
+import { access, newSandbox } from '../support/sdk/client.ts';
+
+const run = promisify(execFile);
+
+/** A public address that only this machine has while the tests run, out of a block that is nobody's host. */
+const OUTSIDE = '192.175.48.77';
+/** Where a sandbox of the first tenant listens besides its daemon. */
+const PORT = 7_070;
+/** An answer takes milliseconds here: what has not come by then is refused. */
+const PATIENCE_S = 2;
+
+/** For what others do in their own time. */
+const SOON = { timeout: 60_000, interval: 200 };
+
+let outside: Server;
+let mine: Sandbox & AsyncDisposable;
+let address: string;
+
+beforeAll(async () => {
+  await run('ip', ['address', 'replace', `${OUTSIDE}/32`, 'dev', 'lo']);
+  outside = createServer((_request, response) => response.end('outside')).listen(80, OUTSIDE);
+  await once(outside, 'listening');
+  mine = await newSandbox();
+  const path = '{.status.sandbox.podIPs[0]}';
+  address = await kubectlOk(['get', 'sandboxclaim', '-n', 'tenant-a', mine.sandboxId, '-o', `jsonpath=${path}`]);
+  await mine.commands.run(`python3 -m http.server ${PORT}`, { background: true });
+});
+afterAll(async () => {
+  await mine[Symbol.asyncDispose]();
+  outside.closeAllConnections();
+  outside.close();
+  await run('ip', ['address', 'delete', `${OUTSIDE}/32`, 'dev', 'lo']);
+});
+
+/** Which of these `address:port` take a connection from inside a sandbox, all tried at once. */
+async function reached(sandbox: Sandbox, places: readonly string[]): Promise<string[]> {
+  const attempts = places.map((place) => {
+    const [host = '', port = ''] = place.split(':');
+    return `(timeout ${PATIENCE_S} bash -c '</dev/tcp/${host}/${port}' 2>/dev/null && echo ${place}) &`;
+  });
+  const { stdout } = await sandbox.commands.run(`${attempts.join(' ')} wait`);
+  return stdout
+    .split('\n')
+    .filter((line) => line !== '')
+    .sort();
+}
+
+const canReachOutside = async (sandbox: Sandbox): Promise<boolean> =>
+  (await reached(sandbox, [`${OUTSIDE}:80`])).length > 0;
+
+/** `address:port` of the Services of the installation, and of the API server. */
+async function services(): Promise<string[]> {
+  const path = '{range .items[*]}{.metadata.name} {.spec.clusterIP}:{.spec.ports[0].port}{"\\n"}{end}';
+  const listed = await kubectlOk(['get', 'services', '-n', 'sandlot-system', '-o', `jsonpath=${path}`]);
+  const places = listed.split('\n').flatMap((line) => /^\S+ (\d+\.\d+\.\d+\.\d+:\d+)$/.exec(line)?.[1] ?? []);
+  return [...places, '10.96.0.1:443', '10.96.0.10:53'];
+}
+
+describe('the ports of a sandbox', () => {
+  const ports = (): string[] => [8_888, 49_983, PORT].map((port) => `${address}:${port}`);
+
+  it('are open to the gateway, and to the node, where its kubelet is', async () => {
+    expect((await mine.commands.run('echo through')).stdout).toBe('through\n');
+    const page = async (): Promise<string> =>
+      (await run('curl', ['--silent', '--max-time', '5', `http://${address}:${PORT}`])).stdout;
+    await expect.poll(page, SOON).toContain('Directory listing');
+    expect(await reached(mine, [`127.0.0.1:${PORT}`])).toEqual([`127.0.0.1:${PORT}`]);
+  });
+
+  it.each(['E2B_API_KEY', 'E2B_API_KEY_2'])('are closed to other sandboxes, whose ever they are: %s', async (key) => {
+    await using other = await newSandbox(await access(key));
+    expect(await reached(other, [...ports(), `${OUTSIDE}:80`])).toEqual([`${OUTSIDE}:80`]);
+  });
+
+  it('run no command of another tenant, whom the agent-sandbox API asks for no proof', async () => {
+    await using other = await newSandbox(await access('E2B_API_KEY_2'));
+    const curl = `curl --silent --max-time ${PATIENCE_S} --data '{"command":"id"}' http://${address}:8888/execute`;
+    expect((await other.commands.run(`${curl} || echo refused`)).stdout).toBe('refused\n');
+  });
+});
+
+describe('a sandbox', () => {
+  it('reaches the internet, and nothing of the cluster, its node or its cloud', async () => {
+    const path = '{.items[0].status.addresses[0].address}';
+    const node = await kubectlOk(['get', 'nodes', '-o', `jsonpath=${path}`]);
+    const inside = [...(await services()), `${node}:16443`, `${node}:10250`, '169.254.169.254:80'];
+    expect(inside.length).toBeGreaterThan(6);
+    expect(await reached(mine, [...inside, `${OUTSIDE}:80`])).toEqual([`${OUTSIDE}:80`]);
+  });
+
+  it('has no address by which it could reach a neighbour past the rules', async () => {
+    const { stdout } = await mine.commands.run('cat /proc/net/if_inet6 | grep -v " lo$" || true');
+    expect(stdout).toBe('');
+  });
+});
+
+describe('egress rules of a single sandbox', () => {
+  it('without internet access reaches nothing, and says so', async () => {
+    await using closed = await newSandbox({ allowInternetAccess: false });
+    expect(await canReachOutside(closed)).toBe(false);
+    expect(await closed.getInfo()).toMatchObject({ allowInternetAccess: false });
+    expect((await closed.commands.run('echo inside')).stdout).toBe('inside\n');
+    expect(await canReachOutside(mine)).toBe(true);
+  });
+
+  it('with a list reaches what it allows, of what its template allows', async () => {
+    const allowOut = [OUTSIDE, '10.0.0.0/8', '169.254.169.254'];
+    await using narrow = await newSandbox({ network: { allowOut, denyOut: ['0.0.0.0/0'] } });
+    const tried = [`${OUTSIDE}:80`, '10.96.0.1:443', `${address}:${PORT}`];
+    expect(await reached(narrow, tried)).toEqual([`${OUTSIDE}:80`]);
+    await using denied = await newSandbox({ network: { denyOut: ['192.175.48.0/24'] } });
+    expect(await canReachOutside(denied)).toBe(false);
+  });
+
+  it('are replaced while it runs, and hold when the answer comes, also after a pause', async () => {
+    await using sandbox = await newSandbox();
+    await sandbox.updateNetwork({ allowInternetAccess: false });
+    await expect.poll(() => canReachOutside(sandbox), SOON).toBe(false);
+    await sandbox.updateNetwork({ denyOut: ['8.8.8.8'] });
+    await expect.poll(() => canReachOutside(sandbox), SOON).toBe(true);
+    await sandbox.updateNetwork({ denyOut: [`${OUTSIDE}/32`] });
+    await expect.poll(() => canReachOutside(sandbox), SOON).toBe(false);
+    await sandbox.pause();
+    const resumed = await Sandbox.connect(sandbox.sandboxId, await access());
+    expect(await canReachOutside(resumed)).toBe(false);
+    await resumed.updateNetwork({});
+    await expect.poll(() => canReachOutside(resumed), SOON).toBe(true);
+    expect(await reached(resumed, [`${address}:${PORT}`, '10.96.0.1:443'])).toEqual([]);
+  });
+
+  it('hold for a sandbox that had to be started cold', async () => {
+    const many = await Promise.all(Array.from({ length: 4 }, () => newSandbox({ allowInternetAccess: false })));
+    try {
+      expect(await Promise.all(many.map(canReachOutside))).toEqual(many.map(() => false));
+    } finally {
+      await Promise.all(many.map((sandbox) => sandbox[Symbol.asyncDispose]()));
+    }
+  });
+
+  it('go with the sandbox', async () => {
+    const closed = await newSandbox({ allowInternetAccess: false });
+    const policies = async (): Promise<string> => kubectlOk(['get', 'networkpolicies', '-n', 'tenant-a', '-o', 'name']);
+    expect(await policies()).toContain(`${closed.sandboxId}-network`);
+    await closed.kill();
+    await expect.poll(policies, SOON).not.toContain(`${closed.sandboxId}-network`);
+  });
+});
