@@ -43,16 +43,16 @@ const members = async (): Promise<Sandbox[]> => {
   return items.filter(({ metadata }) => metadata.ownerReferences?.[0]?.kind === 'SandboxWarmPool');
 };
 
-/** Looks ten times a second, for a minute at most. */
+/** Polls ten times a second, for at most a minute. */
 async function eventually(holds: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < 600; tries += 1) {
     if (await holds()) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error('it did not come true within a minute');
+  throw new Error('the condition did not hold within a minute');
 }
 
-/** The status once it is right. */
+/** The first status for which `holds` is true. */
 async function statusWhen(holds: (status: SandboxWarmPoolStatus) => boolean): Promise<SandboxWarmPoolStatus> {
   let status: SandboxWarmPoolStatus = {};
   await eventually(async () => {
@@ -65,7 +65,7 @@ async function statusWhen(holds: (status: SandboxWarmPoolStatus) => boolean): Pr
 const scaleTo = (replicas: number) =>
   plane.kubectl(['scale', 'swp', POOL.name, '-n', POOL.namespace, `--replicas=${replicas}`]);
 
-it('fills a pool to its size, and no further', async () => {
+it('fills a pool exactly to its size', async () => {
   const status = await statusWhen(({ readyReplicas }) => readyReplicas === 4);
   expect(status).toMatchObject({ replicas: 4, desiredReplicas: 4, updatedReplicas: 4 });
   expect(findCondition(status.conditions, 'Available')?.status).toBe('True');
@@ -80,11 +80,11 @@ it('follows the scale subresource up and down', async () => {
   expect(await members()).toHaveLength(3);
 });
 
-it('is current by the label its members carry, although the API server filled in defaults', async () => {
+it('counts members as current although the API server filled in defaults', async () => {
   expect(await statusWhen(({ updatedReplicas }) => updatedReplicas === 3)).toMatchObject({ replicas: 3 });
 });
 
-it('refills after an adoption; the Sandbox taken stays and is counted', async () => {
+it('refills after an adoption, and counts the adopted Sandbox as in use', async () => {
   const spec = { warmPoolRef: { name: POOL.name } };
   const claim = await client.create(sandboxClaims, { metadata: { ...POOL, name: 'job' }, spec });
   const template = await client.get(sandboxTemplates, { ...POOL, name: 'template' });
@@ -99,7 +99,7 @@ it('refills after an adoption; the Sandbox taken stays and is counted', async ()
 
 const change = (spec: JsonObject): Promise<unknown> => client.mergePatch(sandboxWarmPools, POOL, { spec });
 
-it('rolls a new template out to its members, says so in Events, and leaves the claimed Sandbox alone', async () => {
+it('rolls a new template out to its members with Events, and leaves the claimed Sandbox alone', async () => {
   await change({ updateStrategy: { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: 1 } } });
   const old = (await members()).map(({ metadata }) => metadata.name);
   const podTemplate = { spec: { containers: [{ name: 'main', image: 'busybox:2' }] } };
@@ -115,7 +115,7 @@ it('rolls a new template out to its members, says so in Events, and leaves the c
   });
 });
 
-it('takes a member back that has lost its owner', async () => {
+it('takes over a member that lost its owner', async () => {
   const [member] = await members();
   const key = { namespace: POOL.namespace, name: member?.metadata.name ?? '' };
   await client.mergePatch(sandboxes, key, { metadata: { ownerReferences: [] } });
@@ -127,7 +127,7 @@ it('takes a member back that has lost its owner', async () => {
   expect((await members()).map(({ metadata }) => metadata.uid)).toContain(member?.metadata.uid);
 });
 
-it('shows an autoscaler its size through the scale subresource', async () => {
+it('shows its size to an autoscaler through the scale subresource', async () => {
   const path = `/apis/extensions.agents.x-k8s.io/v1beta1/namespaces/${POOL.namespace}/sandboxwarmpools/${POOL.name}/scale`;
   const { stdout } = await plane.kubectl(['get', '--raw', path]);
   expect(JSON.parse(stdout)).toMatchObject({
@@ -137,14 +137,14 @@ it('shows an autoscaler its size through the scale subresource', async () => {
   });
 });
 
-it('scales itself by what is in use, and never writes the spec', async () => {
+it('autoscales by the Sandboxes in use, and never writes the spec', async () => {
   await change({ autoscaling: { maxReplicas: 9, targetFreePercent: 80, scaleDownDelaySeconds: 1 } });
   const status = await statusWhen(({ desiredReplicas, readyReplicas }) => desiredReplicas === 4 && readyReplicas === 4);
   expect(status.lastScaleTime).toMatch(/Z$/);
   expect((await client.get(sandboxWarmPools, POOL)).spec.replicas).toBe(3);
 });
 
-it('follows a schedule that is open, above autoscaling', async () => {
+it('follows an open schedule rather than autoscaling', async () => {
   const schedules = [
     { name: 'always', cron: '* * * * *', durationSeconds: 3_600, timeZone: 'Asia/Tokyo', replicas: 2 },
   ];

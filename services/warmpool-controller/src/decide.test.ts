@@ -6,47 +6,47 @@ import { creates, deletes, member, members, snapshot } from '../test/builders.ts
 import { decide } from './decide.ts';
 import type { Plan } from './plan/plan.ts';
 import type { PoolSnapshot } from './plan/snapshot.ts';
-import { poolStatus } from './status/status.ts';
+import { buildStatus } from './status/build-status.ts';
 
-describe('growing', () => {
+describe('scaling up', () => {
   const rows: readonly (readonly [string, Parameters<typeof snapshot>[0], number])[] = [
-    ['creates what is missing', { members: members(1) }, 2],
+    ['creates the missing members', { members: members(1) }, 2],
     ['creates nothing at the target', { members: members(3) }, 0],
     [
-      'counts members that are leaving, so that a pool never uses more than its target',
+      'counts terminating members, so that a pool never uses more resources than its target needs',
       { members: members(1), terminating: 1 },
       1,
     ],
-    ['counts creates that the watch has not shown', { unseenCreates: 2 }, 1],
+    ['counts creates that the watch has not shown yet', { unseenCreates: 2 }, 1],
     [
-      'counts deletes that the watch has not shown',
+      'counts members whose delete the watch has not shown yet',
       { members: members(3), unseenDeletes: new Set(['uid-default-m0']) },
       0,
     ],
-    ['creates nothing without its template', { template: undefined, templateHash: undefined }, 0],
-    ['replaces nothing while a finished member is still there', { members: members(3, { finished: true }) }, 0],
-    ['creates nothing for a pool of none', { replicas: 0 }, 0],
-    ['makes the default of one member', { pool: pool({ spec: {} }) }, 1],
+    ['creates nothing while the template is missing', { template: undefined, templateHash: undefined }, 0],
+    ['creates nothing before the finished members are gone', { members: members(3, { finished: true }) }, 0],
+    ['creates nothing for replicas: 0', { replicas: 0 }, 0],
+    ['creates one member for a spec without replicas', { pool: pool({ spec: {} }) }, 1],
   ];
   it.each(rows)('%s', (_, parts, wanted) => {
     expect(creates(decide(snapshot(parts)))).toBe(wanted);
   });
 
-  it('never has more creations in flight than the pool allows', () => {
+  it('never exceeds refill.maxInFlight with starting members and unseen creates', () => {
     const limited = pool({ spec: { replicas: 100, refill: { maxInFlight: 10 } } });
     expect(creates(decide(snapshot({ pool: limited, members: members(4, { ready: false }), unseenCreates: 1 })))).toBe(
       5,
     );
   });
 
-  it('leaves a pool alone that is being deleted', () => {
-    const leaving = pool({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
-    expect(decide(snapshot({ pool: leaving }))).toEqual([]);
+  it('does nothing for a pool that is being deleted', () => {
+    const deleted = pool({ metadata: { deletionTimestamp: '2026-01-01T00:00:00Z' } });
+    expect(decide(snapshot({ pool: deleted }))).toEqual([]);
   });
 });
 
-describe('shrinking', () => {
-  it('takes stale before current, not Ready before Ready, newest before oldest', () => {
+describe('scaling down', () => {
+  it('deletes stale before current, not Ready before Ready, newest before oldest', () => {
     const all = [
       member('ready-old', { created: '2026-01-01T00:00:01Z' }),
       member('ready-new', { created: '2026-01-01T00:00:09Z' }),
@@ -58,12 +58,12 @@ describe('shrinking', () => {
     expect(order).toEqual(['stale-pending', 'stale', 'pending', 'ready-new', 'ready-old']);
   });
 
-  it('removes members whose pod has finished, at any size', () => {
+  it('deletes members whose Pod finished, at any size', () => {
     const all = [...members(3), member('ended', { finished: true, ready: false })];
     expect(deletes(decide(snapshot({ members: all })))).toEqual(['ended']);
   });
 
-  it('removes stale members at once under Recreate', () => {
+  it('deletes stale members at once under Recreate', () => {
     const strict = pool({ spec: { replicas: 2, updateStrategy: { type: 'Recreate' } } });
     const all = [member('old', { current: false }), member('new')];
     expect(deletes(decide(snapshot({ pool: strict, members: all })))).toEqual(['old']);
@@ -80,13 +80,13 @@ describe('shrinking', () => {
   });
 });
 
-describe('status', () => {
+describe('the status', () => {
   const written = (parts: Parameters<typeof snapshot>[0]): SandboxWarmPoolStatus | undefined => {
     const step = decide(snapshot(parts)).find((candidate) => candidate.kind === 'writeStatus');
     return step?.kind === 'writeStatus' ? step.status : undefined;
   };
 
-  it('shows the whole picture of a half-filled pool', () => {
+  it('shows all fields of a half-filled pool', () => {
     const all = [...members(1), member('p', { ready: false, current: false })];
     expect(written({ members: all, inUse: 4 })).toEqual({
       replicas: 2,
@@ -106,7 +106,7 @@ describe('status', () => {
     });
   });
 
-  it('says which template is missing and that nothing is lost', () => {
+  it('names the missing template and says that members are kept', () => {
     const status = written({ template: undefined, templateHash: undefined, members: members(3) });
     expect(status?.conditions?.at(-1)).toEqual(
       condition(
@@ -118,11 +118,11 @@ describe('status', () => {
     );
   });
 
-  it('writes nothing when nothing changed', () => {
+  it('is not written when nothing changed', () => {
     const before = snapshot({ members: members(3) });
-    const status = poolStatus(before, { target: 3 });
-    const settled = { ...before, pool: { ...before.pool, status }, lastStatus: status };
-    expect(decide(settled).map(({ kind }) => kind)).toEqual(['remember', 'measure']);
+    const status = buildStatus(before, { target: 3 });
+    const unchanged = { ...before, pool: { ...before.pool, status }, lastStatus: status };
+    expect(decide(unchanged).map(({ kind }) => kind)).toEqual(['recordDemands', 'updateMetrics']);
   });
 
   function condition(...[type, status, reason, message]: readonly [string, string, string, string]): object {
@@ -130,40 +130,41 @@ describe('status', () => {
   }
 });
 
-describe('looking again', () => {
-  const waits = (parts: Parameters<typeof snapshot>[0]): number[] =>
-    decide(snapshot(parts)).flatMap((step) => (step.kind === 'wait' ? [step.ms] : []));
+describe('the requeue', () => {
+  const requeues = (parts: Parameters<typeof snapshot>[0]): number[] =>
+    decide(snapshot(parts)).flatMap((step) => (step.kind === 'requeue' ? [step.afterMs] : []));
 
   it.each<readonly [string, Parameters<typeof snapshot>[0]]>([
-    ['members are made', { members: members(2) }],
-    ['members are removed', { members: members(4) }],
-    ['a create has not been seen', { members: members(2), unseenCreates: 1 }],
-    ['a delete has not been seen', { members: members(3), unseenDeletes: new Set(['uid-default-m0']) }],
-  ])('is planned for when the pool forgets what it never saw, while %s', (_, parts) => {
-    expect(waits(parts)).toEqual([30_000]);
+    ['creates members', { members: members(2) }],
+    ['deletes members', { members: members(4) }],
+    ['waits for a create to be seen', { members: members(2), unseenCreates: 1 }],
+    ['waits for a delete to be seen', { members: members(3), unseenDeletes: new Set(['uid-default-m0']) }],
+  ])('comes when unseen writes expire, for a pool that %s', (_, parts) => {
+    expect(requeues(parts)).toEqual([30_000]);
   });
 
-  it('is not needed when all is seen', () => {
-    expect(waits({ members: members(3) })).toEqual([]);
+  it('is absent when the watch has shown all writes', () => {
+    expect(requeues({ members: members(3) })).toEqual([]);
   });
 });
 
 describe('a change of the status', () => {
   const after = (count: number): PoolSnapshot['pool'] => {
     const before = snapshot({ members: members(count) });
-    return { ...before.pool, status: poolStatus(before, { target: 3 }) };
+    return { ...before.pool, status: buildStatus(before, { target: 3 }) };
   };
 
-  it('is urgent when the pool ran empty, others are not', () => {
-    const urgent = (plan: Plan): boolean[] =>
-      plan.flatMap((step) => (step.kind === 'writeStatus' ? [step.urgent] : []));
-    expect(urgent(decide(snapshot({ pool: after(2), members: [] })))).toEqual([true]);
-    expect(urgent(decide(snapshot({ pool: after(2), members: members(1) })))).toEqual([false]);
+  it('is written at once when the pool ran empty, and otherwise when the next write is due', () => {
+    const notBefore = (plan: Plan): (number | undefined)[] =>
+      plan.flatMap((step) => (step.kind === 'writeStatus' ? [step.notBeforeMs] : []));
+    const pace = { pool: after(2), statusNotBeforeMs: 1_000_200 };
+    expect(notBefore(decide(snapshot({ ...pace, members: [] })))).toEqual([undefined]);
+    expect(notBefore(decide(snapshot({ ...pace, members: members(1) })))).toEqual([1_000_200]);
   });
 });
 
 describe('any pool', () => {
-  it('settles at its target and never exceeds it, whatever is in flight', () => {
+  it('never exceeds its target, and never falls below it by deleting, whatever is in flight', () => {
     const parts = fc.record({
       replicas: fc.nat(20),
       ready: fc.nat(20),

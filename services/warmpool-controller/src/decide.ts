@@ -1,149 +1,158 @@
-import { mergePatchOf, sandboxConditions, findCondition } from '@sandlot/api-types';
+import { findCondition, mergePatchOf, sandboxConditions } from '@sandlot/api-types';
 import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { isFinished, isReady } from '@sandlot/blueprint';
-import { censusOf } from './members/count-members.ts';
-import { isTurn, newsOf } from './status/decide-events.ts';
+import { creationSubjectOf } from './history/creation-backoff.ts';
+import { countMembers } from './members/count-members.ts';
+import { decideMembers } from './members/decide-members.ts';
+import type { MemberChanges } from './members/decide-members.ts';
+import { notReadySinceMs } from './members/not-ready.ts';
+import { msUntilStuck } from './members/stuck.ts';
 import type { Plan, Step } from './plan/plan.ts';
-import { TELLING_MS } from './status/progressing.ts';
-import { youngForMs } from './rollout/max-age.ts';
-import { refilling } from './refill/decide-refill.ts';
-import type { Refilling } from './refill/decide-refill.ts';
-import { sizingOf } from './members/decide-members.ts';
-import type { Sizing } from './members/decide-members.ts';
 import type { Member, PoolSnapshot } from './plan/snapshot.ts';
-import { poolStatus } from './status/status.ts';
-import { lookAtStuckMs, notReadySinceMs } from './members/stuck.ts';
-import { RATE_LOOK_MS, targetOf } from './sizing/target.ts';
-import type { Target } from './sizing/target.ts';
-import { refusalOf, subjectOf } from './history/template-problem.ts';
+import { decideRefill } from './refill/decide-refill.ts';
+import type { Refill } from './refill/decide-refill.ts';
+import { volumeProblem } from './refill/template-problem.ts';
+import { msUntilTooOld } from './rollout/max-age.ts';
+import { CLAIM_RATE_RECHECK_MS, decideTarget } from './sizing/decide-target.ts';
+import type { Target } from './sizing/decide-target.ts';
+import { buildStatus } from './status/build-status.ts';
+import { decideEvents, isUrgent } from './status/decide-events.ts';
+import { SLOW_MEMBER_MS } from './status/decide-progressing.ts';
 
-/** A create or delete that the watch never shows is forgotten after this long (API contract, scaling). */
+/** A create or delete that the watch never shows counts for this long (docs/reference/sandbox-warm-pool.md#scaling). */
 export const UNSEEN_LIMIT_MS = 30_000;
 
-/** What one pass over a pool does: say how things stand, and bring the number of members to the target. */
+/** What one pass over a pool does: it brings the members to the target and reports how the pool stands. */
 export function decide(snapshot: PoolSnapshot): Plan {
-  const { pool, memory, lastStatus } = snapshot;
+  const { pool, history, lastStatus } = snapshot;
   if (pool.metadata.deletionTimestamp !== undefined) return [];
-  const target = targetOf({ ...snapshot, spec: pool.spec, claimRate: memory.claimRate, demands: memory.demands });
-  const sizing = sizingOf(snapshot, target.replicas);
-  const refill = refillOf(snapshot, sizing);
+  const { claimRate, demands } = history;
+  const target = decideTarget({ ...snapshot, spec: pool.spec, claimRate, demands });
+  const members = decideMembers(snapshot, target.replicas);
+  const refill = refillOf(snapshot, members);
   const outlook = { target: target.replicas, schedule: target.schedule, heldMs: refill.heldMs };
-  const status = poolStatus(snapshot, outlook);
-  const news = newsOf({ snapshot, before: lastStatus, after: status, source: target.source });
-  const changes = changesOf(snapshot, sizing, refill);
+  const status = buildStatus(snapshot, outlook);
+  const events = decideEvents({ snapshot, before: lastStatus, after: status, source: target.source });
+  const writes = memberWrites(snapshot, members, refill);
   return [
-    { kind: 'remember', demands: target.demands },
-    { kind: 'measure', target: target.replicas, census: censusOf(snapshot), claimed: snapshot.inUse },
-    ...news,
-    ...changes,
-    ...writeStatus(snapshot, status, news.length > 0 || isTurn(lastStatus, status)),
-    ...looks(snapshot, { target, refill, status, changed: changes.length > 0 }),
+    { kind: 'recordDemands', demands: target.demands },
+    { kind: 'updateMetrics', target: target.replicas, counts: countMembers(snapshot), inUse: snapshot.inUse },
+    ...events.map((event): Step => ({ kind: 'event', ...event })),
+    ...writes,
+    ...statusWrites(snapshot, status, events.length > 0 || isUrgent(lastStatus, status)),
+    ...requeues(snapshot, { target, refill, status, isWriting: writes.length > 0 }),
   ];
 }
 
-function refillOf(snapshot: PoolSnapshot, { missing }: Sizing): Refilling {
-  const { pool, template, members, unseenCreates, memory, monotonicMs } = snapshot;
-  const possible = template !== undefined && refusalOf(template) === undefined;
+function refillOf(snapshot: PoolSnapshot, { missing }: MemberChanges): Refill {
+  const { pool, template, members, unseenCreates, history, monotonicMs } = snapshot;
+  const isPossible = template !== undefined && volumeProblem(template) === undefined;
   const ready = members.filter(({ sandbox }) => isReady(sandbox)).length;
-  return refilling({
+  return decideRefill({
     refill: pool.spec.refill,
     maxInFlight: snapshot.maxInFlight,
-    missing: possible ? missing : 0,
+    missing: isPossible ? missing : 0,
     ready,
     starting: members.length - ready + unseenCreates,
-    adoptions: memory.adoptions,
-    tokens: memory.tokens,
-    notBeforeMs: memory.trouble?.untilMs,
+    adoptions: history.adoptions,
+    tokens: history.tokens,
+    notBeforeMs: history.backoff?.untilMs,
     nowMs: monotonicMs,
   });
 }
 
-function changesOf(snapshot: PoolSnapshot, sizing: Sizing, { count, yields, isShort }: Refilling): readonly Step[] {
+function memberWrites(
+  snapshot: PoolSnapshot,
+  { remove, discard, takeOver }: MemberChanges,
+  { count, yields, isShort }: Refill,
+): readonly Step[] {
   const { template } = snapshot;
-  const subject = subjectOf(snapshot);
-  const removed = [...sizing.remove, ...sizing.discard].map(({ sandbox }) => sandbox);
-  const takenOver = sizing.takeOver.map(({ sandbox }) => sandbox);
+  const subject = creationSubjectOf(snapshot);
+  const deleted = [...remove, ...discard].map(({ sandbox }) => sandbox);
+  const takenOver = takeOver.map(({ sandbox }) => sandbox);
   return [
-    ...blame(snapshot, sizing.remove),
+    ...shortLived(snapshot, remove),
     ...(takenOver.length === 0 ? [] : [{ kind: 'takeOver', sandboxes: takenOver } as const]),
-    ...(removed.length === 0 ? [] : [{ kind: 'delete', members: removed } as const]),
+    ...(deleted.length === 0 ? [] : [{ kind: 'delete', members: deleted } as const]),
     ...(template === undefined || count === 0
       ? []
       : [{ kind: 'create', count, template, yields, isShort, subject } as const]),
   ];
 }
 
-/** A member that ends this soon would be followed by one that does the same, for ever. */
+/** Members whose Pods end sooner than this start a back-off, or the pool would create and delete members for ever. */
 const SHORT_LIFE_MS = 60_000;
 
-function blame(snapshot: PoolSnapshot, removed: readonly Member[]): readonly Step[] {
+function shortLived(snapshot: PoolSnapshot, removed: readonly Member[]): readonly Step[] {
   const { nowMs } = snapshot;
   const ended = removed.filter(({ sandbox, current }) => {
-    const bornMs = Date.parse(sandbox.metadata.creationTimestamp ?? '');
-    return current && isFinished(sandbox) && nowMs - bornMs < SHORT_LIFE_MS;
+    const createdMs = Date.parse(sandbox.metadata.creationTimestamp ?? '');
+    return current && isFinished(sandbox) && nowMs - createdMs < SHORT_LIFE_MS;
   });
   const [first] = ended;
   if (first === undefined) return [];
   const finished = findCondition(first.sandbox.status?.conditions, sandboxConditions.finished);
   const message = `Members end within a minute of their creation (${finished?.reason ?? 'Finished'}): their containers must keep running`;
-  return [{ kind: 'blame', message, subject: subjectOf(snapshot) }];
+  return [{ kind: 'recordShortLived', message, subject: creationSubjectOf(snapshot) }];
 }
 
-function writeStatus(
-  { pool, lastStatus }: PoolSnapshot,
-  status: SandboxWarmPoolStatus,
-  urgent: boolean,
-): readonly Step[] {
+/** The watch may lag behind our last write, so the patch leads to the status from both. */
+function statusWrites(snapshot: PoolSnapshot, status: SandboxWarmPoolStatus, urgent: boolean): readonly Step[] {
+  const { pool, lastStatus, writtenStatus, statusNotBeforeMs } = snapshot;
   const differs = [pool.status, lastStatus].some((shown) => mergePatchOf(shown, status) !== undefined);
-  return differs ? [{ kind: 'writeStatus', status, urgent }] : [];
+  if (!differs) return [];
+  const patch = { ...mergePatchOf(pool.status, status), ...mergePatchOf(writtenStatus, status) };
+  return [{ kind: 'writeStatus', status, patch, notBeforeMs: urgent ? undefined : statusNotBeforeMs }];
 }
 
 interface Outcome {
   readonly target: Target;
-  readonly refill: Refilling;
+  readonly refill: Refill;
   readonly status: SandboxWarmPoolStatus;
-  readonly changed: boolean;
+  readonly isWriting: boolean;
 }
 
-/** Moments at which something is due although no event will tell. */
-function looks(snapshot: PoolSnapshot, { target, refill, status, changed }: Outcome): readonly Step[] {
-  const { claimRatePerMinute } = status;
+/** Moments at which the pool needs another pass although no event enqueues it. */
+function requeues(snapshot: PoolSnapshot, { target, refill, status, isWriting }: Outcome): readonly Step[] {
+  const { claimRatePerMinute = 0 } = status;
   const { pool, members, unseenCreates, unseenDeletes, nowMs, jitter } = snapshot;
-  const settled = unseenCreates === 0 && unseenDeletes.size === 0 && !changed;
+  const allSeen = unseenCreates === 0 && unseenDeletes.size === 0 && !isWriting;
   const due: readonly (readonly [number | undefined, string])[] = [
-    [settled ? undefined : UNSEEN_LIMIT_MS, 'not all that was asked for is seen yet'],
+    [allSeen ? undefined : UNSEEN_LIMIT_MS, 'the watch has not shown all writes'],
     [refill.waitMs, 'the refill waits'],
-    [target.lookAfterMs, 'the target may change'],
-    [lookAtStuckMs(members, { policy: pool.spec.stuckMember, nowMs, jitter }), 'members are not Ready'],
-    [tellingMs(members, nowMs), 'members are not Ready'],
-    [recycleMs(snapshot), 'members grow old'],
-    [replaceMs(snapshot), 'members wait to be replaced'],
-    [(claimRatePerMinute ?? 0) > 0 ? RATE_LOOK_MS : undefined, 'the claim rate fades'],
+    [target.recheckAfterMs, 'the target may change'],
+    [msUntilStuck(members, { policy: pool.spec.stuckMember, nowMs, jitter }), 'members are not Ready'],
+    [msUntilSlow(members, nowMs), 'members are not Ready'],
+    [msUntilRecycle(snapshot), 'members grow old'],
+    [msUntilReplacement(snapshot), 'members wait for their replacement'],
+    [claimRatePerMinute > 0 ? CLAIM_RATE_RECHECK_MS : undefined, 'the claim rate fades'],
   ];
   return due.flatMap(([ms, reason]): Step[] =>
-    ms === undefined ? [] : [{ kind: 'wait', ms: Math.max(1, ms), reason }],
+    ms === undefined ? [] : [{ kind: 'requeue', afterMs: Math.max(1, ms), reason }],
   );
 }
 
-/** When the status will say why a member is not Ready. */
-function tellingMs(members: readonly Member[], nowMs: number): number | undefined {
-  const times = members
-    .filter(({ sandbox }) => !isReady(sandbox))
-    .map(({ sandbox }) => notReadySinceMs(sandbox) + TELLING_MS - nowMs)
-    .filter((ms) => ms > 0);
-  return times.length === 0 ? undefined : Math.min(...times);
+/** When the status starts to say why a member is not Ready. */
+function msUntilSlow(members: readonly Member[], nowMs: number): number | undefined {
+  return nextOf(
+    members
+      .filter(({ sandbox }) => !isReady(sandbox))
+      .map(({ sandbox }) => notReadySinceMs(sandbox) + SLOW_MEMBER_MS - nowMs),
+  );
 }
 
-/** When stale members may be replaced that were kept because no others could be made. */
-function replaceMs({ members, monotonicMs, memory: { trouble } }: PoolSnapshot): number | undefined {
-  if (trouble === undefined || trouble.untilMs <= monotonicMs) return undefined;
-  return members.every(({ current }) => current) ? undefined : trouble.untilMs - monotonicMs;
+/** When the pool may replace the stale members that it kept because creations failed. */
+function msUntilReplacement({ members, monotonicMs, history: { backoff } }: PoolSnapshot): number | undefined {
+  if (backoff === undefined || backoff.untilMs <= monotonicMs) return undefined;
+  return members.every(({ current }) => current) ? undefined : backoff.untilMs - monotonicMs;
 }
 
-/** A member that is too old already waits for others to be Ready, which an event tells. */
-function recycleMs({ pool, members, nowMs }: PoolSnapshot): number | undefined {
-  const ages = members
-    .flatMap(({ sandbox }) => youngForMs(sandbox, pool.spec.recycle, nowMs) ?? [])
-    .filter((ms) => ms > 0);
-  return ages.length === 0 ? undefined : Math.min(...ages);
+/** A member that is already too old waits until others are Ready, and the watch shows that. */
+function msUntilRecycle({ pool, members, nowMs }: PoolSnapshot): number | undefined {
+  return nextOf(members.flatMap(({ sandbox }) => msUntilTooOld(sandbox, pool.spec.recycle, nowMs) ?? []));
+}
+
+function nextOf(times: readonly number[]): number | undefined {
+  const future = times.filter((ms) => ms > 0);
+  return future.length === 0 ? undefined : Math.min(...future);
 }

@@ -1,4 +1,4 @@
-// The warmpool-controller process: keeps pools of unclaimed Sandboxes warm, and templates with their network policies.
+// The process of the warmpool-controller: it keeps pools of unclaimed Sandboxes warm, and the NetworkPolicies of templates.
 import { main, runController } from '@sandlot/service';
 import { warmPoolSettings } from './wiring/config.ts';
 import { addWarmPoolController } from './controller.ts';

@@ -5,14 +5,13 @@ import type { CurrencyTest, PodDefaults } from '@sandlot/blueprint';
 import { keyOf } from '@sandlot/kube';
 import type { Expectations } from '@sandlot/kube';
 import type { Clock, Random } from '@sandlot/std';
+import { backoffFor, creationSubjectOf } from './history/creation-backoff.ts';
+import type { PoolHistories } from './history/pool-histories.ts';
+import type { Member, PoolSnapshot } from './plan/snapshot.ts';
+import type { Timetable } from './sizing/timetable.ts';
+import type { StatusWrites } from './status/status-writes.ts';
 import { BY_CONTROLLER, BY_FORMER_POOL, BY_STRAY, poolHashKey, templateKeyOf } from './wiring/cache.ts';
 import type { Cache } from './wiring/cache.ts';
-import type { PoolMemory } from './history/history.ts';
-import { troubleAt } from './history/history.ts';
-import type { Timetable } from './sizing/schedule.ts';
-import type { Member, PoolSnapshot } from './plan/snapshot.ts';
-import type { StatusWrites } from './status/status-writes.ts';
-import { subjectOf } from './history/template-problem.ts';
 
 export interface ObserveDeps {
   readonly cache: Cache;
@@ -20,42 +19,47 @@ export interface ObserveDeps {
   readonly podDefaults: PodDefaults;
   readonly isCurrent: CurrencyTest;
   readonly statusWrites: StatusWrites;
-  readonly memory: PoolMemory;
+  readonly histories: PoolHistories;
   readonly timetable: Timetable;
   readonly maxInFlight?: number | undefined;
   readonly clock: Clock;
   readonly random: Random;
 }
 
-/** One moment's view of a pool, from memory alone. */
+/** The state of a pool at one moment, from caches alone: no request. The first pass over a pool starts its history. */
 export function observe(deps: ObserveDeps, pool: SandboxWarmPool): PoolSnapshot {
-  const { cache, expectations, podDefaults, statusWrites, memory, timetable, clock, random } = deps;
+  const { cache, expectations, podDefaults, statusWrites, histories, timetable, clock, random } = deps;
+  const key = keyOf(pool);
   const template = cache.templates.store.get(templateKeyOf(pool));
   const templateHash = template === undefined ? undefined : blueprintHashOf(template, podDefaults);
-  const pending = expectations.pending(keyOf(pool));
+  const pending = expectations.pending(key);
   const [nowMs, monotonicMs] = [clock.now(), clock.monotonic()];
-  const recollection = memory.of(pool);
-  const trouble = troubleAt(recollection, subjectOf({ pool, template, templateHash }), monotonicMs);
+  histories.recordSeen(pool);
+  const history = histories.of(pool);
+  const backoff = backoffFor(creationSubjectOf({ pool, template, templateHash }), history.backoff, monotonicMs);
+  const writtenStatus = statusWrites.last(key);
   return {
     pool,
     template,
     templateHash,
-    ...membersOf(deps, pool, template),
-    strays: straysOf(deps, pool, template),
+    ...observeMembers(deps, pool, template),
+    strays: observeStrays(deps, { pool, template, unseenDeletes: pending.deleteIds }),
     unseenCreates: pending.creates,
     unseenDeletes: pending.deleteIds,
     inUse: cache.sandboxes.store.countIndex(BY_FORMER_POOL, poolHashKey(pool)),
     maxInFlight: deps.maxInFlight,
     windows: timetable.windows(pool.spec.schedules, nowMs),
-    memory: { ...recollection, trouble },
-    lastStatus: statusWrites.last(keyOf(pool)) ?? pool.status,
+    history: { ...history, backoff },
+    writtenStatus,
+    lastStatus: writtenStatus ?? pool.status,
+    statusNotBeforeMs: statusWrites.nextMs(key),
     nowMs,
     monotonicMs,
     jitter: random(),
   };
 }
 
-function membersOf(
+function observeMembers(
   { cache, isCurrent }: ObserveDeps,
   pool: SandboxWarmPool,
   template: SandboxTemplate | undefined,
@@ -70,13 +74,13 @@ function membersOf(
   return { members, terminating };
 }
 
-function straysOf(
-  { cache, isCurrent, expectations }: ObserveDeps,
-  pool: SandboxWarmPool,
-  template: SandboxTemplate | undefined,
+type StrayInput = Pick<PoolSnapshot, 'pool' | 'template' | 'unseenDeletes'>;
+
+function observeStrays(
+  { cache, isCurrent }: ObserveDeps,
+  { pool, template, unseenDeletes }: StrayInput,
 ): readonly Member[] {
-  const { deleteIds } = expectations.pending(keyOf(pool));
   return [...cache.sandboxes.store.byIndex(BY_STRAY, poolHashKey(pool))]
-    .filter(({ metadata }) => !deleteIds.has(metadata.uid ?? ''))
+    .filter(({ metadata }) => !unseenDeletes.has(metadata.uid ?? ''))
     .map((sandbox) => ({ sandbox, current: template !== undefined && isCurrent(sandbox, template) }));
 }

@@ -3,14 +3,14 @@ import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
 import type { TestController } from '@sandlot/service-testkit';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { PoolWorld } from '../test/pool-harness.ts';
+import { PoolHarness } from '../test/pool-harness.ts';
 
 const CREATE = { verb: 'create', resource: 'sandboxes' } as const;
 const LOST = { reset: 'reset', error: { status: 500 } } as const;
 const MAX_SURGE = 2;
 const MAX_TARGET = 6;
 
-/** Anything that may happen to a pool, in any order. */
+/** What may happen to a pool, in any order. */
 type Action =
   | { readonly kind: 'adopt' | 'deleteMember' | 'finish' | 'orphan'; readonly pick: number }
   | { readonly kind: 'scale'; readonly replicas: number }
@@ -41,43 +41,42 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   fc.record({ kind: fc.constant('pass' as const), ms: fc.integer({ min: 1, max: 400 }) }),
 );
 
-/** A pool whose every moment is watched. */
+/** A pool under test; records its largest size. */
 class Run implements AsyncDisposable {
-  readonly #world: PoolWorld;
+  readonly #harness: PoolHarness;
   #controller: TestController;
   #stall: Disposable | undefined;
-  /** Sandboxes claims have taken, as they were then. */
+  /** The Sandboxes that claims adopted, as they were before. */
   readonly #claimed = new Map<string, Sandbox>();
-  /** Leaders a crash may leave behind make a pool larger by what they have under way. */
   mostMembers = 0;
 
-  private constructor(world: PoolWorld, spec: Partial<SandboxWarmPool['spec']>) {
-    this.#world = world;
-    world.makePodsReady();
-    world.createPool(3, spec);
-    this.#controller = world.startController();
-    world.api.onChange(sandboxes, () => (this.mostMembers = Math.max(this.mostMembers, world.members().length)));
+  private constructor(harness: PoolHarness, spec: Partial<SandboxWarmPool['spec']>) {
+    this.#harness = harness;
+    harness.makePodsReady();
+    harness.createPool(3, spec);
+    this.#controller = harness.startController();
+    harness.api.onChange(sandboxes, () => (this.mostMembers = Math.max(this.mostMembers, harness.members().length)));
   }
 
   static async start(spec: Partial<SandboxWarmPool['spec']>): Promise<Run> {
-    return new Run(await PoolWorld.start(), spec);
+    return new Run(await PoolHarness.start(), spec);
   }
 
-  async take(next: Action): Promise<void> {
-    const world = this.#world;
+  async perform(next: Action): Promise<void> {
+    const harness = this.#harness;
     switch (next.kind) {
       case 'scale':
-        world.scaleTo(next.replicas);
+        harness.scaleTo(next.replicas);
         break;
       case 'template':
-        world.changeImage(`image:${next.version}`);
+        harness.changeImage(`image:${next.version}`);
         break;
       case 'lostAnswer':
-        world.api.faults.errorAfterCommit({ match: CREATE, answer: LOST[next.answer], times: next.times });
+        harness.api.faults.errorAfterCommit({ match: CREATE, answer: LOST[next.answer], times: next.times });
         break;
       case 'crash':
-        await world.kill(this.#controller);
-        this.#controller = world.startController();
+        await harness.kill(this.#controller);
+        this.#controller = harness.startController();
         break;
       case 'stall':
       case 'resume':
@@ -85,15 +84,15 @@ class Run implements AsyncDisposable {
         this.#disturb(next.kind);
         break;
       case 'pass':
-        await world.elapse(next.ms);
+        await harness.elapse(next.ms);
         break;
       default:
-        this.#befall(next.kind, next.pick);
+        this.#changeMember(next.kind, next.pick);
     }
   }
 
   #disturb(kind: 'stall' | 'resume' | 'dropWatches'): void {
-    const { faults } = this.#world.api;
+    const { faults } = this.#harness.api;
     if (kind === 'stall') this.#stall ??= faults.stallWatches({ resource: 'sandboxes' });
     else if (kind === 'resume') this.#resume();
     else faults.dropWatches({ resource: 'sandboxes' });
@@ -104,33 +103,32 @@ class Run implements AsyncDisposable {
     this.#stall = undefined;
   }
 
-  /** Something happens to one of the members. */
-  #befall(kind: 'adopt' | 'deleteMember' | 'finish' | 'orphan', pick: number): void {
-    const members = this.#world.members().filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+  #changeMember(kind: 'adopt' | 'deleteMember' | 'finish' | 'orphan', pick: number): void {
+    const members = this.#harness.members().filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     const member = members[pick % Math.max(1, members.length)];
     if (member === undefined) return;
     const key = { namespace: 'default', name: member.metadata.name ?? '' };
     if (kind === 'adopt') {
-      this.#world.adopt(member);
+      this.#harness.adopt(member);
       this.#claimed.set(key.name, member);
-    } else if (kind === 'deleteMember') this.#world.api.remove(sandboxes, key);
-    else if (kind === 'finish') this.#world.finish(key.name);
-    else this.#world.api.change(sandboxes, key, ({ metadata }) => void (metadata.ownerReferences = []));
+    } else if (kind === 'deleteMember') this.#harness.api.remove(sandboxes, key);
+    else if (kind === 'finish') this.#harness.finish(key.name);
+    else this.#harness.api.change(sandboxes, key, ({ metadata }) => void (metadata.ownerReferences = []));
   }
 
-  /** All faults end; then everything is as it should be, and stays so. */
-  async settles(): Promise<void> {
-    const world = this.#world;
+  /** Ends all faults, and waits until the pool has converged and stays so. */
+  async expectConverges(): Promise<void> {
+    const harness = this.#harness;
     this.#resume();
-    world.api.faults.clear();
-    await world.eventually(() => this.#expectSettled());
-    await world.elapse(1_000);
-    this.#expectSettled();
+    harness.api.faults.clear();
+    await harness.eventually(() => this.#expectConverged());
+    await harness.elapse(1_000);
+    this.#expectConverged();
   }
 
-  #expectSettled(): void {
-    const { spec, status } = this.#world.pool();
-    const members = this.#world.members();
+  #expectConverged(): void {
+    const { spec, status } = this.#harness.pool();
+    const members = this.#harness.members();
     expect(members).toHaveLength(spec.replicas ?? 1);
     const ready = members.filter((member) => findCondition(member.status?.conditions, 'Ready')?.status === 'True');
     expect(ready).toHaveLength(members.length);
@@ -141,29 +139,29 @@ class Run implements AsyncDisposable {
     });
     if (spec.updateStrategy?.type !== 'OnReplenish') expect(status?.updatedReplicas).toBe(members.length);
     for (const [name, { metadata }] of this.#claimed) {
-      const now = this.#world.api.object(sandboxes, { namespace: 'default', name });
+      const now = this.#harness.api.object(sandboxes, { namespace: 'default', name });
       expect(now?.metadata.uid).toBe(metadata.uid);
       expect(now?.metadata.ownerReferences?.[0]?.kind).toBe('SandboxClaim');
     }
   }
 
   [Symbol.asyncDispose](): Promise<void> {
-    return this.#world[Symbol.asyncDispose]();
+    return this.#harness[Symbol.asyncDispose]();
   }
 }
 
 it.each(['RollingUpdate', 'Recreate', 'OnReplenish'] as const)(
-  'whatever happens in whatever order, a pool under %s ends at its size, never far above it, and no claimed Sandbox is touched',
+  'a pool under %s converges to its size after any interleaving, never far above it, and leaves claimed Sandboxes alone',
   async (type) => {
     const rollingUpdate = { maxUnavailable: 1, maxSurge: MAX_SURGE };
     const spec = { updateStrategy: type === 'RollingUpdate' ? { type, rollingUpdate } : { type } };
     await fc.assert(
       fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 25 }), async (actions) => {
         await using run = await Run.start(spec);
-        for (const next of actions) await run.take(next);
-        await run.settles();
+        for (const next of actions) await run.perform(next);
+        await run.expectConverges();
         const crashes = actions.filter(({ kind }) => kind === 'crash').length;
-        // A process that dies leaves one wave behind that its successor may not see yet.
+        // A process that crashes may leave one wave that its successor does not see yet.
         expect(run.mostMembers).toBeLessThanOrEqual((MAX_TARGET + MAX_SURGE) * (1 + crashes));
       }),
       { numRuns: 12 },
@@ -172,35 +170,35 @@ it.each(['RollingUpdate', 'Recreate', 'OnReplenish'] as const)(
   60_000,
 );
 
-it('without crashes a pool is never larger than its largest target and its surge, whatever the watch shows', async () => {
+it('without crashes a pool never exceeds its target and maxSurge, whatever the watch shows', async () => {
   const updateStrategy = { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: MAX_SURGE } } as const;
   const calm = action.filter(({ kind }) => kind !== 'crash' && kind !== 'scale' && kind !== 'orphan');
   await fc.assert(
     fc.asyncProperty(fc.array(calm, { minLength: 5, maxLength: 25 }), async (actions) => {
       await using run = await Run.start({ updateStrategy });
-      for (const next of actions) await run.take(next);
-      await run.settles();
+      for (const next of actions) await run.perform(next);
+      await run.expectConverges();
       expect(run.mostMembers).toBeLessThanOrEqual(3 + MAX_SURGE);
     }),
     { numRuns: 12 },
   );
 }, 60_000);
 
-it('a rolling update never leaves a pool short of more Ready members than it may be', async () => {
+it('a rolling update keeps maxUnavailable and maxSurge at every moment', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.integer({ min: 0, max: 2 }),
       fc.integer({ min: 0, max: 2 }),
       async (maxUnavailable, maxSurge) => {
         const rollingUpdate = { maxUnavailable, maxSurge: maxUnavailable + maxSurge === 0 ? 1 : maxSurge };
-        await using world = await PoolWorld.start();
-        world.makePodsReady();
-        world.createPool(5, { updateStrategy: { type: 'RollingUpdate', rollingUpdate } });
-        world.startController();
-        await world.eventually(() => expect(world.pool().status?.readyReplicas).toBe(5));
+        await using harness = await PoolHarness.start();
+        harness.makePodsReady();
+        harness.createPool(5, { updateStrategy: { type: 'RollingUpdate', rollingUpdate } });
+        harness.startController();
+        await harness.eventually(() => expect(harness.pool().status?.readyReplicas).toBe(5));
         const [ready, all]: [number[], number[]] = [[], []];
-        world.api.onChange(sandboxes, () => {
-          const serving = world
+        harness.api.onChange(sandboxes, () => {
+          const serving = harness
             .members()
             .filter(
               ({ metadata, status }) =>
@@ -208,11 +206,11 @@ it('a rolling update never leaves a pool short of more Ready members than it may
                 findCondition(status?.conditions, 'Ready')?.status === 'True',
             );
           ready.push(serving.length);
-          all.push(world.members().length);
+          all.push(harness.members().length);
         });
-        world.changeImage('another');
-        await world.eventually(() =>
-          expect(world.pool().status).toMatchObject({ updatedReplicas: 5, readyReplicas: 5, replicas: 5 }),
+        harness.changeImage('another');
+        await harness.eventually(() =>
+          expect(harness.pool().status).toMatchObject({ updatedReplicas: 5, readyReplicas: 5, replicas: 5 }),
         );
         expect(Math.min(...ready)).toBeGreaterThanOrEqual(5 - maxUnavailable);
         expect(Math.max(...all)).toBeLessThanOrEqual(5 + rollingUpdate.maxSurge);

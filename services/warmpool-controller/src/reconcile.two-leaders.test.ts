@@ -4,37 +4,38 @@ import type { FaultAnswer, RequestMatch } from '@sandlot/kube-testkit';
 import type { TestController } from '@sandlot/service-testkit';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { PoolWorld } from '../test/pool-harness.ts';
+import { PoolHarness } from '../test/pool-harness.ts';
 
 const MAX_TARGET = 6;
 const MAX_SURGE = 1;
 const STRATEGY = { type: 'RollingUpdate', rollingUpdate: { maxUnavailable: 1, maxSurge: MAX_SURGE } } as const;
 
-/** A pool, the two controllers that may each believe to lead, and what must never happen to a Sandbox. */
+/** A pool with up to two controllers that both act as leader, and a record of what must never happen to a Sandbox. */
 class Run {
-  readonly world: PoolWorld;
+  readonly harness: PoolHarness;
   readonly #leaders: (TestController | undefined)[] = [undefined, undefined];
-  /** How often a controller began without knowing what others had under way. */
+  /** How often a controller started, each time unaware of the writes that others had in flight. */
   starts = 0;
   mostMembers = 0;
-  /** UIDs of all Sandboxes there ever were, and of those that claims took. */
-  readonly #born = new Set<string>();
+  /** UIDs of all Sandboxes there ever were. */
+  readonly #created = new Set<string>();
+  /** UIDs of those that claims adopted, by name. */
   readonly #claimed = new Map<string, string>();
   #removedByUser = 0;
-  readonly fouls: string[] = [];
+  readonly violations: string[] = [];
 
-  constructor(world: PoolWorld) {
-    this.world = world;
-    world.makePodsReady();
-    world.api.onChange(sandboxes, (key) => this.#referee(key.name));
+  constructor(harness: PoolHarness) {
+    this.harness = harness;
+    harness.makePodsReady();
+    harness.api.onChange(sandboxes, (key) => this.#check(key.name));
   }
 
   async toggle(index: number): Promise<void> {
     const running = this.#leaders[index];
     this.#leaders[index] = undefined;
-    if (running !== undefined) return this.world.kill(running);
+    if (running !== undefined) return this.harness.kill(running);
     this.starts += 1;
-    this.#leaders[index] = this.world.startController(`leader-${index}`);
+    this.#leaders[index] = this.harness.startController(`leader-${index}`);
   }
 
   async ensureLeader(): Promise<void> {
@@ -42,7 +43,7 @@ class Run {
   }
 
   member(pick: number): Sandbox | undefined {
-    const living = this.world.members().filter(({ metadata }) => metadata.deletionTimestamp === undefined);
+    const living = this.harness.members().filter(({ metadata }) => metadata.deletionTimestamp === undefined);
     return living[pick % Math.max(1, living.length)];
   }
 
@@ -50,53 +51,53 @@ class Run {
     const member = this.member(pick);
     if (member === undefined) return;
     this.#claimed.set(member.metadata.name ?? '', member.metadata.uid ?? '');
-    this.world.adopt(member);
+    this.harness.adopt(member);
   }
 
   remove(pick: number): void {
     const name = this.member(pick)?.metadata.name;
     if (name === undefined) return;
     this.#removedByUser += 1;
-    this.world.api.remove(sandboxes, { namespace: 'default', name });
+    this.harness.api.remove(sandboxes, { namespace: 'default', name });
   }
 
-  #referee(name: string): void {
-    const sandbox = this.world.api.object(sandboxes, { namespace: 'default', name });
-    if (sandbox !== undefined) this.#born.add(sandbox.metadata.uid ?? '');
-    this.mostMembers = Math.max(this.mostMembers, this.world.members().length);
+  #check(name: string): void {
+    const sandbox = this.harness.api.object(sandboxes, { namespace: 'default', name });
+    if (sandbox !== undefined) this.#created.add(sandbox.metadata.uid ?? '');
+    this.mostMembers = Math.max(this.mostMembers, this.harness.members().length);
     const claimedUid = this.#claimed.get(name);
-    if (claimedUid !== undefined) this.#refereeClaimed(name, claimedUid, sandbox?.metadata);
+    if (claimedUid !== undefined) this.#checkClaimed(name, claimedUid, sandbox?.metadata);
   }
 
-  #refereeClaimed(name: string, claimedUid: string, now: Sandbox['metadata'] | undefined): void {
-    if (now?.uid !== claimedUid) this.fouls.push(`${name} was claimed, and is gone`);
-    else if (now.ownerReferences?.[0]?.kind !== 'SandboxClaim') this.fouls.push(`${name} was taken back`);
-    if (now?.deletionTimestamp !== undefined) this.fouls.push(`${name} was claimed, and is being deleted`);
+  #checkClaimed(name: string, claimedUid: string, now: Sandbox['metadata'] | undefined): void {
+    if (now?.uid !== claimedUid) this.violations.push(`${name} was claimed and is gone`);
+    else if (now.ownerReferences?.[0]?.kind !== 'SandboxClaim') this.violations.push(`${name} lost its claim`);
+    if (now?.deletionTimestamp !== undefined) this.violations.push(`${name} was claimed and is being deleted`);
   }
 
-  expectSettled(): void {
-    const { spec, status } = this.world.pool();
-    const members = this.world.members();
+  expectConverged(): void {
+    const { spec, status } = this.harness.pool();
+    const members = this.harness.members();
     const ready = members.filter((member) => findCondition(member.status?.conditions, 'Ready')?.status === 'True');
     expect([members.length, ready.length]).toEqual([spec.replicas, spec.replicas]);
     const counts = { replicas: members.length, readyReplicas: members.length, updatedReplicas: members.length };
     expect(status).toMatchObject({ ...counts, inUse: this.#claimed.size });
   }
 
-  /** Every Sandbox that ever was is a member, is claimed, or was deleted by somebody: none is lost, none is counted twice. */
-  expectConserved(): void {
-    const present = this.world.api.objects(sandboxes).map(({ metadata }) => metadata.uid ?? '');
-    const members = this.world.members().length;
+  /** Every Sandbox ever created is a member, is claimed, or was deleted: none is lost, none is counted twice. */
+  expectNoneLost(): void {
+    const present = this.harness.api.objects(sandboxes).map(({ metadata }) => metadata.uid ?? '');
+    const members = this.harness.members().length;
     expect(present).toHaveLength(members + this.#claimed.size);
-    expect(present.every((uid) => this.#born.has(uid))).toBe(true);
-    const gone = this.#born.size - present.length;
-    const deletions = this.world.writes().filter((write) => write === 'delete sandboxes').length;
+    expect(present.every((uid) => this.#created.has(uid))).toBe(true);
+    const gone = this.#created.size - present.length;
+    const deletions = this.harness.writes().filter((write) => write === 'delete sandboxes').length;
     expect(gone).toBeLessThanOrEqual(deletions + this.#removedByUser);
-    expect(this.fouls).toEqual([]);
+    expect(this.violations).toEqual([]);
   }
 }
 
-type Happening = (run: Run) => Promise<void> | void;
+type Action = (run: Run) => Promise<void> | void;
 
 const target = fc.constantFrom<RequestMatch>(
   { verb: 'create', resource: 'sandboxes' },
@@ -108,23 +109,23 @@ const watched = { resource: 'sandboxes' };
 const pick = fc.nat(20);
 const faultOf = (arm: (run: Run, fault: { match: RequestMatch; answer: FaultAnswer }) => void) =>
   fc.record({ match: target, answer }).map(
-    (fault): Happening =>
+    (fault): Action =>
       (run) =>
         arm(run, fault),
   );
 
-const happening = fc.oneof(
+const action = fc.oneof(
   {
     arbitrary: fc.constantFrom(0, 10, 100, 400).map(
-      (ms): Happening =>
-        ({ world }) =>
-          world.elapse(ms),
+      (ms): Action =>
+        ({ harness }) =>
+          harness.elapse(ms),
     ),
     weight: 5,
   },
   {
     arbitrary: fc.constantFrom(0, 1).map(
-      (index): Happening =>
+      (index): Action =>
         (run) =>
           run.toggle(index),
     ),
@@ -132,76 +133,76 @@ const happening = fc.oneof(
   },
   {
     arbitrary: pick.map(
-      (index): Happening =>
+      (index): Action =>
         (run) =>
           run.adopt(index),
     ),
     weight: 4,
   },
   pick.map(
-    (index): Happening =>
+    (index): Action =>
       (run) =>
         run.remove(index),
   ),
   fc.nat(MAX_TARGET).map(
-    (replicas): Happening =>
-      ({ world }) =>
-        world.scaleTo(replicas),
+    (replicas): Action =>
+      ({ harness }) =>
+        harness.scaleTo(replicas),
   ),
   fc.nat(3).map(
-    (version): Happening =>
-      ({ world }) =>
-        world.changeImage(`image:${version}`),
+    (version): Action =>
+      ({ harness }) =>
+        harness.changeImage(`image:${version}`),
   ),
-  faultOf(({ world }, fault) => world.api.faults.errorAfterCommit(fault)),
-  faultOf(({ world }, fault) => world.api.faults.failNext(fault)),
-  fc.constantFrom<Happening>(
-    ({ world }) => void world.api.faults.stallWatches(watched),
-    ({ world }) => world.api.faults.dropWatches(watched),
-    ({ world }) => world.api.faults.rewindWatches(3, watched),
-    ({ world }) => world.api.faults.clear(),
+  faultOf(({ harness }, fault) => harness.api.faults.errorAfterCommit(fault)),
+  faultOf(({ harness }, fault) => harness.api.faults.failNext(fault)),
+  fc.constantFrom<Action>(
+    ({ harness }) => void harness.api.faults.stallWatches(watched),
+    ({ harness }) => harness.api.faults.dropWatches(watched),
+    ({ harness }) => harness.api.faults.rewindWatches(3, watched),
+    ({ harness }) => harness.api.faults.clear(),
   ),
 );
 
-it('with two leaders at once, stale caches, crashes between writes and claims that adopt meanwhile, a pool ends at its size and no Sandbox is lost', async () => {
+it('a pool converges to its size and loses no Sandbox with two leaders, stale caches, crashes and adoptions', async () => {
   await fc.assert(
-    fc.asyncProperty(fc.array(happening, { minLength: 5, maxLength: 30 }), async (happenings) => {
-      await using world = await PoolWorld.start();
-      const run = new Run(world);
-      world.createPool(3, { updateStrategy: STRATEGY });
+    fc.asyncProperty(fc.array(action, { minLength: 5, maxLength: 30 }), async (actions) => {
+      await using harness = await PoolHarness.start();
+      const run = new Run(harness);
+      harness.createPool(3, { updateStrategy: STRATEGY });
       await run.toggle(0);
-      for (const happen of happenings) await happen(run);
-      world.api.faults.clear();
+      for (const act of actions) await act(run);
+      harness.api.faults.clear();
       await run.ensureLeader();
-      await world.eventually(() => run.expectSettled());
-      await world.elapse(1_000);
-      run.expectSettled();
-      run.expectConserved();
-      // Each start may overlook one pool's worth that another one has under way; nothing else makes a pool too large.
+      await harness.eventually(() => run.expectConverged());
+      await harness.elapse(1_000);
+      run.expectConverged();
+      run.expectNoneLost();
+      // Each start may miss one pool's worth of creates that another leader has in flight; nothing else adds members.
       expect(run.mostMembers).toBeLessThanOrEqual((MAX_TARGET + MAX_SURGE) * run.starts);
     }),
     { numRuns: 20, interruptAfterTimeLimit: 40_000 },
   );
 }, 60_000);
 
-it('two leaders that see each other work never make a pool larger than twice its size, and soon agree on it', async () => {
+it('two leaders that see the writes of each other never create more than twice the size, and soon stop writing', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 30 }), fc.nat(300), async (replicas, apartMs) => {
-      await using world = await PoolWorld.start();
-      const run = new Run(world);
-      world.createPool(replicas, { updateStrategy: STRATEGY });
+      await using harness = await PoolHarness.start();
+      const run = new Run(harness);
+      harness.createPool(replicas, { updateStrategy: STRATEGY });
       await run.toggle(0);
-      await world.elapse(apartMs);
+      await harness.elapse(apartMs);
       await run.toggle(1);
-      await world.eventually(() => run.expectSettled());
-      // What the status says about progress follows a moment later.
-      await world.elapse(2_000);
-      const writes = world.writes().length;
-      await world.elapse(5_000);
-      run.expectSettled();
-      run.expectConserved();
+      await harness.eventually(() => run.expectConverged());
+      // The status follows a moment later.
+      await harness.elapse(2_000);
+      const writes = harness.writes().length;
+      await harness.elapse(5_000);
+      run.expectConverged();
+      run.expectNoneLost();
       expect(run.mostMembers).toBeLessThanOrEqual(2 * replicas);
-      expect(world.writes().slice(writes)).toEqual([]);
+      expect(harness.writes().slice(writes)).toEqual([]);
     }),
     { numRuns: 10, interruptAfterTimeLimit: 20_000 },
   );

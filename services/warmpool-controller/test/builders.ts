@@ -4,19 +4,19 @@ import { decide } from '../src/decide.ts';
 import type { Plan, Step } from '../src/plan/plan.ts';
 import type { Member, PoolSnapshot } from '../src/plan/snapshot.ts';
 
-/** Noon of the day on which pools of tests were made at midnight. */
+/** Noon of the day; the builders create pools at midnight. */
 export const NOW = Date.UTC(2026, 0, 1, 12);
 const MIDNIGHT = '2026-01-01T00:00:00Z';
 
-/** What a test says about a member; all else is plain. */
+/** What a test states about a member; everything else has a default. */
 export interface MemberParts {
   readonly ready?: boolean;
   readonly finished?: boolean;
   readonly current?: boolean;
   readonly created?: string;
-  /** Of the Ready condition; default the creation. */
+  /** Transition of the Ready condition; default the creation. */
   readonly changed?: string;
-  /** Words of the scheduler that found no room. */
+  /** Message of the scheduler that finds no node. */
   readonly unschedulable?: string;
 }
 
@@ -28,7 +28,7 @@ function condition(type: string, holds: boolean, rest: Partial<Condition> = {}):
   return { type, status: holds ? 'True' : 'False', ...text, ...rest };
 }
 
-/** A member; Ready, current and twelve hours old unless told otherwise, five seconds old when it is not Ready. */
+/** A member: by default Ready, current and twelve hours old; one that is not Ready is five seconds old. */
 export function member(name: string, parts: MemberParts = {}): Member {
   const { ready = true, finished = false, current = true, unschedulable } = parts;
   const { created = ready ? MIDNIGHT : ago(5), changed = created } = parts;
@@ -43,23 +43,23 @@ export function member(name: string, parts: MemberParts = {}): Member {
   return { current, sandbox: sandbox({ name, metadata, status: { conditions } }) };
 }
 
-/** As many members of one kind, `m0`, `m1` and so on. */
+/** `count` equal members named `m0`, `m1` and so on. */
 export function members(count: number, parts: MemberParts = {}, prefix = 'm'): Member[] {
   return Array.from({ length: count }, (_, index) => member(`${prefix}${index}`, parts));
 }
 
-/** A moment shortly before {@link NOW}, as Kubernetes writes it. */
+/** The time `seconds` before {@link NOW}, as Kubernetes writes it. */
 export function ago(seconds: number): string {
   return new Date(NOW - seconds * 1_000).toISOString().replace('.000', '');
 }
 
 export interface SnapshotParts extends Partial<PoolSnapshot> {
   readonly replicas?: number;
-  /** Of the pool's spec, beside its size. */
+  /** Fields of the pool's spec beside `replicas`. */
   readonly spec?: Partial<PoolSnapshot['pool']['spec']>;
 }
 
-/** A pool of three at {@link NOW}, without members or a past. */
+/** A pool of three at {@link NOW}, without members or history. */
 export function snapshot({ replicas = 3, spec = {}, ...rest }: SnapshotParts = {}): PoolSnapshot {
   return {
     pool: pool({ spec: { replicas, ...spec } }),
@@ -72,8 +72,10 @@ export function snapshot({ replicas = 3, spec = {}, ...rest }: SnapshotParts = {
     unseenDeletes: new Set(),
     inUse: 0,
     windows: [],
-    memory: {},
+    history: {},
+    writtenStatus: undefined,
     lastStatus: rest.pool?.status,
+    statusNotBeforeMs: 0,
     nowMs: NOW,
     monotonicMs: 1_000_000,
     jitter: 0,
@@ -81,27 +83,29 @@ export function snapshot({ replicas = 3, spec = {}, ...rest }: SnapshotParts = {
   };
 }
 
-/** The steps of a plan that are of this kind. */
+/** The steps of this kind. */
 export function steps<K extends Step['kind']>(plan: Plan, kind: K): Extract<Step, { kind: K }>[] {
   return plan.filter((step): step is Extract<Step, { kind: K }> => step.kind === kind);
 }
 
+/** Members that the plan creates. */
 export function creates(plan: Plan): number {
   return steps(plan, 'create').reduce((sum, { count }) => sum + count, 0);
 }
 
+/** Names of the members that the plan deletes. */
 export function deletes(plan: Plan): string[] {
   return steps(plan, 'delete').flatMap((step) => step.members.map(({ metadata }) => metadata.name ?? ''));
 }
 
-/** The status a pass would write. */
+/** The status that the plan for this snapshot writes. */
 export function statusOf(parts: SnapshotParts): NonNullable<PoolSnapshot['lastStatus']> {
   const [step] = steps(decide(snapshot(parts)), 'writeStatus');
-  if (step === undefined) throw new Error('the pass writes no status');
+  if (step === undefined) throw new Error('the plan writes no status');
   return step.status;
 }
 
-/** Reason and message of a condition of the status that a pass would write. */
+/** One condition of {@link statusOf}. */
 export function conditionOf(parts: SnapshotParts, type: string): Condition | undefined {
   return statusOf(parts).conditions?.find((entry) => entry.type === type);
 }

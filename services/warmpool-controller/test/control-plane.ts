@@ -1,12 +1,12 @@
 import { fileURLToPath } from 'node:url';
 
-/** The CRDs as the chart installs them. */
+/** The CRDs of the chart. */
 export const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
 
-/** Who the controller is to the API servers of integration tests. */
+/** The controller's user in integration tests. */
 export const USER = 'warmpool-controller';
 
-/** All the controller may do: a verb it needs and does not have here fails the tests. */
+/** All permissions of the controller: the tests fail when it needs another. */
 export const ROLE = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',

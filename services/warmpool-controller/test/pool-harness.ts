@@ -8,13 +8,23 @@ import { addWarmPoolController } from '../src/controller.ts';
 
 export const POOL = { namespace: 'default', name: 'pool' };
 
-/** A warmpool-controller and what stands around it. */
-export class PoolWorld extends ControllerWorld {
-  /** With the template `template` unless told otherwise, and no pool. */
-  static async start({ withTemplate = true } = {}): Promise<PoolWorld> {
-    const world = new PoolWorld(await startSurroundings([sandboxes, sandboxTemplates, sandboxWarmPools]));
-    if (withTemplate) world.api.seed(sandboxTemplates, template());
-    return world;
+/** The controller of pools on an in-process API server. */
+export class PoolHarness extends ControllerWorld {
+  /** Starts without a pool, and with the template `template` by default. */
+  static async start({ withTemplate = true } = {}): Promise<PoolHarness> {
+    const harness = new PoolHarness(await startSurroundings([sandboxes, sandboxTemplates, sandboxWarmPools]));
+    if (withTemplate) harness.api.seed(sandboxTemplates, template());
+    return harness;
+  }
+
+  /** Starts a controller that has filled a pool, while all Pods become Ready at once. */
+  static async startFilled(replicas: number, spec: Partial<SandboxWarmPool['spec']> = {}): Promise<PoolHarness> {
+    const harness = await PoolHarness.start();
+    harness.makePodsReady();
+    harness.createPool(replicas, spec);
+    harness.startController();
+    await harness.untilReady(replicas);
+    return harness;
   }
 
   startController(user = 'warmpool-controller'): TestController {
@@ -23,7 +33,15 @@ export class PoolWorld extends ControllerWorld {
     );
   }
 
-  /** Pods come up at once from now on: every new Sandbox becomes Ready. */
+  /** Waits until the status shows this many Ready members. */
+  untilReady(replicas: number): Promise<void> {
+    return this.eventually(() => {
+      const { readyReplicas = 0 } = this.pool().status ?? {};
+      if (readyReplicas !== replicas) throw new Error(`${readyReplicas} of ${replicas} members are Ready`);
+    });
+  }
+
+  /** From now on every new Sandbox becomes Ready at once. */
   makePodsReady(): void {
     this.api.onChange(sandboxes, (key) => {
       const sandbox = this.api.object(sandboxes, key);
@@ -31,14 +49,14 @@ export class PoolWorld extends ControllerWorld {
     });
   }
 
-  /** Pods end as soon as they start, from now on. */
+  /** From now on the Pod of every new Sandbox ends at once. */
   makePodsEnd(): void {
     this.api.onChange(sandboxes, (key) => {
       if (this.api.object(sandboxes, key)?.status === undefined) this.finish(key.name);
     });
   }
 
-  /** The pod of this Sandbox has ended. */
+  /** Ends the Pod of this Sandbox. */
   finish(name: string): void {
     const lastTransitionTime = new Date(this.clock.now()).toISOString();
     const ended = { status: 'True' as const, reason: 'PodFailed', message: 'Pod failed', lastTransitionTime };
@@ -52,6 +70,7 @@ export class PoolWorld extends ControllerWorld {
     });
   }
 
+  /** Gives the template another blueprint. */
   changeImage(image: string): void {
     this.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ metadata, spec }) => {
       spec.podTemplate.spec.containers = [{ name: 'main', image }];
@@ -83,7 +102,7 @@ export class PoolWorld extends ControllerWorld {
     });
   }
 
-  /** A claim takes this member: what W1 leaves behind, as far as a pool can tell. */
+  /** Changes the member as the adoption patch of a claim does, as far as a pool sees it. */
   adopt({ metadata: { name = '' } }: Sandbox): void {
     this.api.change(sandboxes, { namespace: 'default', name }, ({ metadata }) => {
       const owner = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxClaim', name: 'c', uid: 'uid-c' };
@@ -93,7 +112,7 @@ export class PoolWorld extends ControllerWorld {
     });
   }
 
-  /** Sandboxes that the pool owns. */
+  /** Sandboxes that a pool owns. */
   members(): Sandbox[] {
     return this.api
       .objects(sandboxes)

@@ -11,7 +11,7 @@ import { addTemplateController } from '../src/templates/controller.ts';
 import { AUTHORED_POLICY_NAME } from '../src/templates/network/policy.ts';
 import type { NetworkSettings } from '../src/templates/network/settings.ts';
 
-/** What an installation without wishes of its own has. */
+/** The network settings of an installation without values of its own. */
 export const NETWORK: NetworkSettings = {
   releaseNamespace: 'sandlot-system',
   extraBlockedCIDRs: [],
@@ -21,10 +21,10 @@ export const NETWORK: NetworkSettings = {
 
 const KEY = { namespace: 'default', name: 'template' };
 
-/** The controllers of templates and of the network, and what stands around them. */
-export class TemplateWorld extends ControllerWorld {
-  static async start(): Promise<TemplateWorld> {
-    return new TemplateWorld(await startSurroundings([sandboxes, sandboxTemplates, sandboxWarmPools]));
+/** The controllers of templates and of policies for authored Sandboxes on an in-process API server. */
+export class TemplateHarness extends ControllerWorld {
+  static async start(): Promise<TemplateHarness> {
+    return new TemplateHarness(await startSurroundings([sandboxes, sandboxTemplates, sandboxWarmPools]));
   }
 
   startController(network: Partial<NetworkSettings> = {}): TestController {
@@ -36,7 +36,7 @@ export class TemplateWorld extends ControllerWorld {
     });
   }
 
-  /** The template `template`, as if somebody had just applied it. */
+  /** Creates the template `template`. */
   createTemplate(spec: Partial<SandboxTemplateSpec> = {}, uid = 'uid-t'): void {
     this.api.seed(sandboxTemplates, template({ spec, metadata: { uid } }));
   }
@@ -76,13 +76,14 @@ export class TemplateWorld extends ControllerWorld {
     this.api.remove(networkPolicies, { ...KEY, name });
   }
 
-  author(name: string): Sandbox {
+  /** Creates a Sandbox as a user does. */
+  createAuthored(name: string): Sandbox {
     const [made] = this.api.seed(sandboxes, sandbox({ name, metadata: { uid: `uid-${name}` } }));
-    if (made === undefined) throw new Error('it was not kept');
+    if (made === undefined) throw new Error('the Sandbox was not stored');
     return made;
   }
 
-  /** A Sandbox that a claim made from the template. */
+  /** Creates a Sandbox as a claim of the template does. */
   createClaimed(name: string): void {
     const owner = {
       apiVersion: 'extensions.agents.x-k8s.io/v1beta1',

@@ -2,17 +2,17 @@ import { isReady } from '@sandlot/blueprint';
 import type { PoolSnapshot } from '../plan/snapshot.ts';
 import { isStuck } from './stuck.ts';
 
-/** States of members in metrics; each member is in one of them. */
+/** States of members in metrics; each member is in exactly one. */
 export const MEMBER_STATES = ['ready', 'stale', 'pending', 'stuck', 'terminating'] as const;
 
-/** Members by state: Ready and current, Ready and stale, not Ready, not Ready past grace, on their way out. */
-export type Census = Readonly<Record<(typeof MEMBER_STATES)[number], number>>;
+/** Members by state: Ready and current, Ready and stale, not Ready, not Ready past the grace, being deleted. */
+export type MemberCounts = Readonly<Record<(typeof MEMBER_STATES)[number], number>>;
 
-export function censusOf({ pool, members, terminating, nowMs }: PoolSnapshot): Census {
-  const census = { ready: 0, stale: 0, pending: 0, stuck: 0, terminating };
+export function countMembers({ pool, members, terminating, nowMs }: PoolSnapshot): MemberCounts {
+  const counts = { ready: 0, stale: 0, pending: 0, stuck: 0, terminating };
   for (const { sandbox, current } of members) {
-    if (isReady(sandbox)) census[current ? 'ready' : 'stale'] += 1;
-    else census[isStuck(sandbox, pool.spec.stuckMember, nowMs) ? 'stuck' : 'pending'] += 1;
+    if (isReady(sandbox)) counts[current ? 'ready' : 'stale'] += 1;
+    else counts[isStuck(sandbox, pool.spec.stuckMember, nowMs) ? 'stuck' : 'pending'] += 1;
   }
-  return census;
+  return counts;
 }

@@ -1,72 +1,70 @@
 import { isFinished, isReady } from '@sandlot/blueprint';
-import { olderFirst, readyFloor, replacedNow, surgeOf } from '../rollout/rollout.ts';
 import type { Member, PoolSnapshot } from '../plan/snapshot.ts';
-import { isReplacedWhenStuck, isStuck } from './stuck.ts';
+import { minReadyMembers, surgeOf } from '../rollout/allowance.ts';
+import { decideReplacements, oldestFirst } from '../rollout/decide-replacements.ts';
+import { isStuck, needsReplacement } from './stuck.ts';
 
-/** What brings a pool to its size. */
-export interface Sizing {
-  /** Members that go now. */
+/** What brings a pool to its target. */
+export interface MemberChanges {
+  /** Members to delete now. */
   readonly remove: readonly Member[];
-  /** Sandboxes nobody controls that become members. */
+  /** Strays to own: current ones. */
   readonly takeOver: readonly Member[];
-  /** Sandboxes nobody controls that no pool wants. */
+  /** Strays to delete: stale ones. */
   readonly discard: readonly Member[];
-  /** Members to be made, before a refill's limits; negative when there are too many. */
+  /** Members to create, before the limits of a refill; negative when there are too many. */
   readonly missing: number;
 }
 
-/** Which members go and how many come (API contract, scaling, rollout and stuck members). Claimed ones are not looked at. */
-export function sizingOf(snapshot: PoolSnapshot, target: number): Sizing {
+/** Which members go and how many come (docs/reference/sandbox-warm-pool.md#scaling). Claimed Sandboxes do not matter here. */
+export function decideMembers(snapshot: PoolSnapshot, target: number): MemberChanges {
   const { pool, template, members, strays, terminating, unseenCreates, unseenDeletes } = snapshot;
   const staying = members.filter(({ sandbox }) => !unseenDeletes.has(sandbox.metadata.uid ?? ''));
-  const [spent, useful] = partition(staying, (member) => isSpent(member, snapshot));
+  const [useless, useful] = partition(staying, (member) => isUseless(member, snapshot));
   const surge = template === undefined ? 0 : surgeOf(pool.spec, target, useful);
-  const surplus = victims(useful, useful.length - target - surge, readyFloor(pool.spec, target));
+  const surplus = selectSurplus(useful, useful.length - target - surge, minReadyMembers(pool.spec, target));
   const left = useful.filter((member) => !surplus.includes(member));
-  const replaced = mayReplace(snapshot)
-    ? replacedNow({ spec: pool.spec, target, members: left, nowMs: snapshot.nowMs })
+  const replaced = canReplace(snapshot)
+    ? decideReplacements({ spec: pool.spec, target, members: left, nowMs: snapshot.nowMs })
     : [];
   const takeOver = template === undefined ? [] : strays.filter(({ current }) => current);
   return {
-    remove: [...spent, ...surplus, ...replaced],
+    remove: [...useless, ...surplus, ...replaced],
     takeOver,
     discard: template === undefined ? [] : strays.filter(({ current }) => !current),
-    // Members on their way out and creates not yet seen take places too: a lagging cache never makes a pool too large.
+    // Terminating members and unseen creates count too: a cache that lags never makes a pool too large.
     missing: target + surge - members.length - takeOver.length - terminating - unseenCreates,
   };
 }
 
 /**
- * Nobody gives away what serves without knowing how to make another. Once the wait after a failure is over one may be tried:
- * where none is missing, nothing else would ever tell that members can be made again.
+ * A pool that cannot create members keeps those it has. Once the back-off is over it replaces again: a full pool has no
+ * other way to find out that creations succeed again.
  */
-function mayReplace({ template, monotonicMs, memory: { trouble } }: PoolSnapshot): boolean {
-  return template !== undefined && (trouble === undefined || trouble.untilMs <= monotonicMs);
+function canReplace({ template, monotonicMs, history: { backoff } }: PoolSnapshot): boolean {
+  return template !== undefined && (backoff === undefined || backoff.untilMs <= monotonicMs);
 }
 
 /**
- * A member whose pod has ended serves nobody, nor does one that is stuck. Under Recreate neither does a stale one, and
- * under RollingUpdate a stale one that is not Ready, if there is a template to follow.
+ * No claim can adopt a member whose Pod ended or that is stuck. With a template to create from, Recreate gives up every
+ * stale member, and RollingUpdate the stale members that are not Ready.
  */
-function isSpent(member: Member, { pool, template, nowMs }: PoolSnapshot): boolean {
+function isUseless(member: Member, { pool, template, nowMs }: PoolSnapshot): boolean {
   const { sandbox, current } = member;
   const { updateStrategy, stuckMember } = pool.spec;
   if (isFinished(sandbox)) return true;
-  if (isStuck(sandbox, stuckMember, nowMs) && isReplacedWhenStuck(member, stuckMember, template !== undefined))
+  if (isStuck(sandbox, stuckMember, nowMs) && needsReplacement(member, stuckMember, template !== undefined))
     return true;
   if (current || template === undefined) return false;
   return updateStrategy?.type === 'Recreate' || (updateStrategy?.type === 'RollingUpdate' && !isReady(sandbox));
 }
 
-/**
- * Stale before current, not Ready before Ready, newest before oldest (API contract, scaling); but a rolling update keeps
- * the Ready members it must not be short of.
- */
-function victims(members: readonly Member[], surplus: number, floor: number): readonly Member[] {
+/** Stale before current, not Ready before Ready, newest before oldest; at least `minReady` Ready members stay. */
+function selectSurplus(members: readonly Member[], surplus: number, minReady: number): readonly Member[] {
   if (surplus <= 0) return [];
   const rank = ({ sandbox, current }: Member): number => (current ? 2 : 0) + (isReady(sandbox) ? 1 : 0);
-  const sorted = [...members].sort((a, b) => rank(a) - rank(b) || olderFirst(b, a));
-  let spare = members.filter(({ sandbox }) => isReady(sandbox)).length - floor;
+  const sorted = [...members].sort((a, b) => rank(a) - rank(b) || oldestFirst(b, a));
+  let spare = members.filter(({ sandbox }) => isReady(sandbox)).length - minReady;
   return sorted.filter(({ sandbox }) => !isReady(sandbox) || spare-- > 0).slice(0, surplus);
 }
 

@@ -4,50 +4,50 @@ import { describe, expect, it } from 'vitest';
 import { ago, conditionOf, creates, deletes, member, members, snapshot, statusOf, steps } from '../../test/builders.ts';
 import type { SnapshotParts } from '../../test/builders.ts';
 import { decide } from '../decide.ts';
-import { ailmentOf } from './stuck.ts';
+import { notReadyCauseOf } from './not-ready.ts';
 
 const NO_ROOM = '0/1 nodes are available: 1 Insufficient memory.';
 const late = { ready: false, created: ago(301) };
-const homeless = { ...late, unschedulable: NO_ROOM };
+const unschedulable = { ...late, unschedulable: NO_ROOM };
 const replace = { stuckMember: { unschedulable: 'Replace' } } as const;
 
 describe('a member that is not Ready', () => {
   it.each<readonly [string, SnapshotParts, string[]]>([
-    ['is kept for five minutes', { members: members(3, { ready: false, created: ago(299) }) }, []],
-    ['is replaced after five minutes', { members: [...members(2), member('late', late)] }, ['late']],
+    ['is kept for the default grace of five minutes', { members: members(3, { ready: false, created: ago(299) }) }, []],
+    ['is replaced after the default grace', { members: [...members(2), member('late', late)] }, ['late']],
     [
-      'is replaced after the grace of its pool',
+      'is replaced after the graceSeconds of its pool',
       { spec: { stuckMember: { graceSeconds: 10 } }, members: [member('late', { ready: false, created: ago(11) })] },
       ['late'],
     ],
     [
-      'counts from when it was Ready last',
+      'is kept when it was Ready within the grace',
       { members: [member('late', { ready: false, created: ago(900), changed: ago(200) })] },
       [],
     ],
     [
-      'is replaced when it was Ready last too long ago',
+      'is replaced when it was last Ready before the grace',
       { members: [member('late', { ready: false, created: ago(900), changed: ago(301) })] },
       ['late'],
     ],
-    ['is kept where it waits for room', { members: [member('late', homeless)] }, []],
+    ['is kept while it is unschedulable', { members: [member('late', unschedulable)] }, []],
     [
-      'is replaced where it waits for room and the pool says so',
-      { spec: replace, members: [member('late', homeless)] },
+      'is replaced while it is unschedulable under Replace',
+      { spec: replace, members: [member('late', unschedulable)] },
       ['late'],
     ],
     [
-      'is replaced where it waits for room of an earlier template',
-      { members: [member('late', { ...homeless, current: false })] },
+      'is replaced while it is unschedulable and stale',
+      { members: [member('late', { ...unschedulable, current: false })] },
       ['late'],
     ],
     [
-      'is kept where it waits for room and the template is missing',
-      { members: [member('late', { ...homeless, current: false })], template: undefined },
+      'is kept while it is unschedulable and the template is missing',
+      { members: [member('late', { ...unschedulable, current: false })], template: undefined },
       [],
     ],
     [
-      'is replaced at once when its pod has ended',
+      'is replaced at once when its Pod ended',
       { members: [member('ended', { ready: false, finished: true })] },
       ['ended'],
     ],
@@ -57,27 +57,27 @@ describe('a member that is not Ready', () => {
 
   it.each<readonly [string, SnapshotParts, number]>([
     [
-      'when its grace is over and two seconds more',
+      'two seconds after its grace',
       { replicas: 1, members: [member('a', { ready: false, created: ago(100) })] },
       202_000,
     ],
     [
-      'up to half as late again, so that pools do not look all at once',
+      'up to half as much later, so that many pools do not check at once',
       { replicas: 1, members: [member('a', { ready: false, created: ago(100) })], jitter: 0.5 },
       252_500,
     ],
-    ['every minute while it is held', { replicas: 1, members: [member('a', homeless)] }, 60_000],
+    ['every minute while Hold keeps it', { replicas: 1, members: [member('a', unschedulable)] }, 60_000],
     [
-      'when the status is to say why',
+      'when the status starts to say why',
       { replicas: 1, members: [member('a', { ready: false, created: ago(3) })] },
       7_000,
     ],
-  ])('is looked at again %s', (_, parts, ms) => {
-    expect(steps(decide(snapshot(parts)), 'wait').map((step) => step.ms)).toContain(ms);
+  ])('requeues the pool %s', (_, parts, ms) => {
+    expect(steps(decide(snapshot(parts)), 'requeue').map((step) => step.afterMs)).toContain(ms);
   });
 });
 
-describe('what keeps a member from being Ready', () => {
+describe('the cause why a member is not Ready', () => {
   const at = '2026-01-01T00:00:00Z';
   const ready = (reason: string, message: string) => ({
     type: 'Ready',
@@ -96,13 +96,13 @@ describe('what keeps a member from being Ready', () => {
   const pending = ready('DependenciesNotReady', 'Pod exists with phase: Pending');
   it.each<readonly [string, SandboxStatus | undefined, string, RegExp]>([
     [
-      'is told in the words of the scheduler',
+      'is the message of the scheduler',
       { phase: 'Pending', conditions: [scheduled('False', 'Unschedulable', NO_ROOM), pending] },
       'Unschedulable',
       /^0\/1 nodes/,
     ],
     [
-      'is a disk when the scheduler says so',
+      'is a volume when the scheduler says so',
       {
         conditions: [scheduled('False', 'Unschedulable', 'pod has unbound immediate PersistentVolumeClaims'), pending],
       },
@@ -110,7 +110,7 @@ describe('what keeps a member from being Ready', () => {
       /PersistentVolumeClaims/,
     ],
     [
-      'is its containers when the pod has a node',
+      'is the containers once the Pod has a node',
       { phase: 'Pending', conditions: [scheduled('True', 'PodScheduled'), pending] },
       'ContainersNotStarted',
       /Events for images and volumes/,
@@ -122,7 +122,7 @@ describe('what keeps a member from being Ready', () => {
       /forbidden/,
     ],
     [
-      'is a probe when the pod runs',
+      'is the readiness probe once the Pod runs',
       {
         phase: 'Running',
         conditions: [scheduled('True', 'PodScheduled'), ready('DependenciesNotReady', 'Pod is Running but not Ready')],
@@ -130,20 +130,20 @@ describe('what keeps a member from being Ready', () => {
       'DependenciesNotReady',
       /not Ready/,
     ],
-    ['is that nobody looks at it', undefined, 'NotStarted', /sandbox-controller/],
+    ['is a missing status: the sandbox-controller may not run', undefined, 'NotStarted', /sandbox-controller/],
   ])('%s', (...[, status, reason, message]) => {
-    const ailment = ailmentOf(sandbox({ status }));
-    expect(ailment.reason).toBe(reason);
-    expect(ailment.message).toMatch(message);
+    const cause = notReadyCauseOf(sandbox({ status }));
+    expect(cause.reason).toBe(reason);
+    expect(cause.message).toMatch(message);
   });
 });
 
 describe('a pool with stuck members', () => {
-  const stuck: SnapshotParts = { members: [...members(1), member('a', homeless), member('b', homeless)] };
-  const notes = (parts: SnapshotParts): string[] =>
-    steps(decide(snapshot(parts)), 'note').map(({ type, reason }) => `${type} ${reason}`);
+  const stuck: SnapshotParts = { members: [...members(1), member('a', unschedulable), member('b', unschedulable)] };
+  const events = (parts: SnapshotParts): string[] =>
+    steps(decide(snapshot(parts)), 'event').map(({ type, reason }) => `${type} ${reason}`);
 
-  it('says how many, why, and where to look', () => {
+  it('reports how many, why, and where to look', () => {
     expect(conditionOf(stuck, 'Progressing')).toMatchObject({
       status: 'False',
       reason: 'WarmPoolNotProgressing',
@@ -151,7 +151,7 @@ describe('a pool with stuck members', () => {
     });
   });
 
-  it('says why members wait before they count as stuck', () => {
+  it('reports why members are not Ready before they count as stuck', () => {
     const waiting = {
       members: [...members(2), member('a', { ready: false, created: ago(20), unschedulable: NO_ROOM })],
     };
@@ -162,43 +162,43 @@ describe('a pool with stuck members', () => {
     });
   });
 
-  it('warns once, and says once that it goes on', () => {
-    expect(notes(stuck)).toEqual(['Warning WarmPoolNotProgressing']);
+  it('sends one Warning, and one Event when it progresses again', () => {
+    expect(events(stuck)).toEqual(['Warning WarmPoolNotProgressing']);
     const lastStatus = statusOf(stuck);
-    expect(notes({ ...stuck, lastStatus })).toEqual([]);
-    expect(notes({ members: members(3), lastStatus })).toEqual(['Normal WarmPoolProgressing']);
+    expect(events({ ...stuck, lastStatus })).toEqual([]);
+    expect(events({ members: members(3), lastStatus })).toEqual(['Normal WarmPoolProgressing']);
   });
 
-  it('is not progressing while it only replaces them', () => {
+  it('does not progress by replacing stuck members, only when another member is Ready', () => {
     const lastStatus = statusOf({ members: [member('a', late)] });
     const replaced = { members: members(3, { ready: false }), lastStatus };
     expect(conditionOf(replaced, 'Progressing')?.reason).toBe('WarmPoolNotProgressing');
-    expect(notes(replaced)).toEqual([]);
+    expect(events(replaced)).toEqual([]);
     const recovered = { members: [...members(1), ...members(2, { ready: false }, 'n')], lastStatus };
     expect(conditionOf(recovered, 'Progressing')?.reason).toBe('ScalingUp');
-    expect(notes(recovered)).toEqual(['Normal WarmPoolProgressing']);
+    expect(events(recovered)).toEqual(['Normal WarmPoolProgressing']);
   });
 });
 
-describe('members that end soon after they were made', () => {
-  const blames = (parts: SnapshotParts): number => steps(decide(snapshot(parts)), 'blame').length;
+describe('members whose Pods end soon after their creation', () => {
+  const shortLived = (parts: SnapshotParts): number => steps(decide(snapshot(parts)), 'recordShortLived').length;
 
-  it('are held against the template, older ones and those of an earlier template are not', () => {
-    expect(blames({ members: [member('a', { ready: false, finished: true, created: ago(59) })] })).toBe(1);
-    expect(blames({ members: [member('a', { ready: false, finished: true, created: ago(60) })] })).toBe(0);
-    expect(blames({ members: [member('a', { ready: false, finished: true, created: ago(5), current: false })] })).toBe(
-      0,
-    );
+  it('start a back-off; older members and stale ones do not', () => {
+    expect(shortLived({ members: [member('a', { ready: false, finished: true, created: ago(59) })] })).toBe(1);
+    expect(shortLived({ members: [member('a', { ready: false, finished: true, created: ago(60) })] })).toBe(0);
+    expect(
+      shortLived({ members: [member('a', { ready: false, finished: true, created: ago(5), current: false })] }),
+    ).toBe(0);
   });
 
-  it('are followed by others only after a pause, and the third time it is told', () => {
-    const trouble = { code: 'ShortLived', message: 'Members end', attempt: 3, untilMs: 1_000_500, subject: '' };
-    const parts = { memory: { trouble } };
+  it('are replaced after the back-off, and the third attempt is reported', () => {
+    const backoff = { code: 'ShortLived', message: 'Members end', attempt: 3, untilMs: 1_000_500, subject: '' };
+    const parts = { history: { backoff } };
     expect(creates(decide(snapshot(parts)))).toBe(0);
     expect(conditionOf(parts, 'Progressing')).toMatchObject({
       status: 'False',
       message: 'Members end. Tried again with growing pauses',
     });
-    expect(creates(decide(snapshot({ memory: { trouble: { ...trouble, untilMs: 999_999 } } })))).toBe(3);
+    expect(creates(decide(snapshot({ history: { backoff: { ...backoff, untilMs: 999_999 } } })))).toBe(3);
   });
 });

@@ -1,39 +1,47 @@
 import type { Sandbox, SandboxTemplate, SandboxWarmPoolStatus } from '@sandlot/api-types';
-import type { Demand } from '../sizing/autoscale.ts';
-import type { Census } from '../members/count-members.ts';
+import type { JsonObject } from '@sandlot/kube';
+import type { MemberCounts } from '../members/count-members.ts';
+import type { Demand } from '../sizing/demand.ts';
 
 /** A Kubernetes Event about the pool. */
-export interface Note {
+export interface PoolEvent {
   readonly type: 'Normal' | 'Warning';
   readonly reason: string;
   readonly message: string;
 }
 
-/** One thing a pass over a pool does. `apply` carries steps out in order. */
+/** One step of a pass over a pool. `apply` carries the steps out in order. */
 export type Step =
-  /** What autoscaling holds until the next look. */
-  | { readonly kind: 'remember'; readonly demands: readonly Demand[] }
-  | { readonly kind: 'measure'; readonly target: number; readonly census: Census; readonly claimed: number }
-  | ({ readonly kind: 'note' } & Note)
-  /** Members that ended soon after they were made: the next ones wait. */
-  | { readonly kind: 'blame'; readonly message: string; readonly subject: string }
-  /** Guarded by resourceVersion: whoever takes the Sandbox first has it. */
+  /** The demands that autoscaling holds until the next pass. */
+  | { readonly kind: 'recordDemands'; readonly demands: readonly Demand[] }
+  | { readonly kind: 'updateMetrics'; readonly target: number; readonly counts: MemberCounts; readonly inUse: number }
+  | ({ readonly kind: 'event' } & PoolEvent)
+  /** Members ended soon after their creation: starts or extends the back-off of creations. */
+  | { readonly kind: 'recordShortLived'; readonly message: string; readonly subject: string }
+  /** Guarded by resourceVersion: a stray that another controller changed first is left alone. */
   | { readonly kind: 'takeOver'; readonly sandboxes: readonly Sandbox[] }
-  /** Make this many members, in growing waves that stop at the first failure. */
+  /** Guarded by resourceVersion: an adoption in flight wins. */
+  | { readonly kind: 'delete'; readonly members: readonly Sandbox[] }
+  /** Creates members in waves that grow and stop at the first failure. */
   | {
       readonly kind: 'create';
       readonly count: number;
       readonly template: SandboxTemplate;
-      /** Claims that come meanwhile stop it between two waves. */
+      /** Adoptions meanwhile stop the refill between two waves. */
       readonly yields: boolean;
-      /** The pool is short of members: their creation waits for nobody's writes. */
+      /** The pool is short of members: its creations do not queue behind background writes. */
       readonly isShort: boolean;
+      /** What the creations are about, for the back-off after a failure. */
       readonly subject: string;
     }
-  /** Guarded by resourceVersion, so that an adoption in flight wins. */
-  | { readonly kind: 'delete'; readonly members: readonly Sandbox[] }
-  /** An urgent one is not held back for the sake of few writes. */
-  | { readonly kind: 'writeStatus'; readonly status: SandboxWarmPoolStatus; readonly urgent: boolean }
-  | { readonly kind: 'wait'; readonly ms: number; readonly reason: string };
+  | {
+      readonly kind: 'writeStatus';
+      readonly status: SandboxWarmPoolStatus;
+      /** The merge patch of `status` that leads there from what the watch shows and from what we wrote last. */
+      readonly patch: JsonObject;
+      /** Monotonic; a later pass writes what is not due yet. Undefined for an urgent change. */
+      readonly notBeforeMs: number | undefined;
+    }
+  | { readonly kind: 'requeue'; readonly afterMs: number; readonly reason: string };
 
 export type Plan = readonly Step[];

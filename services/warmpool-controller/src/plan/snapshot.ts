@@ -1,44 +1,47 @@
 import type { Sandbox, SandboxTemplate, SandboxWarmPool, SandboxWarmPoolStatus } from '@sandlot/api-types';
-import type { Recollection } from '../history/history.ts';
+import type { PoolHistory } from '../history/history.ts';
 import type { Window } from '../sizing/schedule.ts';
 
-/** An unclaimed Sandbox of the pool. */
+/** An unclaimed Sandbox of the pool, or a stray one. */
 export interface Member {
   readonly sandbox: Sandbox;
-  /** Built from the template as it is now. */
+  /** Built from the blueprint that the template has now; otherwise it is stale. */
   readonly current: boolean;
 }
 
-/** Everything a decision about one pool looks at, read at one moment. */
+/** Everything that a decision about one pool depends on, read at one moment. Plain data. */
 export interface PoolSnapshot {
   readonly pool: SandboxWarmPool;
   readonly template: SandboxTemplate | undefined;
   /** Blueprint hash of the template; undefined without one. */
   readonly templateHash: string | undefined;
-  /** Members that nobody has asked to delete, as far as the watch shows. */
+  /** Members without a deletionTimestamp, as the watch shows them. */
   readonly members: readonly Member[];
-  /** Sandboxes labelled as members of this pool that nobody controls. */
+  /** Sandboxes with the label of this pool's members and no controller owner. */
   readonly strays: readonly Member[];
-  /** Members on their way out; their place is refilled when they are gone. */
+  /** Members with a deletionTimestamp; the pool refills their place when they are gone. */
   readonly terminating: number;
-  /** Creates of ours that the watch has not shown yet. */
+  /** Our creates that the watch has not shown yet. */
   readonly unseenCreates: number;
-  /** UIDs of members we deleted and the watch still shows as they were. */
+  /** UIDs of members that we deleted and that the watch still shows without a deletionTimestamp. */
   readonly unseenDeletes: ReadonlySet<string>;
-  /** Members that may be starting at once where the pool does not say; the built-in limit, when absent. */
+  /** The installation's limit of starting members, for a pool without `refill.maxInFlight`. */
   readonly maxInFlight?: number | undefined;
-  /** Live Sandboxes that claims took from this pool. */
+  /** Live Sandboxes that claims adopted from this pool. */
   readonly inUse: number;
-  /** The schedules of the pool as they are now. */
+  /** The pool's schedules at this moment. */
   readonly windows: readonly Window[];
-  /** What this process remembers of the pool; nothing of it is needed for correctness. */
-  readonly memory: Recollection;
-  /** The status as last written: by this process, else as the watch shows it. */
+  readonly history: PoolHistory;
+  /** The status that this process wrote last; undefined before its first write. */
+  readonly writtenStatus: SandboxWarmPoolStatus | undefined;
+  /** `writtenStatus`, or else the status that the watch shows. */
   readonly lastStatus: SandboxWarmPoolStatus | undefined;
-  /** Wall clock, for what objects say. */
+  /** Monotonic time before which this process writes the status only for an urgent change. */
+  readonly statusNotBeforeMs: number;
+  /** Wall clock, for times in objects. */
   readonly nowMs: number;
-  /** For what this process remembers. */
+  /** For times in `history` and `statusNotBeforeMs`. */
   readonly monotonicMs: number;
-  /** In [0, 1), drawn for this pass: spreads looks at many pools. */
+  /** In [0, 1), drawn for this pass: spreads the requeues of many pools. */
   readonly jitter: number;
 }

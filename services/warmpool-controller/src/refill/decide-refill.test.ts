@@ -2,16 +2,19 @@ import { describe, expect, it } from 'vitest';
 import { conditionOf, creates, members, NOW, snapshot, statusOf, steps } from '../../test/builders.ts';
 import type { SnapshotParts } from '../../test/builders.ts';
 import { decide } from '../decide.ts';
-import { afterTurn, interrupts, refilling, refillTokensAt, withAdoption } from './decide-refill.ts';
-import type { Adoptions, RefillInput } from './decide-refill.ts';
+import { addAdoption, needsInterruption, restartPause } from './adoption-pause.ts';
+import type { Adoptions } from './adoption-pause.ts';
+import { decideRefill } from './decide-refill.ts';
+import type { RefillInput } from './decide-refill.ts';
+import { refillTokensAt } from './tokens.ts';
 
 const DELAY = { delay: '250ms' };
 
-/** Adoptions at these moments, and what a pool of ten that lacks five does at `nowMs`. */
+/** A pool of ten with five Ready members, after adoptions at these moments. */
 function after(moments: readonly number[], rest: Partial<RefillInput> = {}): RefillInput {
   const { refill } = rest;
   let adoptions: Adoptions | undefined;
-  for (const moment of moments) adoptions = withAdoption(adoptions, refill, moment);
+  for (const moment of moments) adoptions = addAdoption(adoptions, refill, moment);
   return {
     refill,
     missing: 5,
@@ -29,81 +32,93 @@ const every = (ms: number, untilMs: number): number[] => Array.from({ length: un
 
 describe('a refill', () => {
   it.each<readonly [string, RefillInput, number]>([
-    ['starts at once where nobody has adopted', after([]), 5],
-    ['lets a claim pass first', after([0], { nowMs: 20 }), 0],
-    ['starts when claims have been silent for 30 ms', after([0], { nowMs: 30 }), 5],
-    ['starts at once when the pool is empty', after([0], { nowMs: 1, ready: 0 }), 5],
-    ['goes on under steady traffic', after(every(20, 200), { nowMs: 205 }), 5],
-    ['waits for the end of a burst', after(every(4, 400), { nowMs: 405 }), 0],
-    ['waits no longer than three seconds for the end of a burst', after(every(4, 2_996), { nowMs: 3_000 }), 5],
-    ['is held for its delay', after([0], { refill: DELAY, nowMs: 249 }), 0],
-    ['starts when its delay is over', after([0], { refill: DELAY, nowMs: 250 }), 5],
-    ['is held again by each adoption', after([0, 200], { refill: DELAY, nowMs: 400 }), 0],
-    ['is held for ten delays', after(every(100, 2_400), { refill: DELAY, nowMs: 2_499 }), 0],
-    ['starts after ten delays in spite of adoptions', after(every(100, 2_400), { refill: DELAY, nowMs: 2_500 }), 5],
-    ['is held for its delay although the pool is empty', after([0], { refill: DELAY, nowMs: 100, ready: 0 }), 0],
-    ['waits after a failure', after([], { notBeforeMs: 10, nowMs: 9 }), 0],
-    ['is limited by what is starting', after([], { refill: { maxInFlight: 4 }, starting: 1 }), 3],
-    ['is limited by the installation', after([], { maxInFlight: 3, starting: 1 }), 2],
-    ['is limited by the pool first', after([], { refill: { maxInFlight: 4 }, maxInFlight: 2, starting: 1 }), 3],
-    ['is limited by its bucket', after([], { refill: { maxPerSecond: 2 } }), 2],
+    ['starts at once without adoptions', after([]), 5],
+    ['pauses after an adoption', after([0], { nowMs: 20 }), 0],
+    ['starts 30 ms after the last adoption', after([0], { nowMs: 30 }), 5],
+    ['starts at once when no member is Ready', after([0], { nowMs: 1, ready: 0 }), 5],
+    ['starts during steady adoptions after 200 ms', after(every(20, 200), { nowMs: 205 }), 5],
+    ['pauses longer during a burst', after(every(4, 400), { nowMs: 405 }), 0],
+    ['starts during a burst after three seconds', after(every(4, 2_996), { nowMs: 3_000 }), 5],
+    ['pauses for refill.delay', after([0], { refill: DELAY, nowMs: 249 }), 0],
+    ['starts after refill.delay', after([0], { refill: DELAY, nowMs: 250 }), 5],
+    ['pauses for refill.delay again after each adoption', after([0, 200], { refill: DELAY, nowMs: 400 }), 0],
+    ['pauses for at most ten delays', after(every(100, 2_400), { refill: DELAY, nowMs: 2_499 }), 0],
     [
-      'is limited by what is left in its bucket',
-      after([], { refill: { maxPerSecond: 4 }, tokens: { left: 0, atMs: -500 } }),
+      'starts after ten delays although adoptions continue',
+      after(every(100, 2_400), { refill: DELAY, nowMs: 2_500 }),
+      5,
+    ],
+    ['pauses for refill.delay although no member is Ready', after([0], { refill: DELAY, nowMs: 100, ready: 0 }), 0],
+    ['waits for the back-off after a failure', after([], { notBeforeMs: 10, nowMs: 9 }), 0],
+    [
+      'is limited by refill.maxInFlight, with the members that are starting',
+      after([], { refill: { maxInFlight: 4 }, starting: 1 }),
+      3,
+    ],
+    [
+      'is limited by the installation for a pool without refill.maxInFlight',
+      after([], { maxInFlight: 3, starting: 1 }),
       2,
     ],
     [
-      'makes nothing with an empty bucket',
-      after([], { refill: { maxPerSecond: 4 }, tokens: { left: -3, atMs: 0 } }),
-      0,
+      'is limited by the pool rather than by the installation',
+      after([], { refill: { maxInFlight: 4 }, maxInFlight: 2, starting: 1 }),
+      3,
     ],
+    ['is limited by refill.maxPerSecond', after([], { refill: { maxPerSecond: 2 } }), 2],
+    ['is limited by the tokens left', after([], { refill: { maxPerSecond: 4 }, tokens: { left: 0, atMs: -500 } }), 2],
+    ['creates nothing without a token', after([], { refill: { maxPerSecond: 4 }, tokens: { left: -3, atMs: 0 } }), 0],
   ])('%s', (_, input, count) => {
-    expect(refilling(input).count).toBe(count);
+    expect(decideRefill(input).count).toBe(count);
   });
 
   it.each<readonly [string, RefillInput, number | undefined]>([
-    ['when the pause ends', after([0], { nowMs: 10 }), 20],
-    ['when the delay ends', after([0], { refill: DELAY, nowMs: 50 }), 200],
-    ['when the next token is there', after([], { refill: { maxPerSecond: 4 }, tokens: { left: 0, atMs: 0 } }), 250],
-    ['when a debt of tokens is paid', after([], { refill: { maxPerSecond: 4 }, tokens: { left: -3, atMs: 0 } }), 1_000],
-    ['when the next try is due', after([], { notBeforeMs: 700 }), 700],
-    ['at no particular time when all is asked for', after([]), undefined],
-    ['at no particular time while others are starting', after([], { starting: 300 }), undefined],
-  ])('is looked at again %s', (_, input, waitMs) => {
-    expect(refilling(input).waitMs).toBe(waitMs);
+    ['at the end of the pause', after([0], { nowMs: 10 }), 20],
+    ['at the end of refill.delay', after([0], { refill: DELAY, nowMs: 50 }), 200],
+    ['at the next token', after([], { refill: { maxPerSecond: 4 }, tokens: { left: 0, atMs: 0 } }), 250],
+    [
+      'at the first token after an overdraft',
+      after([], { refill: { maxPerSecond: 4 }, tokens: { left: -3, atMs: 0 } }),
+      1_000,
+    ],
+    ['at the end of the back-off', after([], { notBeforeMs: 700 }), 700],
+    ['at no time when it creates all missing members', after([]), undefined],
+    ['at no time while the limit of starting members is reached', after([], { starting: 300 }), undefined],
+  ])('is decided again %s', (_, input, waitMs) => {
+    expect(decideRefill(input).waitMs).toBe(waitMs);
   });
 
   it.each([
     [5, 2, 4, true],
     [6, 2, 4, false],
-  ])('with %i Ready, %i starting and %i missing is short of members: %s', (...[ready, starting, missing, isShort]) => {
-    expect(refilling(after([0], { nowMs: 1_000, ready, starting, missing })).isShort).toBe(isShort);
+  ])('with %i Ready, %i starting and %i missing members is short: %s', (...[ready, starting, missing, isShort]) => {
+    expect(decideRefill(after([0], { nowMs: 1_000, ready, starting, missing })).isShort).toBe(isShort);
   });
 
-  it('yields to claims, except when it is its turn or the pool is empty', () => {
-    expect(refilling(after([0], { nowMs: 30 })).yields).toBe(true);
-    expect(refilling(after(every(20, 200), { nowMs: 205 })).yields).toBe(false);
-    expect(refilling(after([0], { nowMs: 1, ready: 0 })).yields).toBe(false);
+  it('yields to claims, except after an exhausted pause or when no member is Ready', () => {
+    expect(decideRefill(after([0], { nowMs: 30 })).yields).toBe(true);
+    expect(decideRefill(after(every(20, 200), { nowMs: 205 })).yields).toBe(false);
+    expect(decideRefill(after([0], { nowMs: 1, ready: 0 })).yields).toBe(false);
   });
 
-  it('under way is stopped by a burst and by a delay of its own, not by single claims', () => {
+  it('is interrupted by a burst and by refill.delay, not by single claims', () => {
     const adoptions = (moments: readonly number[], refill?: RefillInput['refill']) =>
       after(moments, { refill }).adoptions;
-    expect(interrupts(adoptions([0]), undefined, 1)).toBe(false);
-    expect(interrupts(adoptions(every(4, 200)), undefined, 201)).toBe(true);
-    expect(interrupts(adoptions([0], DELAY), DELAY, 1)).toBe(true);
-    expect(interrupts(adoptions([0], DELAY), DELAY, 250)).toBe(false);
+    expect(needsInterruption(adoptions([0]), undefined, 1)).toBe(false);
+    expect(needsInterruption(adoptions(every(4, 200)), undefined, 201)).toBe(true);
+    expect(needsInterruption(adoptions([0], DELAY), DELAY, 1)).toBe(true);
+    expect(needsInterruption(adoptions([0], DELAY), DELAY, 250)).toBe(false);
   });
 
-  it('keeps up with 50 claims a second: what is adopted in a second is asked for in it', () => {
+  it('keeps up with 50 claims a second', () => {
     let [adoptions, missing, asked] = [undefined as Adoptions | undefined, 0, 0];
     for (let nowMs = 0; nowMs < 10_000; nowMs += 5) {
       if (nowMs % 20 === 0) {
-        adoptions = withAdoption(adoptions, undefined, nowMs);
+        adoptions = addAdoption(adoptions, undefined, nowMs);
         missing += 1;
       }
-      const { count } = refilling(after([], { adoptions, missing, ready: 100, nowMs }));
-      if (count > 0) adoptions = afterTurn(adoptions, nowMs);
+      const { count } = decideRefill(after([], { adoptions, missing, ready: 100, nowMs }));
+      if (count > 0) adoptions = restartPause(adoptions, nowMs);
       missing -= count;
       asked += count;
       expect(missing).toBeLessThanOrEqual(12);
@@ -111,19 +126,19 @@ describe('a refill', () => {
     expect(asked).toBeGreaterThanOrEqual(488);
   });
 
-  it('has its turn after the longest pause, however many claims come before it takes it', () => {
-    expect(refilling(after(every(20, 400), { nowMs: 401 })).count).toBe(5);
-    expect(refilling(after(every(4, 3_200), { nowMs: 3_201 })).count).toBe(5);
+  it('starts after the longest pause, however many claims arrive before it does', () => {
+    expect(decideRefill(after(every(20, 400), { nowMs: 401 })).count).toBe(5);
+    expect(decideRefill(after(every(4, 3_200), { nowMs: 3_201 })).count).toBe(5);
     const { adoptions } = after(every(20, 400));
-    expect(refilling(after([], { adoptions: afterTurn(adoptions, 402), nowMs: 403 })).count).toBe(0);
+    expect(decideRefill(after([], { adoptions: restartPause(adoptions, 402), nowMs: 403 })).count).toBe(0);
   });
 
-  it('never makes more than its rate allows, in any second', () => {
+  it('never creates more members in a second than refill.maxPerSecond', () => {
     const refill = { maxPerSecond: 7 };
     let tokens = refillTokensAt(undefined, refill, 0);
     const made: number[] = [];
     for (let nowMs = 0; nowMs < 5_000; nowMs += 10) {
-      const { count } = refilling(after([], { refill, missing: 1_000, tokens, nowMs }));
+      const { count } = decideRefill(after([], { refill, missing: 1_000, tokens, nowMs }));
       const left = refillTokensAt(tokens, refill, nowMs);
       tokens = left === undefined ? undefined : { ...left, left: left.left - count };
       for (let n = 0; n < count; n += 1) made.push(nowMs);
@@ -134,15 +149,15 @@ describe('a refill', () => {
   });
 });
 
-describe('a pool whose refill is held', () => {
+describe('a pool that refill.delay holds', () => {
   const parts: SnapshotParts = {
     replicas: 3,
     members: members(2),
     spec: { refill: DELAY },
-    memory: { adoptions: { firstMs: 999_900, lastMs: 999_900, pace: { perSecond: 0, atMs: 999_900 } } },
+    history: { adoptions: { firstMs: 999_900, lastMs: 999_900, pace: { perSecond: 0, atMs: 999_900 } } },
   };
 
-  it('says so, until when, and looks again then', () => {
+  it('reports RefillHeld with its end, and requeues for then', () => {
     expect(creates(decide(snapshot(parts)))).toBe(0);
     expect(conditionOf(parts, 'Progressing')).toMatchObject({
       status: 'False',
@@ -150,14 +165,14 @@ describe('a pool whose refill is held', () => {
       message: '2 members, 2 Ready, 3 wanted; the refill waits until adoptions pause for 250ms',
     });
     expect(statusOf(parts).refillHeldUntil).toBe(new Date(NOW + 1_000).toISOString().replace('.000', ''));
-    expect(steps(decide(snapshot(parts)), 'wait').map(({ ms }) => ms)).toContain(150);
+    expect(steps(decide(snapshot(parts)), 'requeue').map(({ afterMs }) => afterMs)).toContain(150);
   });
 
-  it('says nothing of pauses that nobody asked for', () => {
+  it('does not report pauses without refill.delay', () => {
     const short = {
       ...parts,
       spec: {},
-      memory: { adoptions: { firstMs: 999_990, lastMs: 999_990, pace: { perSecond: 0, atMs: 0 } } },
+      history: { adoptions: { firstMs: 999_990, lastMs: 999_990, pace: { perSecond: 0, atMs: 0 } } },
     };
     expect(creates(decide(snapshot(short)))).toBe(0);
     expect(conditionOf(short, 'Progressing')).toMatchObject({ status: 'True', reason: 'ScalingUp' });

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { ago, creates, deletes, member, members, snapshot } from '../../test/builders.ts';
 import type { SnapshotParts } from '../../test/builders.ts';
 import { decide } from '../decide.ts';
-import { allowanceOf } from './rollout.ts';
+import { allowanceOf } from './allowance.ts';
 import type { Member } from '../plan/snapshot.ts';
 
 type Rolling = { readonly maxUnavailable?: number | string; readonly maxSurge?: number | string };
@@ -15,13 +15,13 @@ function rolling(rollingUpdate: Rolling = {}): NonNullable<SnapshotParts['spec']
 const stale = (count: number, ready = true): Member[] => members(count, { current: false, ready }, ready ? 's' : 'p');
 const fresh = (count: number, ready = true): Member[] => members(count, { ready }, ready ? 'f' : 'q');
 
-describe('what a rolling update allows', () => {
+describe('the allowance of a rolling update', () => {
   it.each<readonly [string, Rolling, number, number, number]>([
-    ['a quarter missing and none above by default', {}, 10, 2, 0],
+    ['a quarter missing and none above target by default', {}, 10, 2, 0],
     ['a percentage missing, rounded down', { maxUnavailable: '33%' }, 10, 3, 0],
-    ['a percentage above, rounded up', { maxUnavailable: 0, maxSurge: '33%' }, 10, 0, 4],
+    ['a percentage above target, rounded up', { maxUnavailable: 0, maxSurge: '33%' }, 10, 0, 4],
     ['numbers as they are', { maxUnavailable: 3, maxSurge: 2 }, 10, 3, 2],
-    ['one missing where rounding leaves nothing', { maxUnavailable: '25%' }, 3, 1, 0],
+    ['one missing where rounding makes both zero', { maxUnavailable: '25%' }, 3, 1, 0],
     ['none missing where rounding leaves a surge', { maxUnavailable: '25%', maxSurge: '10%' }, 3, 0, 1],
   ])('is %s', (...[, given, target, maxUnavailable, maxSurge]) => {
     const spec = { sandboxTemplateRef: { name: 't' }, ...rolling(given) };
@@ -33,7 +33,7 @@ describe('a rolling update', () => {
   const old = (name: string, seconds: number): Member => member(name, { current: false, created: ago(seconds) });
   it.each<readonly [string, SnapshotParts, string[], number]>([
     [
-      'replaces the oldest of the stale first, as many as may be missing',
+      'replaces the oldest stale members first, as many as maxUnavailable',
       {
         replicas: 4,
         spec: rolling({ maxUnavailable: 2 }),
@@ -43,25 +43,25 @@ describe('a rolling update', () => {
       0,
     ],
     [
-      'replaces stale members that are not Ready at once, on top of what may be missing',
+      'replaces stale members that are not Ready at once, beyond maxUnavailable',
       { replicas: 4, spec: rolling({ maxUnavailable: 1 }), members: [...stale(3, false), ...stale(1)] },
       ['p0', 'p1', 'p2'],
       0,
     ],
     [
-      'takes no Ready one while as many are missing as may be',
+      'replaces no Ready member while maxUnavailable members are missing',
       { replicas: 4, spec: rolling({ maxUnavailable: 1 }), members: [...stale(3), ...fresh(1, false)] },
       [],
       0,
     ],
     [
-      'makes members above target first where none may be missing',
+      'creates members above target first where maxUnavailable is 0',
       { replicas: 4, spec: rolling({ maxUnavailable: 0, maxSurge: 2 }), members: stale(4) },
       [],
       2,
     ],
     [
-      'takes one for each surplus member that is Ready',
+      'replaces one stale member for each surplus member that is Ready',
       {
         replicas: 4,
         spec: rolling({ maxUnavailable: 0, maxSurge: 2 }),
@@ -71,13 +71,13 @@ describe('a rolling update', () => {
       0,
     ],
     [
-      'makes no more members above target than there are stale ones',
+      'creates no more members above target than there are stale ones',
       { replicas: 4, spec: rolling({ maxUnavailable: 0, maxSurge: 3 }), members: [...stale(1), ...fresh(3)] },
       [],
       1,
     ],
     [
-      'counts members we deleted and the watch still shows as gone',
+      'counts members whose delete the watch has not shown yet as gone',
       {
         replicas: 4,
         spec: rolling({ maxUnavailable: 1 }),
@@ -94,29 +94,29 @@ describe('a rolling update', () => {
       0,
     ],
     [
-      'waits while members cannot be made',
+      'waits during the back-off after failed creations',
       {
         replicas: 4,
         spec: rolling(),
         members: stale(4),
-        memory: { trouble: { code: 'Forbidden', message: '', attempt: 1, untilMs: 2e6, subject: '' } },
+        history: { backoff: { code: 'Forbidden', message: '', attempt: 1, untilMs: 2e6, subject: '' } },
       },
       [],
       0,
     ],
     [
-      'goes on once the wait after a failure is over, as nothing else tells that members can be made again',
+      'continues after the back-off, because only an attempt shows that creations succeed again',
       {
         replicas: 4,
         spec: rolling(),
         members: stale(4),
-        memory: { trouble: { code: 'ShortLived', message: '', attempt: 1, untilMs: 1e6, subject: '' } },
+        history: { backoff: { code: 'ShortLived', message: '', attempt: 1, untilMs: 1e6, subject: '' } },
       },
       ['s0'],
       0,
     ],
     [
-      'has nothing to do when all are current',
+      'does nothing when all members are current',
       { replicas: 4, spec: rolling({ maxSurge: 2 }), members: fresh(4) },
       [],
       0,
@@ -126,15 +126,15 @@ describe('a rolling update', () => {
     expect({ gone: deletes(plan), made: creates(plan) }).toEqual({ gone, made });
   });
 
-  it('looks again when the wait after a failure is over', () => {
-    const trouble = { code: 'ShortLived', message: '', attempt: 1, untilMs: 1e6 + 500, subject: '' };
-    const parts = { replicas: 4, spec: rolling(), memory: { trouble } };
-    const waits = (members: readonly Member[]) =>
-      decide(snapshot({ ...parts, members })).flatMap((step) => (step.kind === 'wait' ? [step.ms] : []));
-    expect([waits(stale(4)), waits(fresh(4))]).toEqual([[500], []]);
+  it('requeues the pool for the end of the back-off while stale members wait', () => {
+    const backoff = { code: 'ShortLived', message: '', attempt: 1, untilMs: 1e6 + 500, subject: '' };
+    const parts = { replicas: 4, spec: rolling(), history: { backoff } };
+    const requeues = (members: readonly Member[]) =>
+      decide(snapshot({ ...parts, members })).flatMap((step) => (step.kind === 'requeue' ? [step.afterMs] : []));
+    expect([requeues(stale(4)), requeues(fresh(4))]).toEqual([[500], []]);
   });
 
-  it('keeps both bounds whatever is in flight, and goes on as long as there is something to replace', () => {
+  it('keeps both bounds whatever is in flight, and continues while a stale member is left', () => {
     const parts = fc.record({
       replicas: fc.integer({ min: 1, max: 20 }),
       maxUnavailable: fc.integer({ min: 0, max: 5 }),
@@ -171,19 +171,19 @@ describe('recycling', () => {
 
   it.each<readonly [string, SnapshotParts, string[]]>([
     [
-      'replaces the oldest first, as many as may be missing',
+      'replaces the oldest members first, as many as maxUnavailable',
       { replicas: 4, spec, members: [aged('a', 1_200), aged('b', 1_300), aged('c', 5), aged('d', 5)] },
       ['b'],
     ],
     [
-      'waits while as many are missing as may be',
+      'waits while maxUnavailable members are missing',
       { replicas: 4, spec, members: [aged('a', 1_200), aged('b', 1_300), aged('c', 5)] },
       [],
     ],
-    ['leaves younger ones alone', { replicas: 2, spec, members: [aged('a', 890), aged('b', 500)] }, []],
-    ['lets members grow old where no age is set', { replicas: 2, members: [aged('a', 1e6), aged('b', 1e6)] }, []],
+    ['leaves younger members alone', { replicas: 2, spec, members: [aged('a', 890), aged('b', 500)] }, []],
+    ['replaces no member without maxAgeSeconds', { replicas: 2, members: [aged('a', 1e6), aged('b', 1e6)] }, []],
     [
-      'counts stale members of a rolling update first',
+      'replaces the stale members of a rolling update first',
       {
         replicas: 4,
         spec: { ...spec, ...rolling() },
@@ -192,7 +192,7 @@ describe('recycling', () => {
       ['s'],
     ],
     [
-      'keeps what it has while the template is missing',
+      'keeps all members while the template is missing',
       { replicas: 2, spec, members: [aged('a', 1_200), aged('b', 1_200)], template: undefined },
       [],
     ],
@@ -200,7 +200,7 @@ describe('recycling', () => {
     expect(deletes(decide(snapshot(parts)))).toEqual(gone);
   });
 
-  it('spreads members of one age over a fifth of it, each always at the same moment', () => {
+  it('spreads members of one age over a fifth of it, each always at the same time', () => {
     const all = Array.from({ length: 300 }, (_, index) => aged(`m${index}`, 1_000));
     const spread = {
       replicas: 300,
@@ -213,32 +213,32 @@ describe('recycling', () => {
     expect(deletes(decide(snapshot(spread)))).toEqual(first);
   });
 
-  it('looks again when the next member comes of age', () => {
+  it('requeues the pool for when the next member is too old', () => {
     const [young] = members(1, { created: ago(1) });
-    const waits = decide(snapshot({ replicas: 1, spec, members: young === undefined ? [] : [young] })).flatMap(
-      (step) => (step.kind === 'wait' ? [step.ms] : []),
+    const requeues = decide(snapshot({ replicas: 1, spec, members: young === undefined ? [] : [young] })).flatMap(
+      (step) => (step.kind === 'requeue' ? [step.afterMs] : []),
     );
-    expect(waits).toHaveLength(1);
-    expect(waits[0]).toBeGreaterThanOrEqual(899_000 - 1);
-    expect(waits[0]).toBeLessThanOrEqual(1_099_000);
+    expect(requeues).toHaveLength(1);
+    expect(requeues[0]).toBeGreaterThanOrEqual(899_000 - 1);
+    expect(requeues[0]).toBeLessThanOrEqual(1_099_000);
   });
 });
 
-describe('Sandboxes that bear the label of the pool and that nobody controls', () => {
+describe('strays: Sandboxes with the label of the pool and no controller owner', () => {
   const strays = [member('mine'), member('outdated', { current: false })];
   const taken = (parts: SnapshotParts): string[] =>
     decide(snapshot(parts)).flatMap((step) =>
       step.kind === 'takeOver' ? step.sandboxes.map(({ metadata }) => metadata.name ?? '') : [],
     );
 
-  it('are taken over when they are current, deleted when they are stale, and take places', () => {
+  it('become members when they are current, are deleted when they are stale, and count towards the target', () => {
     const parts = { replicas: 3, members: members(1), strays };
     expect(taken(parts)).toEqual(['mine']);
     expect(deletes(decide(snapshot(parts)))).toEqual(['outdated']);
     expect(creates(decide(snapshot(parts)))).toBe(1);
   });
 
-  it('are left alone while no template says which is which', () => {
+  it('are left alone while the template is missing', () => {
     const parts = { replicas: 3, strays, template: undefined };
     expect(taken(parts)).toEqual([]);
     expect(deletes(decide(snapshot(parts)))).toEqual([]);

@@ -20,12 +20,12 @@ const PATIENCE = { timeout: 60_000, interval: 100 };
 const POOL = { namespace: 'team-a', name: 'pool' };
 const NOON = Date.UTC(2030, 0, 1, 12);
 const HOUR_MS = 3_600_000;
-/** What lies further ahead than the audit and the gathering of changes is left to the jobs. */
+/** Longer than the audit and the gathering of changes; everything later must come from a job. */
 const LONGEST_TIMER_MS = 1_500;
 
 /**
- * A clock that can be set, and that loses long timers: what a pool is looked at for after minutes only a job can bring
- * about. Jobs are given to Redis as delays, so that they fire after as much real time.
+ * A clock that can be set and that drops long timers, so that only a job can start a pass minutes later. Redis gets each
+ * job as a delay, which takes real time.
  */
 class LosingClock implements Clock {
   #shiftMs = 0;
@@ -81,7 +81,7 @@ beforeAll(async () => {
 });
 afterAll(() => open.disposeAsync());
 
-/** The controller with the rights that the chart gives it. */
+/** Runs the controller with the permissions that the chart grants. */
 async function runController(): Promise<void> {
   const credentials = await loadCredentials({ kubeconfig: await plane.kubeconfigFor(USER) });
   const own = createKubeClient({ credentials });
@@ -109,7 +109,7 @@ async function flushAll(): Promise<void> {
   socket.destroy();
 }
 
-/** When the pool's job fires, by the clock of the controller; undefined while it has none. */
+/** When the pool's job fires, by the controller's clock; undefined without a job. */
 async function jobDueMs(): Promise<number | undefined> {
   const jobs = [...((await store.jobs()) ?? new Map<string, number | undefined>())];
   const own = jobs.find(([id]) => id.endsWith('-pool-schedule'));
@@ -134,7 +134,7 @@ async function counted(name: string, labels: Readonly<Record<string, string>> = 
 const queued = (): Promise<number> =>
   counted('sandlot_deadlines_fired_total', { purpose: 'pool-schedule', fate: 'queued' });
 
-it('opens the window of a schedule by its job alone', async () => {
+it('opens the window of a schedule when its job fires', async () => {
   clock.set(NOON - 5_000);
   const schedules = [{ name: 'noon', cron: '0 12 * * *', durationSeconds: 3_600, replicas: 3 }];
   const spec = { replicas: 1, sandboxTemplateRef: { name: 'template' }, schedules };
@@ -147,7 +147,7 @@ it('opens the window of a schedule by its job alone', async () => {
   expect((await client.get(sandboxWarmPools, POOL)).status?.activeSchedule).toBe('noon');
 });
 
-it('closes it by a job that Redis lost and was given again', async () => {
+it('closes the window by a job that the audit restores after Redis lost it', async () => {
   await untilJobAt(NOON + HOUR_MS);
   const missingBefore = await counted('sandlot_deadlines_audit_missing_total');
   clock.set(NOON + HOUR_MS - 6_000);

@@ -1,26 +1,30 @@
 import { eventReasons, findCondition, warmPoolConditions } from '@sandlot/api-types';
 import type { SandboxWarmPool, SandboxWarmPoolStatus } from '@sandlot/api-types';
-import type { Note, Step } from '../plan/plan.ts';
-import { isNotProgressing, isRollingOut, wasRollingOut } from './progressing.ts';
+import type { PoolEvent } from '../plan/plan.ts';
 import type { PoolSnapshot } from '../plan/snapshot.ts';
+import { isNotProgressing, isRollingOut, wasRollingOut } from './decide-progressing.ts';
 
-/** What has changed between the status last written and the one to be written. */
-interface Change {
+/** The change from the status last written to the one that this pass writes. */
+export interface StatusTransition {
   readonly snapshot: PoolSnapshot;
   readonly before: SandboxWarmPoolStatus | undefined;
   readonly after: SandboxWarmPoolStatus;
-  /** For people: what decided the target. */
+  /** What decided the target, as the Event says it. */
   readonly source: string;
 }
 
-/** Told on the transition from the status last written; never repeated while it lasts. */
-export function newsOf(change: Change): readonly Step[] {
-  const notes = [...rolloutNotes(change), ...progressNotes(change), ...targetNotes(change), ...scheduleNotes(change)];
-  return notes.map((note): Step => ({ kind: 'note', ...note }));
+/** One Event for each transition of the status; a state that lasts has no further Event. */
+export function decideEvents(transition: StatusTransition): readonly PoolEvent[] {
+  return [
+    ...rolloutEvents(transition),
+    ...progressEvents(transition),
+    ...targetEvents(transition),
+    ...scheduleEvents(transition),
+  ];
 }
 
-/** A rollout that is interrupted by other findings goes on afterwards: stale members say that it had begun. */
-function rolloutNotes({ snapshot, before, after }: Change): readonly Note[] {
+/** Stale members show that a rollout has started, also while another finding hides it in Progressing. */
+function rolloutEvents({ snapshot, before, after }: StatusTransition): readonly PoolEvent[] {
   const { pool, template, templateHash = '' } = snapshot;
   if (before === undefined || template === undefined || !replacesStale(pool)) return [];
   const was = wasRollingOut(before) || hadStale(before);
@@ -42,8 +46,34 @@ function hadStale({ updatedReplicas = 0, replicas = 0 }: SandboxWarmPoolStatus):
   return updatedReplicas < replicas;
 }
 
-/** Whether others wait for the status: the pool ran empty, or is full again. */
-export function isTurn(before: SandboxWarmPoolStatus | undefined, after: SandboxWarmPoolStatus): boolean {
+function progressEvents({ before, after }: StatusTransition): readonly PoolEvent[] {
+  const [was, is] = [isNotProgressing(before), isNotProgressing(after)];
+  if (is && !was) {
+    const message = findCondition(after.conditions, warmPoolConditions.progressing)?.message ?? '';
+    return [{ type: 'Warning', reason: eventReasons.warmPoolNotProgressing, message }];
+  }
+  if (is || !was) return [];
+  return [{ type: 'Normal', reason: eventReasons.warmPoolProgressing, message: 'Warm pool is progressing again' }];
+}
+
+function targetEvents({ before, after, source }: StatusTransition): readonly PoolEvent[] {
+  const [was, is] = [before?.desiredReplicas, after.desiredReplicas];
+  if (was === undefined || was === is) return [];
+  const message = `Target changed from ${was} to ${is ?? 0} (${source})`;
+  return [{ type: 'Normal', reason: eventReasons.targetChanged, message }];
+}
+
+/** Warns of a schedule that can never open on the first pass over the spec that has it. */
+function scheduleEvents({ snapshot: { pool, windows }, before }: StatusTransition): readonly PoolEvent[] {
+  if (before?.observedGeneration === pool.metadata.generation) return [];
+  return windows.flatMap(({ schedule: { name }, problem }): PoolEvent[] => {
+    const message = `Schedule "${name}" never opens: ${problem ?? ''}. Correct its cron or timeZone`;
+    return problem === undefined ? [] : [{ type: 'Warning', reason: eventReasons.scheduleInvalid, message }];
+  });
+}
+
+/** Whether others wait for this status: the pool ran empty, or is full again. */
+export function isUrgent(before: SandboxWarmPoolStatus | undefined, after: SandboxWarmPoolStatus): boolean {
   if (isAvailable(before) && !isAvailable(after)) return true;
   return (after.desiredReplicas ?? 0) > 0 && isFull(after) && !isFull(before);
 }
@@ -54,30 +84,4 @@ function isAvailable(status: SandboxWarmPoolStatus | undefined): boolean {
 
 function isFull(status: SandboxWarmPoolStatus | undefined): boolean {
   return status !== undefined && (status.readyReplicas ?? 0) >= (status.desiredReplicas ?? 0);
-}
-
-function progressNotes({ before, after }: Change): readonly Note[] {
-  const [was, is] = [isNotProgressing(before), isNotProgressing(after)];
-  if (is && !was) {
-    const message = findCondition(after.conditions, warmPoolConditions.progressing)?.message ?? '';
-    return [{ type: 'Warning', reason: eventReasons.warmPoolNotProgressing, message }];
-  }
-  if (is || !was) return [];
-  return [{ type: 'Normal', reason: eventReasons.warmPoolProgressing, message: 'Warm pool is progressing again' }];
-}
-
-function targetNotes({ before, after, source }: Change): readonly Note[] {
-  const [was, is] = [before?.desiredReplicas, after.desiredReplicas];
-  if (was === undefined || was === is) return [];
-  const message = `Target changed from ${was} to ${is ?? 0} (${source})`;
-  return [{ type: 'Normal', reason: eventReasons.targetChanged, message }];
-}
-
-/** A schedule that can never open is told when the spec that has it is first acted on. */
-function scheduleNotes({ snapshot: { pool, windows }, before }: Change): readonly Note[] {
-  if (before?.observedGeneration === pool.metadata.generation) return [];
-  return windows.flatMap(({ schedule: { name }, problem }): Note[] => {
-    const message = `Schedule "${name}" never opens: ${problem ?? ''}. Correct its cron or timeZone`;
-    return problem === undefined ? [] : [{ type: 'Warning', reason: eventReasons.scheduleInvalid, message }];
-  });
 }

@@ -1,6 +1,6 @@
 import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
 
-/** Counts change with every adoption; a status per change would cost more than the adoptions. */
+/** Each adoption changes counts of the status; writing it each time would cost more than the adoptions. */
 const INTERVAL_MS = 250;
 
 interface StatusWrite {
@@ -9,8 +9,8 @@ interface StatusWrite {
 }
 
 /**
- * What this process last wrote into the status of each pool, and when: writes of one pool are kept apart, so that a burst
- * of claims costs a few of them, and a transition is told once although the watch shows old statuses for a while.
+ * The status that this process last wrote for each pool, and when. Writes of one pool keep a distance, so that a burst of
+ * claims costs few of them, and an Event is sent once although the watch shows an old status for a while.
  */
 export class StatusWrites {
   readonly #byPool = new Map<string, StatusWrite>();
@@ -24,13 +24,13 @@ export class StatusWrites {
     return this.#byPool.get(poolKey)?.status;
   }
 
-  /** Milliseconds until the next write may be made; 0 when it may be now. */
-  waitMs(poolKey: string): number {
+  /** Monotonic time from which the next write is due. */
+  nextMs(poolKey: string): number {
     const last = this.#byPool.get(poolKey);
-    return last === undefined ? 0 : Math.max(0, last.atMs + INTERVAL_MS - this.#monotonic());
+    return last === undefined ? -Infinity : last.atMs + INTERVAL_MS;
   }
 
-  /** Call it before the write: whether it arrives is for the watch to show. */
+  /** Call it before the write: the watch shows whether the write arrived. */
   record(poolKey: string, status: SandboxWarmPoolStatus): void {
     this.#byPool.set(poolKey, { status, atMs: this.#monotonic() });
   }

@@ -2,7 +2,7 @@ import type { SandboxWarmPool } from '@sandlot/api-types';
 import { pool, template } from '@sandlot/api-types/testing';
 import { nameOf } from '@sandlot/outbox';
 import { describe, expect, it } from 'vitest';
-import { poolTelling, templateTelling } from './lifecycle-events.ts';
+import { poolFacts, templateFacts } from './lifecycle-events.ts';
 
 const FIRST = '2026-01-01T10:00:00Z';
 const THEN = '2026-01-01T11:00:00Z';
@@ -22,50 +22,65 @@ const full = { replicas: 3, readyReplicas: 3, desiredReplicas: 3, updatedReplica
 const rolling = { updateStrategy: { type: 'RollingUpdate' } } as const;
 
 function namesOf(status: Status | undefined, spec: Partial<SandboxWarmPool['spec']> = {}): readonly string[] {
-  const facts = poolTelling(() => owner).factsOf(pool(status === undefined ? { spec } : { spec, status }));
+  const facts = poolFacts(() => owner).factsOf(pool(status === undefined ? { spec } : { spec, status }));
   return facts.map((fact) => (fact.after === undefined ? nameOf(fact) : `${nameOf(fact)} after ${fact.after}`));
 }
 
-describe('the state of a pool', () => {
+describe('the facts of a pool', () => {
   it.each<[string, Status | undefined, Partial<SandboxWarmPool['spec']>, string[]]>([
-    ['without a status', undefined, {}, []],
-    ['that is new and still empty', { conditions: [available(false, FIRST), progressing('ScalingUp')] }, {}, []],
-    ['that ran empty', { conditions: [available(false), progressing('ScalingUp')] }, {}, [`pool.depleted/${THEN}`]],
-    ['that is full', { ...full, conditions: [available(true)] }, {}, [`pool.ready/${THEN}`]],
+    ['are none without a status', undefined, {}, []],
     [
-      'that is full at another size',
+      'are none while it is new and still empty',
+      { conditions: [available(false, FIRST), progressing('ScalingUp')] },
+      {},
+      [],
+    ],
+    [
+      'say that it ran empty',
+      { conditions: [available(false), progressing('ScalingUp')] },
+      {},
+      [`pool.depleted/${THEN}`],
+    ],
+    ['say that it is full', { ...full, conditions: [available(true)] }, {}, [`pool.ready/${THEN}`]],
+    [
+      'say that it is full at another target',
       { ...full, lastScaleTime: LAST, conditions: [available(true)] },
       {},
       [`pool.ready/${LAST}`],
     ],
-    ['that fills', { ...full, readyReplicas: 1, conditions: [available(true)] }, {}, []],
-    ['that wants nothing', { conditions: [available(true)] }, {}, []],
+    ['are none while it fills', { ...full, readyReplicas: 1, conditions: [available(true)] }, {}, []],
+    ['are none for a target of 0', { conditions: [available(true)] }, {}, []],
     [
-      'that replaces stale members',
+      'say that a rollout started',
       { ...full, updatedReplicas: 1, conditions: [progressing('RollingOut')] },
       rolling,
       ['pool.rollout.started/uid-t.4'],
     ],
     [
-      'that has none left',
+      'say that a rollout finished, after its start',
       { ...full, conditions: [progressing('ScaledToTarget')] },
       rolling,
       ['pool.rollout.finished/uid-t.4 after pool.rollout.started/uid-t.4'],
     ],
-    ['that keeps stale members until they are claimed', { ...full, updatedReplicas: 1 }, {}, []],
-    ['that is stuck', { conditions: [progressing('WarmPoolNotProgressing', false, LAST)] }, {}, [`pool.stuck/${LAST}`]],
-  ])('%s says what has happened to it', (...[, status, spec, names]) => {
+    ['are none for stale members under OnReplenish', { ...full, updatedReplicas: 1 }, {}, []],
+    [
+      'say that it is stuck',
+      { conditions: [progressing('WarmPoolNotProgressing', false, LAST)] },
+      {},
+      [`pool.stuck/${LAST}`],
+    ],
+  ])('%s', (...[, status, spec, names]) => {
     expect(namesOf(status, spec)).toEqual(names);
   });
 
-  it('that ran empty is told at once', () => {
+  it('are urgent when it ran empty', () => {
     const status = { conditions: [available(false), progressing('ScalingUp')] };
-    expect(poolTelling(() => owner).factsOf(pool({ status }))).toMatchObject([{ urgent: true }]);
+    expect(poolFacts(() => owner).factsOf(pool({ status }))).toMatchObject([{ urgent: true }]);
   });
 });
 
-describe('a template', () => {
-  it('has changed with each generation', () => {
-    expect(templateTelling.factsOf(owner).map(nameOf)).toEqual(['template.changed/4']);
+describe('the facts of a template', () => {
+  it('say that it changed with each generation', () => {
+    expect(templateFacts.factsOf(owner).map(nameOf)).toEqual(['template.changed/4']);
   });
 });

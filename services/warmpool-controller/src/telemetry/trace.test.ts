@@ -3,7 +3,7 @@ import { startTracing } from '@sandlot/telemetry';
 import type { Tracing } from '@sandlot/telemetry';
 import { InMemorySpanExporter } from '@sandlot/telemetry/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { inRefill, linkToMember } from './trace.ts';
+import { traceRefill, linkToMember } from './trace.ts';
 
 const UID = '6f8a3f0e-8d2b-4c7e-9a53-0d1c2b3a4f5e';
 const refill = { pool: pool(), template: template(), count: 2 };
@@ -16,10 +16,10 @@ beforeEach(() => {
 });
 afterEach(() => tracing.shutdown());
 
-describe('a refill', () => {
-  it('that fails is told, with the members that it made before, and gives its result', async () => {
+describe('the trace of a refill', () => {
+  it('is exported when the refill fails, with links to the members created before, and returns the result', async () => {
     const failure = new Error('quota');
-    const result = await inRefill(refill, async () => {
+    const result = await traceRefill(refill, async () => {
       linkToMember(sandbox({ metadata: { uid: UID } }));
       return { asked: 2, failure };
     });
@@ -32,13 +32,13 @@ describe('a refill', () => {
     expect(span?.links.map(({ context }) => context.traceId)).toEqual([UID.replaceAll('-', '')]);
   });
 
-  it('that is quick and goes well is told only as often as is sampled', async () => {
-    await inRefill(refill, async () => ({ asked: 2 }));
+  it('is sampled when the refill succeeds', async () => {
+    await traceRefill(refill, async () => ({ asked: 2 }));
     await tracing.flush();
     expect(exporter.getFinishedSpans()).toEqual([]);
   });
 
-  it('throws what was thrown', async () => {
-    await expect(inRefill(refill, () => Promise.reject(new Error('aborted')))).rejects.toThrow('aborted');
+  it('rethrows an error of the work', async () => {
+    await expect(traceRefill(refill, () => Promise.reject(new Error('aborted')))).rejects.toThrow('aborted');
   });
 });

@@ -1,18 +1,18 @@
 import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { linkActiveSpan, operationOf, spanAttributes, spanNames, withSpan } from '@sandlot/telemetry';
 
-export interface Refill {
+export interface RefillSpan {
   readonly pool: SandboxWarmPool;
   readonly template: SandboxTemplate;
   readonly count: number;
 }
 
 /**
- * Runs a refill as an operation of its own, kept when it fails. Nobody asked for it, and many claims may have caused it;
- * each member that it makes has a trace too, which the refill is linked to.
+ * Runs a refill in a trace of its own, which is kept when the refill fails. It has no parent, because many claims may have
+ * caused it; {@link linkToMember} links it to the trace of each member.
  */
-export async function inRefill<T extends { readonly asked: number; readonly failure?: Error }>(
-  { pool, template, count }: Refill,
+export async function traceRefill<T extends { readonly asked: number; readonly failure?: Error }>(
+  { pool, template, count }: RefillSpan,
   work: () => Promise<T>,
 ): Promise<T> {
   const attributes = {
@@ -28,14 +28,14 @@ export async function inRefill<T extends { readonly asked: number; readonly fail
       if (result.failure !== undefined) throw result.failure;
     });
   } catch (error) {
-    // A failure that the result tells is for whoever reads it; the span has it too.
+    // A failure inside the result is recorded in the span; the caller reads it from the result.
     if (result === undefined) throw error;
   }
   if (result === undefined) throw new Error('a refill ended without a result');
   return result;
 }
 
-/** Links the refill to the trace of a member that it made. */
+/** Links the active refill to the trace of a member that it created. */
 export function linkToMember({ metadata: { uid = '' } }: Sandbox): void {
   linkActiveSpan(() => operationOf({ name: spanNames.sandboxCreate, uid }));
 }

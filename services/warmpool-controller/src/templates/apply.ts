@@ -1,52 +1,61 @@
-import { isAborted, isAlreadyExists, isConflict, isInvalid, isNotFound, networkPolicies } from '@sandlot/kube';
-import { decidePolicy } from './decide.ts';
-import type { PolicyStep } from './decide.ts';
-import { createPolicy, deletePolicy, replacePolicy } from './network/write-policy.ts';
-import type { PolicyWriter } from './network/write-policy.ts';
-import type { Refusals } from './network/refusals.ts';
-import type { TemplateSnapshot } from './snapshot.ts';
-import type { PolicyOutcome } from './status.ts';
+import { eventReasons, sandboxTemplates } from '@sandlot/api-types';
+import type { SandboxTemplate } from '@sandlot/api-types';
+import { done, isAborted, isAlreadyExists, isConflict, isInvalid, isNotFound, requeueAfter } from '@sandlot/kube';
+import type { EventRecorder, JsonObject, KubeClient, ReconcileResult } from '@sandlot/kube';
+import type { PolicyMetrics } from '../telemetry/policy-metrics.ts';
+import { writePolicy } from './network/write-policy.ts';
+import type { OwnWrites } from './own-writes.ts';
+import type { PolicyOutcome, PolicyStep, StatusStep, TemplatePlan } from './plan/plan.ts';
+import type { Refusal } from './plan/snapshot.ts';
+import type { StatusPace } from './status-pace.ts';
 
-export interface ApplyDeps extends PolicyWriter {
-  readonly refusals: Refusals;
+export interface ApplyDeps {
+  readonly client: KubeClient;
+  readonly recorder: EventRecorder;
+  readonly metrics: PolicyMetrics;
+  readonly ownWrites: OwnWrites<SandboxTemplate>;
+  readonly statusPace: StatusPace;
+  readonly monotonic: () => number;
 }
 
-export interface Subject {
+export interface Pass {
   readonly key: string;
-  readonly snapshot: TemplateSnapshot;
+  readonly signal: AbortSignal;
 }
 
-/** How the NetworkPolicy stands after a pass; `error` is worth another try. */
-export interface Settled {
-  readonly outcome: PolicyOutcome;
-  readonly error?: Error;
-  readonly awaitsDeletion: boolean;
-}
+/** How the policy step ended. */
+export type PolicyResult =
+  | { readonly kind: 'outcome'; readonly outcome: PolicyOutcome; readonly error?: Error }
+  /** The API server refuses the rules. */
+  | { readonly kind: 'refused'; readonly error: Error }
+  /** The cache does not show a policy that the API server has. */
+  | { readonly kind: 'exists' };
 
-/** Takes the steps towards the policy of a template; a step that fails is an outcome. Rejects only when told to stop. */
-export async function applyPolicy(deps: ApplyDeps, { key, snapshot }: Subject): Promise<Settled> {
-  const step = decidePolicy(snapshot);
+const PENDING: PolicyResult = { kind: 'outcome', outcome: { kind: 'pending' } };
+
+/** Carries out the policy step. Rejects only when the pass is aborted; other failures are results. */
+export async function applyPolicy(
+  { client, metrics }: ApplyDeps,
+  { signal }: Pass,
+  { step, refusal }: { readonly step: PolicyStep; readonly refusal: Refusal | undefined },
+): Promise<PolicyResult> {
   try {
-    return { outcome: await take(deps, { key, snapshot }, step), awaitsDeletion: step.kind === 'await' };
+    await writePolicy({ client, metrics, signal }, step);
   } catch (error) {
     if (isAborted(error)) throw error;
-    return failed(deps, { key, snapshot }, error);
+    return resultOfFailure(error);
   }
+  return { kind: 'outcome', outcome: outcomeOf(step, refusal) };
 }
 
-async function take(deps: ApplyDeps, { snapshot }: Subject, step: PolicyStep): Promise<PolicyOutcome> {
-  const { refusal } = snapshot;
+function outcomeOf(step: PolicyStep, refusal: Refusal | undefined): PolicyOutcome {
   const written: PolicyOutcome =
     refusal === undefined ? { kind: 'applied' } : { kind: 'refused', message: refusal.message };
   switch (step.kind) {
     case 'create':
-      await createPolicy(deps, step.wanted);
-      return written;
     case 'replace':
-      await replacePolicy(deps, step.present, step.wanted);
       return written;
     case 'delete':
-      await deletePolicy(deps, step.present);
       return { kind: 'unmanaged' };
     case 'keep':
       return step.because === 'unmanaged' ? { kind: 'unmanaged' } : written;
@@ -57,31 +66,69 @@ async function take(deps: ApplyDeps, { snapshot }: Subject, step: PolicyStep): P
   }
 }
 
-async function failed(deps: ApplyDeps, subject: Subject, error: unknown): Promise<Settled> {
-  const { template, refusal } = subject.snapshot;
-  if (isInvalid(error) && refusal === undefined) {
-    deps.metrics.count('refused');
-    deps.refusals.record(subject.key, template, error.message);
-    return applyPolicy(deps, { ...subject, snapshot: { ...subject.snapshot, refusal: { message: error.message } } });
-  }
-  if (isAlreadyExists(error)) return lookAgain(deps, subject);
-  // The cache lags: somebody changed the policy, or deleted it.
-  if (isConflict(error) || isNotFound(error)) return { outcome: { kind: 'pending' }, awaitsDeletion: false };
+function resultOfFailure(error: unknown): PolicyResult {
+  if (isAlreadyExists(error)) return { kind: 'exists' };
+  // The cache lags: another client changed the policy, or deleted it.
+  if (isConflict(error) || isNotFound(error)) return PENDING;
   if (!(error instanceof Error)) throw error;
-  return { outcome: { kind: 'failed', message: error.message }, error, awaitsDeletion: false };
+  if (isInvalid(error)) return { kind: 'refused', error };
+  return { kind: 'outcome', outcome: { kind: 'failed', message: error.message }, error };
 }
 
-/** A policy of that name that the cache does not show: our own of a moment ago, or somebody's. The server knows. */
-async function lookAgain(deps: ApplyDeps, { key, snapshot }: Subject): Promise<Settled> {
-  const { client, signal } = deps;
-  const step = decidePolicy(snapshot);
-  if (step.kind !== 'create') return { outcome: { kind: 'pending' }, awaitsDeletion: false };
-  const { namespace, name } = step.wanted.metadata;
+/**
+ * Writes the label of the template. Returns the template as the API server has it then; unchanged without a patch, and
+ * when it is gone or another template has its name.
+ */
+export async function applyLabel(
+  deps: ApplyDeps,
+  pass: Pass,
+  { template, label }: { readonly template: SandboxTemplate } & Pick<TemplatePlan, 'label'>,
+): Promise<SandboxTemplate> {
+  if (label === undefined) return template;
+  return (await patchTemplate(deps, pass, { template, patch: { metadata: label } })) ?? template;
+}
+
+/** Writes the status when it is due; otherwise a later pass does. */
+export async function applyStatus(
+  deps: ApplyDeps,
+  pass: Pass,
+  { template, step }: { readonly template: SandboxTemplate; readonly step: StatusStep | undefined },
+): Promise<ReconcileResult> {
+  if (step === undefined) return done;
+  const waitMs = (step.notBeforeMs ?? -Infinity) - deps.monotonic();
+  if (waitMs > 0) return requeueAfter(waitMs, 'the last status write was a moment ago');
+  deps.statusPace.recordWrite(pass.key);
+  const patch = { metadata: { uid: template.metadata.uid }, status: step.patch };
+  const after = await patchTemplate(deps, pass, { template, patch, subresource: 'status' });
+  if (after !== undefined && step.warning !== undefined) warn(deps, after, step.warning);
+  return done;
+}
+
+function warn({ recorder, metrics }: ApplyDeps, template: SandboxTemplate, message: string): void {
+  metrics.count('not_controlled');
+  recorder.event({ object: template, type: 'Warning', reason: eventReasons.networkPolicyNotControlled, message });
+}
+
+interface Patch {
+  readonly template: SandboxTemplate;
+  readonly patch: JsonObject;
+  readonly subresource?: 'status';
+}
+
+/** The template after the patch; undefined when it is gone, or when another one has its name. */
+async function patchTemplate(
+  { client, ownWrites }: ApplyDeps,
+  { key, signal }: Pass,
+  { template, patch, subresource }: Patch,
+): Promise<SandboxTemplate | undefined> {
+  const { namespace, name = '' } = template.metadata;
   try {
-    const policy = await client.get(networkPolicies, { namespace, name }, { signal });
-    return await applyPolicy(deps, { key, snapshot: { ...snapshot, policy } });
+    const options = { subresource, priority: 'background', signal } as const;
+    const after = await client.mergePatch(sandboxTemplates, { namespace, name }, patch, options);
+    ownWrites.record(key, template, after);
+    return after;
   } catch (error) {
-    if (!isNotFound(error)) throw error;
-    return { outcome: { kind: 'pending' }, awaitsDeletion: false };
+    if (!isNotFound(error) && !isConflict(error)) throw error;
+    return undefined;
   }
 }

@@ -10,7 +10,7 @@ import { startServiceProcess } from '@sandlot/service-testkit';
 import type { ServiceProcess } from '@sandlot/service-testkit';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { BINDING, CRDS, ROLE, USER } from '../../test/control-plane.ts';
-import { sameSpec } from './network/difference.ts';
+import { hasSameSpec } from './network/difference.ts';
 import { AUTHORED_POLICY_NAME, rulesOf, templatePolicy } from './network/policy.ts';
 import { NETWORK } from '../../test/template-harness.ts';
 
@@ -61,14 +61,14 @@ async function policyOf(name: string): Promise<NetworkPolicy | undefined> {
   }
 }
 
-/** Looks ten times a second, for a minute at most. */
+/** Polls ten times a second, for at most a minute. */
 async function until<T>(look: () => Promise<T>, holds: (seen: T) => boolean): Promise<T> {
   for (let tries = 0; tries < 600; tries += 1) {
     const seen = await look();
     if (holds(seen)) return seen;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error('it did not come true within a minute');
+  throw new Error('the condition did not hold within a minute');
 }
 
 function statusOf(name: string, generation: number): Promise<SandboxTemplateStatus> {
@@ -80,7 +80,7 @@ function statusOf(name: string, generation: number): Promise<SandboxTemplateStat
 const reasonOf = ({ conditions }: SandboxTemplateStatus, type: string): string | undefined =>
   findCondition(conditions, type)?.reason;
 
-it('a template gets the default policy, every block of which a strict API server accepts', async () => {
+it('a template gets the default policy, and a strict API server accepts all of its blocks', async () => {
   await apply('plain', {});
   const status = await statusOf('plain', 1);
   expect([reasonOf(status, 'Accepted'), reasonOf(status, 'NetworkPolicyReady')]).toEqual(['Accepted', 'Applied']);
@@ -101,7 +101,7 @@ it('a template gets the default policy, every block of which a strict API server
   expect(code).not.toBe(0);
 });
 
-it('a policy that is deleted or changed by hand comes back', async () => {
+it('a policy is restored after its deletion or a change by hand', async () => {
   await apply('plain', {});
   const { spec } = (await policyOf('plain-network-policy')) ?? {};
   await client.delete(networkPolicies, keyOf('plain-network-policy'));
@@ -113,12 +113,12 @@ it('a policy that is deleted or changed by hand comes back', async () => {
   await client.mergePatch(networkPolicies, keyOf('plain-network-policy'), open);
   const repaired = await until(
     () => policyOf('plain-network-policy'),
-    (policy) => sameSpec(policy?.spec ?? {}, { podSelector: {}, ...spec }),
+    (policy) => hasSameSpec(policy?.spec ?? {}, { podSelector: {}, ...spec }),
   );
   expect(repaired?.spec).toEqual(spec);
 });
 
-it('rules are applied as given, and what the API server fills in is not mistaken for a change', async () => {
+it('rules are applied as given, and defaults of the API server do not count as a change', async () => {
   const rules = {
     ingress: [{ from: [{ podSelector: {} }], ports: [{ port: 8080 }] }],
     egress: [
@@ -143,7 +143,7 @@ it('rules are applied as given, and what the API server fills in is not mistaken
   });
 });
 
-it('rules that are refused are reported, and let nothing pass until they are corrected', async () => {
+it('refused rules are reported, and nothing passes until they are corrected', async () => {
   const wrong = { egress: [{ to: [{ ipBlock: { cidr: '10.0.0.0/33' } }] }] };
   await apply('wrong', { networkPolicy: wrong });
   const status = await statusOf('wrong', 1);
@@ -155,7 +155,7 @@ it('rules that are refused are reported, and let nothing pass until they are cor
   expect((await policyOf('wrong-network-policy'))?.spec?.egress).toEqual([{}]);
 });
 
-it('Unmanaged takes the policy away', async () => {
+it('a template that becomes Unmanaged loses its policy', async () => {
   await apply('custom', { networkPolicyManagement: 'Unmanaged' });
   const { metadata } = await client.get(sandboxTemplates, keyOf('custom'));
   const status = await statusOf('custom', metadata.generation ?? 0);
@@ -163,7 +163,7 @@ it('Unmanaged takes the policy away', async () => {
   expect(await policyOf('custom-network-policy')).toBeUndefined();
 });
 
-it.each(['background', 'foreground'])('a template deleted in the %s takes its policy along', async (cascade) => {
+it.each(['background', 'foreground'])('a template deleted with %s propagation loses its policy', async (cascade) => {
   await apply('leaving', {});
   await until(
     () => policyOf('leaving-network-policy'),
@@ -176,7 +176,7 @@ it.each(['background', 'foreground'])('a template deleted in the %s takes its po
   );
 });
 
-it('directly authored Sandboxes have a policy as long as there is one of them', async () => {
+it('directly authored Sandboxes have a policy while one of them exists', async () => {
   await client.create(sandboxes, { metadata: keyOf('notebook'), spec: { podTemplate } });
   const policy = await until(
     () => policyOf(AUTHORED_POLICY_NAME),
@@ -191,22 +191,22 @@ it('directly authored Sandboxes have a policy as long as there is one of them', 
   );
 });
 
-const LIMITS = { requests: { memory: '64Mi' }, limits: { memory: '256Mi' } };
+const LIMITS = { requests: { history: '64Mi' }, limits: { history: '256Mi' } };
 
 it.each([
   ['nothing', {}],
   ['a capability', { securityContext: { capabilities: { add: ['NET_ADMIN'] } } }],
   ['all capabilities', { securityContext: { capabilities: { add: ['ALL'] } } }],
   ['CAP_SYS_ADMIN', { securityContext: { capabilities: { add: ['CAP_SYS_ADMIN'] } } }],
-  ['less memory than the default request', { resources: { limits: { memory: '32Mi' } } }],
-  ['more memory than the default limit', { resources: { requests: { memory: '1Gi' } } }],
-])('a hardened pod that states %s is one that the API server takes', async (_, stated) => {
+  ['less memory than the default request', { resources: { limits: { history: '32Mi' } } }],
+  ['more memory than the default limit', { resources: { requests: { history: '1Gi' } } }],
+])('the API server accepts a hardened Pod that sets %s', async (_, stated) => {
   const containers = [{ name: 'main', image: 'busybox', ...stated }];
   const hardened = { ...POD_DEFAULTS, securityDefaults: 'Hardened', resources: LIMITS } as const;
   const { spec } = blueprintOf(template({ spec: { podTemplate: { spec: { containers } } } }), hardened).podTemplate;
   const pod = { apiVersion: 'v1', kind: 'Pod', metadata: keyOf('hardened'), spec };
   const dryRun = () => plane.kubectl(['create', '--dry-run=server', '-f', '-'], JSON.stringify(pod));
-  // The controllers of the control plane make the namespace's service account in their own time.
+  // The control plane creates the namespace's service account asynchronously.
   const { stderr } = await until(dryRun, (result) => !result.stderr.includes('serviceaccount "default" not found'));
   expect(stderr).toBe('');
 });

@@ -11,20 +11,20 @@ import {
 } from '@sandlot/kube';
 import type { Informer, NetworkPolicy, Source } from '@sandlot/kube';
 import type { ControllerParts } from '@sandlot/service';
+import { createPolicyMetrics } from '../telemetry/policy-metrics.ts';
 import { templateKeyOf } from '../wiring/cache.ts';
 import type { Cache } from '../wiring/cache.ts';
 import { AuthoredSandboxes } from './authored/authored-sandboxes.ts';
-import { createPolicyMetrics } from './network/metrics.ts';
-import { OwnWrites } from './own-writes.ts';
-import { Pace } from './pace.ts';
-import { AUTHORED_POLICY_NAME } from './network/policy.ts';
 import { reconcileAuthored } from './authored/reconcile-authored.ts';
-import { reconcileTemplate } from './reconcile.ts';
+import { AUTHORED_POLICY_NAME } from './network/policy.ts';
 import { Refusals } from './network/refusals.ts';
 import type { NetworkSettings } from './network/settings.ts';
+import { OwnWrites } from './own-writes.ts';
+import { reconcileTemplate } from './reconcile.ts';
+import { StatusPace } from './status-pace.ts';
 
 export interface TemplateControllerOptions {
-  /** What the controller of pools watches already. */
+  /** The informers of the pool controller. */
   readonly cache: Cache;
   readonly podDefaults: PodDefaults;
   readonly network: NetworkSettings;
@@ -33,7 +33,7 @@ export interface TemplateControllerOptions {
   readonly namespace: string | undefined;
 }
 
-/** Wires the controllers of templates and of the NetworkPolicies of sandboxes into a manager. */
+/** Adds the controllers of templates, and of policies for authored Sandboxes, to the manager. */
 export function addTemplateController(
   parts: ControllerParts,
   options: TemplateControllerOptions,
@@ -44,6 +44,7 @@ export function addTemplateController(
   const policies = createInformer({ ...shared, resource: networkPolicies, namespace });
   const recorder = createEventRecorder({ ...shared, controller: 'sandlot.dev/warmpool-controller', instance });
   const common = { client, recorder, network, metrics: createPolicyMetrics(parts.registry), policies: policies.store };
+  const monotonic = (): number => clock.monotonic();
   const deps = {
     ...common,
     podDefaults,
@@ -51,8 +52,9 @@ export function addTemplateController(
     pools: cache.pools.store,
     refusals: new Refusals(),
     ownWrites: new OwnWrites<SandboxTemplate>(),
-    pace: new Pace(() => clock.monotonic()),
+    statusPace: new StatusPace(monotonic),
     nowMs: () => clock.now(),
+    monotonic,
   };
   manager.add({
     name: 'template',
@@ -64,19 +66,19 @@ export function addTemplateController(
     ],
     reconcile: (key, context) => reconcileTemplate(deps, key, context),
   });
-  const { authored, source } = authoredSandboxes(cache.sandboxes, network);
+  const { authored, source } = watchAuthoredSandboxes(cache.sandboxes, network);
   manager.add({
     name: 'authored-network',
     concurrency: 1,
-    sources: [source, watchSource(policies, namespaceOfAuthored)],
-    reconcile: (key, context) => reconcileAuthored({ ...common, authored }, key, context),
+    sources: [source, watchSource(policies, namespaceOfAuthoredPolicy)],
+    reconcile: (namespaceKey, context) => reconcileAuthored({ ...common, authored }, namespaceKey, context),
   });
   return { close: () => recorder.flush() };
 }
 
 const POLICY_SUFFIX = '-network-policy';
 
-/** The template that controls a policy, and the one whose policy's name it bears. */
+/** The template that controls a policy, and the template whose policy has that name. */
 function templatesOfPolicy({ metadata, ...policy }: NetworkPolicy): string[] {
   const { namespace = '', name = '' } = metadata;
   const owner = controllerOf({ ...policy, metadata });
@@ -86,18 +88,18 @@ function templatesOfPolicy({ metadata, ...policy }: NetworkPolicy): string[] {
   ];
 }
 
-function namespaceOfAuthored({ metadata: { namespace = '', name } }: NetworkPolicy): string[] {
+function namespaceOfAuthoredPolicy({ metadata: { namespace = '', name } }: NetworkPolicy): string[] {
   return name === AUTHORED_POLICY_NAME ? [namespace] : [];
 }
 
-/** Nobody counts them while they are not to be protected; policies of an earlier time still go. */
-function authoredSandboxes(
+/** Without protection the controller tracks no Sandboxes, but still deletes policies that it created with protection. */
+function watchAuthoredSandboxes(
   sandboxes: Informer<Sandbox>,
   { protectAuthoredSandboxes }: NetworkSettings,
 ): { readonly authored: AuthoredSandboxes | undefined; readonly source: Source } {
   if (!protectAuthoredSandboxes) return { authored: undefined, source: channelSource() };
   const authored: AuthoredSandboxes = new AuthoredSandboxes(sandboxes, (namespace) => source.push(namespace));
   const source = channelSource(() => authored.namespaces());
-  // The manager waits for the caches of sources only.
+  // The manager waits only for the caches that a source names.
   return { authored, source: { ...source, informers: [sandboxes] } };
 }

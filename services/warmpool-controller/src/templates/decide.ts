@@ -1,26 +1,28 @@
-import { EXTENSIONS_GROUP } from '@sandlot/api-types';
-import type { SandboxTemplate } from '@sandlot/api-types';
+import {
+  EXTENSIONS_GROUP,
+  labels,
+  mergePatchOf,
+  nameHash,
+  networkPolicyName,
+  templateReasons,
+} from '@sandlot/api-types';
+import type { SandboxTemplate, SandboxTemplateStatus } from '@sandlot/api-types';
 import { controllerOf } from '@sandlot/kube';
-import type { NetworkPolicy } from '@sandlot/kube';
-import { sameSpec } from './network/difference.ts';
+import type { JsonObject, NetworkPolicy } from '@sandlot/kube';
+import { buildStatus, notControlledMessage } from './build-status.ts';
+import { hasSameSpec } from './network/difference.ts';
 import { rulesOf, templatePolicy } from './network/policy.ts';
 import type { OwnPolicy } from './network/policy.ts';
 import { NO_TRAFFIC } from './network/rules.ts';
-import type { TemplateSnapshot } from './snapshot.ts';
+import type { PolicyOutcome, PolicyStep, StatusStep, TemplatePlan } from './plan/plan.ts';
+import type { TemplateSnapshot } from './plan/snapshot.ts';
 
-/** What is to be done about the NetworkPolicy of a template, or why nothing is. */
-export type PolicyStep =
-  | { readonly kind: 'create'; readonly wanted: OwnPolicy }
-  /** Guarded by resourceVersion: whoever changes it meanwhile is looked at first. */
-  | { readonly kind: 'replace'; readonly present: NetworkPolicy; readonly wanted: OwnPolicy }
-  | { readonly kind: 'delete'; readonly present: NetworkPolicy }
-  | { readonly kind: 'keep'; readonly because: 'applied' | 'unmanaged' | 'refused' }
-  /** Somebody else's policy has the name. */
-  | { readonly kind: 'leave'; readonly present: NetworkPolicy }
-  /** Ours, on its way out: it can be made again when it is gone, which the watch shows. */
-  | { readonly kind: 'await' };
+/** What a pass over a template writes before its status. */
+export function decide(snapshot: TemplateSnapshot): TemplatePlan {
+  return { policy: decidePolicy(snapshot), label: decideLabel(snapshot) };
+}
 
-/** The next step towards the policy a template asks for (API contract, network policy). */
+/** The next step towards the policy that a template asks for (docs/reference/sandbox-template.md#network-policy). */
 export function decidePolicy(snapshot: TemplateSnapshot): PolicyStep {
   const { template, policy } = snapshot;
   const isOwn = policy !== undefined && isControlledBy(policy, template);
@@ -30,26 +32,52 @@ export function decidePolicy(snapshot: TemplateSnapshot): PolicyStep {
   }
   if (policy === undefined) return { kind: 'create', wanted: wantedPolicy(snapshot) };
   if (!isOwn) return { kind: 'leave', present: policy };
-  return policy.metadata.deletionTimestamp === undefined ? kept(snapshot, policy) : { kind: 'await' };
+  return policy.metadata.deletionTimestamp === undefined ? decideRepair(snapshot, policy) : { kind: 'await' };
 }
 
-/** Rules that were refused are never an open door: what was accepted before stays, or else nothing passes. */
+/** With refused rules a new policy lets nothing pass, and an existing one keeps the rules accepted before. */
 function wantedPolicy({ template, network, refusal }: TemplateSnapshot): OwnPolicy {
   return templatePolicy(template, refusal === undefined ? rulesOf(template, network) : NO_TRAFFIC);
 }
 
-function kept(snapshot: TemplateSnapshot, present: NetworkPolicy): PolicyStep {
+function decideRepair(snapshot: TemplateSnapshot, present: NetworkPolicy): PolicyStep {
   if (snapshot.refusal !== undefined) return { kind: 'keep', because: 'refused' };
   const wanted = wantedPolicy(snapshot);
-  const holdsItsOwner = controllerOf(present)?.blockOwnerDeletion === true;
-  if (holdsItsOwner && sameSpec(present.spec ?? {}, wanted.spec)) return { kind: 'keep', because: 'applied' };
+  const blocksOwnerDeletion = controllerOf(present)?.blockOwnerDeletion === true;
+  if (blocksOwnerDeletion && hasSameSpec(present.spec ?? {}, wanted.spec)) return { kind: 'keep', because: 'applied' };
   return { kind: 'replace', present, wanted };
 }
 
-/** Group, kind and UID say it; the version may be another one. */
+/** Compares group, kind and UID; the owner reference may have another version. */
 function isControlledBy(policy: NetworkPolicy, { metadata }: SandboxTemplate): boolean {
   const owner = controllerOf(policy);
   if (owner === undefined) return false;
   const isTemplate = owner.kind === 'SandboxTemplate' && owner.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`);
   return isTemplate && owner.uid === metadata.uid;
+}
+
+/** The template carries the label of its own sandboxes, so that one selector finds them all. */
+function decideLabel({ template: { metadata } }: TemplateSnapshot): JsonObject | undefined {
+  const hash = nameHash(metadata.name ?? '');
+  if (metadata.labels?.[labels.templateRefHash] === hash) return undefined;
+  return { uid: metadata.uid, labels: { [labels.templateRefHash]: hash } };
+}
+
+/** The status write after the policy step ended with `outcome`; undefined when the status says all of it already. */
+export function decideStatus(snapshot: TemplateSnapshot, outcome: PolicyOutcome): StatusStep | undefined {
+  const { template, statusNotBeforeMs } = snapshot;
+  const status = buildStatus(snapshot, outcome);
+  const patch = mergePatchOf(template.status, status);
+  if (patch === undefined) return undefined;
+  const isUrgent = Object.keys(patch).some((field) => field !== 'warmPools' && field !== 'warmPoolCount');
+  const isNews = reportsNotControlled(status) && !reportsNotControlled(template.status);
+  return {
+    patch,
+    notBeforeMs: isUrgent ? undefined : statusNotBeforeMs,
+    warning: isNews ? notControlledMessage(networkPolicyName(template.metadata.name ?? '')) : undefined,
+  };
+}
+
+function reportsNotControlled(status: SandboxTemplateStatus | undefined): boolean {
+  return (status?.conditions ?? []).some(({ reason }) => reason === templateReasons.notControlled);
 }

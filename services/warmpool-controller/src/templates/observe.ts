@@ -1,24 +1,26 @@
 import { networkPolicyName } from '@sandlot/api-types';
-import type { SandboxTemplate, SandboxTemplateStatus, SandboxWarmPool } from '@sandlot/api-types';
+import type { SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { blueprintHashOf } from '@sandlot/blueprint';
 import type { PodDefaults } from '@sandlot/blueprint';
 import type { NetworkPolicy, Store } from '@sandlot/kube';
 import { BY_TEMPLATE } from '../wiring/cache.ts';
 import type { Refusals } from './network/refusals.ts';
 import type { NetworkSettings } from './network/settings.ts';
-import type { TemplateSnapshot } from './snapshot.ts';
+import type { StatusPace } from './status-pace.ts';
+import type { PoolCount, TemplateSnapshot } from './plan/snapshot.ts';
 
 export interface ObserveDeps {
   readonly templates: Store<SandboxTemplate>;
   readonly pools: Store<SandboxWarmPool>;
   readonly policies: Store<NetworkPolicy>;
   readonly refusals: Refusals;
+  readonly statusPace: StatusPace;
   readonly podDefaults: PodDefaults;
   readonly network: NetworkSettings;
   readonly nowMs: () => number;
 }
 
-/** One moment's view of a template, from memory alone. */
+/** The state of a template at one moment, from caches alone: no request. */
 export function observe(deps: ObserveDeps, key: string, template: SandboxTemplate): TemplateSnapshot {
   const { namespace = '', name = '' } = template.metadata;
   return {
@@ -28,12 +30,13 @@ export function observe(deps: ObserveDeps, key: string, template: SandboxTemplat
     refusal: deps.refusals.of(key, template),
     pools: [...deps.pools.byIndex(BY_TEMPLATE, key)].map(countOf),
     network: deps.network,
+    statusNotBeforeMs: deps.statusPace.nextMs(key),
     nowMs: deps.nowMs(),
   };
 }
 
-/** Zeros are left out, as Go would: a status without them is no other status. */
-function countOf({ metadata, status = {} }: SandboxWarmPool): NonNullable<SandboxTemplateStatus['warmPools']>[number] {
+/** Without zeros, as a Go client writes it: otherwise the status would differ for ever. */
+function countOf({ metadata, status = {} }: SandboxWarmPool): PoolCount {
   const { replicas = 0, readyReplicas = 0 } = status;
   return {
     name: metadata.name ?? '',

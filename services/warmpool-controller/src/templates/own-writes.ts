@@ -1,19 +1,19 @@
 import type { KubeObject } from '@sandlot/kube';
 
 interface Known<T> {
-  /** Versions that our writes have replaced. */
+  /** resourceVersions that our writes replaced. */
   readonly outdated: Set<string>;
   readonly latest: T;
 }
 
 /**
- * Objects as our own writes left them, while the watch still shows what they were before: the next pass would write the
- * same again. A version that is not one of those replaced is news, whether it is ours or not.
+ * Objects as our own writes left them, while the watch still shows an older version: without it, the next pass would write
+ * the same again. A resourceVersion that we did not replace is newer, ours or not.
  */
 export class OwnWrites<T extends KubeObject> {
   readonly #byKey = new Map<string, Known<T>>();
 
-  /** The cached object, or what came of it by our writes. */
+  /** The cached object, or the result of our last write if the cache is behind it. */
   view(key: string, cached: T): T {
     const known = this.#byKey.get(key);
     if (known?.outdated.has(cached.metadata.resourceVersion ?? '') === true) return known.latest;
@@ -21,7 +21,7 @@ export class OwnWrites<T extends KubeObject> {
     return cached;
   }
 
-  /** A write of ours was answered. */
+  /** The API server answered our write of `before` with `after`. */
   record(key: string, before: T, after: T): void {
     const { resourceVersion = '' } = before.metadata;
     if (after.metadata.resourceVersion === resourceVersion) return;

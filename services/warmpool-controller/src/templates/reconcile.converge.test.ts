@@ -2,50 +2,52 @@ import { networkPolicies } from '@sandlot/kube';
 import type { TestController } from '@sandlot/service-testkit';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { sameSpec } from './network/difference.ts';
+import { hasSameSpec } from './network/difference.ts';
 import { rulesOf, templatePolicy } from './network/policy.ts';
-import { NETWORK, TemplateWorld } from '../../test/template-harness.ts';
+import { NETWORK, TemplateHarness } from '../../test/template-harness.ts';
 
 const WRITE = { user: 'warmpool-controller' };
 
-/** What people, crashes and the network do. */
+/** What users, crashes and the network do. */
 const actions = {
-  'the default rules are chosen': (world) => world.edit((spec) => delete spec.networkPolicy),
-  'rules are chosen': (world) => world.edit((spec) => (spec.networkPolicy = { egress: [{ ports: [{ port: 443 }] }] })),
-  'everything is denied': (world) => world.edit((spec) => (spec.networkPolicy = {})),
-  'nobody manages it': (world) => world.edit((spec) => (spec.networkPolicyManagement = 'Unmanaged')),
-  'it is managed': (world) => world.edit((spec) => (spec.networkPolicyManagement = 'Managed')),
-  'the policy is deleted': (world) => world.removePolicy(),
-  'the policy is opened': (world) => world.changePolicy((policy) => (policy.spec = { podSelector: {}, ingress: [{}] })),
-  'the policy selects fewer pods': (world) =>
-    world.changePolicy(({ spec }) => spec !== undefined && (spec.podSelector = { matchLabels: { app: 'a' } })),
-  'a write is lost': (world) => world.api.faults.failNext({ match: WRITE, answer: 'reset' }),
-  'a write fails although it is done': (world) =>
-    world.api.faults.errorAfterCommit({ match: WRITE, answer: { status: 500 } }),
-  'watches drop': (world) => world.api.faults.dropWatches(),
-  'time passes': (world) => world.elapse(200),
-} satisfies Record<string, (world: TemplateWorld) => unknown>;
+  'the template uses the default rules': (harness) => harness.edit((spec) => delete spec.networkPolicy),
+  'the template has rules': (harness) =>
+    harness.edit((spec) => (spec.networkPolicy = { egress: [{ ports: [{ port: 443 }] }] })),
+  'the template denies everything': (harness) => harness.edit((spec) => (spec.networkPolicy = {})),
+  'the template becomes Unmanaged': (harness) => harness.edit((spec) => (spec.networkPolicyManagement = 'Unmanaged')),
+  'the template becomes Managed': (harness) => harness.edit((spec) => (spec.networkPolicyManagement = 'Managed')),
+  'the policy is deleted': (harness) => harness.removePolicy(),
+  'the policy is opened': (harness) =>
+    harness.changePolicy((policy) => (policy.spec = { podSelector: {}, ingress: [{}] })),
+  'the policy selects fewer pods': (harness) =>
+    harness.changePolicy(({ spec }) => spec !== undefined && (spec.podSelector = { matchLabels: { app: 'a' } })),
+  'a write is lost': (harness) => harness.api.faults.failNext({ match: WRITE, answer: 'reset' }),
+  'a write is committed but fails': (harness) =>
+    harness.api.faults.errorAfterCommit({ match: WRITE, answer: { status: 500 } }),
+  'watches drop': (harness) => harness.api.faults.dropWatches(),
+  'time passes': (harness) => harness.elapse(200),
+} satisfies Record<string, (harness: TemplateHarness) => unknown>;
 
-type Action = keyof typeof actions | 'the controller dies' | 'another controller works too';
+type Action = keyof typeof actions | 'the controller crashes' | 'a second controller starts';
 const names = Object.keys(actions) as (keyof typeof actions)[];
-const action = fc.constantFrom<Action>(...names, 'the controller dies', 'another controller works too');
+const action = fc.constantFrom<Action>(...names, 'the controller crashes', 'a second controller starts');
 
-async function run(world: TemplateWorld, script: readonly Action[]): Promise<void> {
-  const controllers: TestController[] = [world.startController()];
+async function run(harness: TemplateHarness, script: readonly Action[]): Promise<void> {
+  const controllers: TestController[] = [harness.startController()];
   for (const step of script) {
-    if (step === 'another controller works too') controllers.push(world.startController());
-    else if (step === 'the controller dies') {
+    if (step === 'a second controller starts') controllers.push(harness.startController());
+    else if (step === 'the controller crashes') {
       const [first] = controllers.splice(0, 1);
-      if (first !== undefined) await world.kill(first);
-    } else await actions[step](world);
-    await world.elapse(20);
+      if (first !== undefined) await harness.kill(first);
+    } else await actions[step](harness);
+    await harness.elapse(20);
   }
-  if (controllers.length === 0) world.startController();
+  if (controllers.length === 0) harness.startController();
 }
 
-function expectConverged(world: TemplateWorld): void {
-  const template = world.template();
-  const found = world.api.objects(networkPolicies);
+function expectConverged(harness: TemplateHarness): void {
+  const template = harness.template();
+  const found = harness.api.objects(networkPolicies);
   const generation = template.metadata.generation ?? 0;
   expect(template.status?.conditions?.map(({ observedGeneration }) => observedGeneration)).toEqual([
     generation,
@@ -58,22 +60,22 @@ function expectConverged(world: TemplateWorld): void {
   const [policy] = found;
   const wanted = templatePolicy(template, rulesOf(template, NETWORK));
   expect(policy?.metadata.ownerReferences).toEqual(wanted.metadata.ownerReferences);
-  expect(sameSpec(policy?.spec ?? {}, wanted.spec)).toBe(true);
-  expect(world.conditions()).toEqual(['Accepted=True/Accepted', 'NetworkPolicyReady=True/Applied']);
+  expect(hasSameSpec(policy?.spec ?? {}, wanted.spec)).toBe(true);
+  expect(harness.conditions()).toEqual(['Accepted=True/Accepted', 'NetworkPolicyReady=True/Applied']);
 }
 
-it('the policy becomes what the template asks for, whatever happens on the way', { timeout: 120_000 }, async () => {
+it('converges to the policy that the template asks for, whatever happens meanwhile', { timeout: 120_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { maxLength: 8 }), async (script) => {
-      await using world = await TemplateWorld.start();
-      world.createTemplate();
-      await run(world, script);
-      await world.eventually(() => expectConverged(world));
-      await world.elapse(3_000);
-      expectConverged(world);
-      const before = world.writes().length;
-      await world.elapse(3_000);
-      expect(world.writes()).toHaveLength(before);
+      await using harness = await TemplateHarness.start();
+      harness.createTemplate();
+      await run(harness, script);
+      await harness.eventually(() => expectConverged(harness));
+      await harness.elapse(3_000);
+      expectConverged(harness);
+      const before = harness.writes().length;
+      await harness.elapse(3_000);
+      expect(harness.writes()).toHaveLength(before);
     }),
     { numRuns: 20 },
   );

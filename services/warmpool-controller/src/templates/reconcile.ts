@@ -1,34 +1,16 @@
-import {
-  eventReasons,
-  labels,
-  nameHash,
-  networkPolicyName,
-  sandboxTemplates,
-  templateReasons,
-} from '@sandlot/api-types';
-import type { SandboxTemplate } from '@sandlot/api-types';
-import { done, isConflict, isNotFound, requeueAfter } from '@sandlot/kube';
-import type { EventRecorder, JsonObject, KubeClient, ReconcileContext, ReconcileResult } from '@sandlot/kube';
-import { applyPolicy } from './apply.ts';
-import type { Settled } from './apply.ts';
-import type { PolicyMetrics } from './network/metrics.ts';
+import { done, isNotFound, networkPolicies, requeueAfter } from '@sandlot/kube';
+import type { NetworkPolicy, ReconcileContext, ReconcileResult } from '@sandlot/kube';
+import { applyLabel, applyPolicy, applyStatus } from './apply.ts';
+import type { ApplyDeps, Pass, PolicyResult } from './apply.ts';
+import { decide, decidePolicy, decideStatus } from './decide.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
-import type { OwnWrites } from './own-writes.ts';
-import type { Pace } from './pace.ts';
-import type { TemplateSnapshot } from './snapshot.ts';
-import { notControlledMessage, statusChange, templateStatus } from './status.ts';
-import type { PolicyOutcome } from './status.ts';
+import type { PolicyOutcome, PolicyStep } from './plan/plan.ts';
+import type { TemplateSnapshot } from './plan/snapshot.ts';
 
-export interface TemplateDeps extends ObserveDeps {
-  readonly client: KubeClient;
-  readonly recorder: EventRecorder;
-  readonly metrics: PolicyMetrics;
-  readonly ownWrites: OwnWrites<SandboxTemplate>;
-  readonly pace: Pace;
-}
+export type TemplateDeps = ObserveDeps & ApplyDeps;
 
-/** The cache did not show what a write met; it will in a moment. */
+/** How long the cache may lag behind what a write met. */
 const CATCH_UP_MS = 1_000;
 
 /** One pass over one template: its NetworkPolicy, its label, its status. */
@@ -39,88 +21,80 @@ export async function reconcileTemplate(
 ): Promise<ReconcileResult> {
   const cached = deps.templates.get(key);
   if (cached === undefined) {
-    for (const memory of [deps.ownWrites, deps.pace, deps.refusals]) memory.forget(key);
+    for (const memory of [deps.ownWrites, deps.statusPace, deps.refusals]) memory.forget(key);
     return done;
   }
   const template = deps.ownWrites.view(key, cached);
-  // Garbage collection takes the policy along: in foreground it goes first, and must not come back.
+  // Garbage collection deletes the policy too, in foreground even first: the controller must not create it again.
   if (template.metadata.deletionTimestamp !== undefined) return done;
-  const pass: Pass = { key, signal, snapshot: observe(deps, key, template) };
-  const settled = await applyPolicy({ ...deps, signal }, pass);
-  const written = await writeStatus(deps, { ...pass, snapshot: await writeLabel(deps, pass) }, settled.outcome);
-  if (settled.error !== undefined) throw settled.error;
-  return sooner(written, settled);
+  const pass: Pass = { key, signal };
+  const snapshot = observe(deps, key, template);
+  const plan = decide(snapshot);
+  const policy = await reconcilePolicy(deps, pass, { snapshot, step: plan.policy });
+  const labelled = await applyLabel(deps, pass, { template, label: plan.label });
+  const status = decideStatus({ ...snapshot, template: labelled }, policy.outcome);
+  const result = await applyStatus(deps, pass, { template: labelled, step: status });
+  if (policy.error !== undefined) throw policy.error;
+  return policy.isBehind ? requeueAfter(CATCH_UP_MS, 'the cache does not show the NetworkPolicy as it is') : result;
 }
 
-export interface Pass {
-  readonly key: string;
-  readonly signal: AbortSignal;
+interface PolicyEnd {
+  readonly outcome: PolicyOutcome;
+  /** Worth another attempt after the back-off. */
+  readonly error?: Error;
+  /** The cache is behind the API server, and no event announces when it has caught up. */
+  readonly isBehind: boolean;
+}
+
+interface Attempt {
   readonly snapshot: TemplateSnapshot;
+  readonly step: PolicyStep;
 }
 
-function sooner(written: ReconcileResult, { outcome, awaitsDeletion }: Settled): ReconcileResult {
-  if (outcome.kind !== 'pending' || awaitsDeletion) return written;
-  return requeueAfter(CATCH_UP_MS, 'the NetworkPolicy is not as the cache shows it');
+/** Applies the policy step. A refusal, or a policy that the cache does not show, leads to one more decision at once. */
+async function reconcilePolicy(deps: TemplateDeps, pass: Pass, attempt: Attempt): Promise<PolicyEnd> {
+  const { snapshot, step } = attempt;
+  const result = await applyPolicy(deps, pass, { step, refusal: snapshot.refusal });
+  if (result.kind === 'outcome') {
+    return { ...result, isBehind: result.outcome.kind === 'pending' && step.kind !== 'await' };
+  }
+  if (result.kind === 'refused' && snapshot.refusal !== undefined) {
+    return { outcome: { kind: 'failed', message: result.error.message }, error: result.error, isBehind: false };
+  }
+  const next = await observeAgain(deps, pass, { ...attempt, result });
+  if (next === undefined) return { outcome: { kind: 'pending' }, isBehind: true };
+  return reconcilePolicy(deps, pass, { snapshot: next, step: decidePolicy(next) });
 }
 
-/** Labels the template itself, so that a selector finds it with its sandboxes. */
-async function writeLabel(deps: TemplateDeps, { key, signal, snapshot }: Pass): Promise<TemplateSnapshot> {
-  const { metadata } = snapshot.template;
-  const hash = nameHash(metadata.name ?? '');
-  if (metadata.labels?.[labels.templateRefHash] === hash) return snapshot;
-  const patch = { metadata: { uid: metadata.uid, labels: { [labels.templateRefHash]: hash } } };
-  const template = await patchTemplate(deps, { key, signal, snapshot }, { patch });
-  return template === undefined ? snapshot : { ...snapshot, template };
+interface Surprise extends Attempt {
+  readonly result: Exclude<PolicyResult, { kind: 'outcome' }>;
 }
 
-interface Patch {
-  readonly patch: JsonObject;
-  readonly subresource?: 'status';
+/** The snapshot with what the write revealed; undefined when the API server does not say. */
+async function observeAgain(
+  deps: TemplateDeps,
+  pass: Pass,
+  { snapshot, step, result }: Surprise,
+): Promise<TemplateSnapshot | undefined> {
+  if (result.kind === 'refused') {
+    const { message } = result.error;
+    deps.metrics.count('refused');
+    deps.refusals.record(pass.key, snapshot.template, message);
+    return { ...snapshot, refusal: { message } };
+  }
+  const policy = step.kind === 'create' ? await readPolicy(deps, pass, step.wanted.metadata) : undefined;
+  return policy === undefined ? undefined : { ...snapshot, policy };
 }
 
-/** The template as it is then; undefined when it is gone, or when another one bears its name. */
-async function patchTemplate(
-  { client, ownWrites }: TemplateDeps,
-  { key, signal, snapshot }: Pass,
-  { patch, subresource }: Patch,
-): Promise<SandboxTemplate | undefined> {
-  const before = snapshot.template;
-  const { namespace, name = '' } = before.metadata;
+async function readPolicy(
+  { client }: TemplateDeps,
+  { signal }: Pass,
+  { namespace, name }: { readonly namespace: string; readonly name: string },
+): Promise<NetworkPolicy | undefined> {
   try {
-    const options = { subresource, priority: 'background', signal } as const;
-    const after = await client.mergePatch(sandboxTemplates, { namespace, name }, patch, options);
-    ownWrites.record(key, before, after);
-    return after;
+    return await client.get(networkPolicies, { namespace, name }, { signal });
   } catch (error) {
-    if (!isNotFound(error) && !isConflict(error)) throw error;
+    if (!isNotFound(error)) throw error;
     return undefined;
   }
-}
-
-async function writeStatus(deps: TemplateDeps, pass: Pass, outcome: PolicyOutcome): Promise<ReconcileResult> {
-  const { key, snapshot } = pass;
-  const { template } = snapshot;
-  const change = statusChange(template, templateStatus(snapshot, outcome));
-  if (change === undefined) return done;
-  const waitMs = deps.pace.waitMs(key);
-  if (waitMs > 0 && !change.urgent) return requeueAfter(waitMs, 'the status was written a moment ago');
-  deps.pace.written(key);
-  const patch = { metadata: { uid: template.metadata.uid }, status: change.patch };
-  const after = await patchTemplate(deps, pass, { patch, subresource: 'status' });
-  if (after !== undefined) tell(deps, template, after);
-  return done;
-}
-
-/** What others hear, once for each transition of the status. */
-function tell({ recorder, metrics }: TemplateDeps, before: SandboxTemplate, after: SandboxTemplate): void {
-  const { name = '' } = after.metadata;
-  if (isNotControlled(after) && !isNotControlled(before)) {
-    metrics.count('not_controlled');
-    const message = notControlledMessage(networkPolicyName(name));
-    recorder.event({ object: after, type: 'Warning', reason: eventReasons.networkPolicyNotControlled, message });
-  }
-}
-
-function isNotControlled({ status }: SandboxTemplate): boolean {
-  return (status?.conditions ?? []).some(({ reason }) => reason === templateReasons.notControlled);
 }

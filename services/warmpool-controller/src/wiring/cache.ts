@@ -8,7 +8,7 @@ import { nameHash } from '@sandlot/std';
 export const BY_CONTROLLER = 'controllerUid';
 /** Index of live claimed Sandboxes by {@link poolHashKey} of the pool they came from. */
 export const BY_FORMER_POOL = 'formerPool';
-/** Index of Sandboxes that bear the label of a pool's members and that nobody controls, by {@link poolHashKey}. */
+/** Index of strays, Sandboxes with the label of a pool's members and no controller owner, by {@link poolHashKey}. */
 export const BY_STRAY = 'stray';
 /** Index of pools by {@link poolHashKey}. */
 export const BY_HASH = 'hash';
@@ -24,18 +24,18 @@ export interface Cache {
 
 type Shared = Omit<InformerOptions<SandboxWarmPool>, 'resource' | 'indexers' | 'transform'>;
 
-/** What labels of Sandboxes say of a pool: `namespace/NameHash` of the pool's name. */
+/** How the labels of Sandboxes refer to a pool: `namespace/NameHash` of the pool's name. */
 export function poolHashKey({ metadata }: SandboxWarmPool): string {
   return `${metadata.namespace ?? ''}/${nameHash(metadata.name ?? '')}`;
 }
 
-/** {@link poolHashKey} of the pool a claimed Sandbox came from; undefined for all others. */
+/** {@link poolHashKey} of the pool that a claim adopted the Sandbox from; undefined for all others. */
 export function formerPoolOf(sandbox: Sandbox): string | undefined {
   return hashKey(sandbox, labels.warmPool);
 }
 
-/** {@link poolHashKey} of the pool a Sandbox nobody controls was made for; undefined for all others. */
-export function strayOf(sandbox: Sandbox): string | undefined {
+/** {@link poolHashKey} of the pool whose stray the Sandbox is; undefined for all others. */
+export function strayPoolOf(sandbox: Sandbox): string | undefined {
   return controllerOf(sandbox) === undefined ? hashKey(sandbox, labels.warmPoolMember) : undefined;
 }
 
@@ -57,7 +57,7 @@ function valuesOf(value: string | undefined): readonly string[] {
   return value === undefined ? [] : [value];
 }
 
-/** Creates the informers; a manager runs them. */
+/** Creates the informers; the manager runs them. */
 export function createCache(shared: Shared): Cache {
   return {
     pools: createInformer({
@@ -68,7 +68,7 @@ export function createCache(shared: Shared): Cache {
         [BY_HASH]: (pool: SandboxWarmPool) => [poolHashKey(pool)],
       },
     }),
-    // Under a lease the first list must be younger than the term: members made by the last leader count too.
+    // A consistent read: the first list of a new leader must show the members that the last leader created.
     sandboxes: createInformer({
       ...shared,
       resource: sandboxes,
@@ -76,7 +76,7 @@ export function createCache(shared: Shared): Cache {
       indexers: {
         [BY_CONTROLLER]: (sandbox: Sandbox) => valuesOf(controllerOf(sandbox)?.uid),
         [BY_FORMER_POOL]: (sandbox: Sandbox) => valuesOf(isLive(sandbox) ? formerPoolOf(sandbox) : undefined),
-        [BY_STRAY]: (sandbox: Sandbox) => valuesOf(isLive(sandbox) ? strayOf(sandbox) : undefined),
+        [BY_STRAY]: (sandbox: Sandbox) => valuesOf(isLive(sandbox) ? strayPoolOf(sandbox) : undefined),
       },
     }),
     templates: createInformer({ ...shared, resource: sandboxTemplates }),

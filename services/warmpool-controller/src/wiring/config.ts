@@ -7,13 +7,13 @@ import { networkVariables } from '../templates/network/settings.ts';
 
 /** Settings of the warmpool-controller, by environment variable. Pod defaults must equal the claim-controller's. */
 export const warmPoolSettings = controllerSettings.extend({
-  /** Pools reconciled side by side. */
+  /** Pools reconciled at once. */
   CONCURRENCY: integer({ min: 1, max: 1_000 }).default(32).meta({ flag: 'sandbox-warm-pool-concurrent-workers' }),
-  /** Templates reconciled side by side; as many as pools, when absent. */
+  /** Templates reconciled at once; default CONCURRENCY. */
   TEMPLATE_CONCURRENCY: integer({ min: 1, max: 1_000 })
     .optional()
     .meta({ flag: 'sandbox-template-concurrent-workers' }),
-  /** Members of one pool that may be starting at once, where its `refill.maxInFlight` does not say. */
+  /** Members of one pool that may be starting at once, for a pool without `refill.maxInFlight`. */
   MAX_IN_FLIGHT: integer({ min: 1 }).optional().meta({ flag: 'sandbox-warm-pool-max-batch-size' }),
   SANDBOX_NAMESERVERS: list().default([...POD_DEFAULTS.dnsNameservers]),
   SECURITY_DEFAULTS: z.enum(['Compat', 'Hardened']).default('Compat'),

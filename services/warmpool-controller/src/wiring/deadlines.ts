@@ -2,11 +2,11 @@ import type { SandboxWarmPool } from '@sandlot/api-types';
 import { deadlinesAt } from '@sandlot/jobs/deadline';
 import type { Deadline } from '@sandlot/jobs/deadline';
 import { nextEdgeMs } from '../sizing/schedule.ts';
-import type { Timetable } from '../sizing/schedule.ts';
+import type { Timetable } from '../sizing/timetable.ts';
 
 const NONE: readonly Deadline[] = [];
 
-/** When a pool has to be looked at although nothing changes: the next moment at which one of its schedules opens or closes. */
+/** When a pool needs a pass although nothing changes: the next moment at which one of its schedules opens or closes. */
 export function deadlinesOf(pool: SandboxWarmPool, nowMs: number, timetable: Timetable): readonly Deadline[] {
   const { metadata, spec } = pool;
   if (metadata.deletionTimestamp !== undefined || spec.schedules === undefined) return NONE;

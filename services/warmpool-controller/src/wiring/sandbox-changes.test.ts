@@ -2,7 +2,7 @@ import { labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { sandbox } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
-import { concernsPool, GATHER_MS, gatherMs } from './sandbox-changes.ts';
+import { isRelevantToPool, GATHER_MS, enqueueDelayMs } from './sandbox-changes.ts';
 
 const ownedBy = (kind: string) => [
   { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind, name: 'o', uid: `uid-${kind}`, controller: true },
@@ -20,22 +20,26 @@ const ending = (one: Sandbox): Sandbox => ({
 
 const rows: readonly [string, { old?: Sandbox; next?: Sandbox }, { concerns: boolean; ms: number }][] = [
   ['a new member', { next: member }, { concerns: true, ms: GATHER_MS }],
-  ['the progress of a member', { old: member, next: member }, { concerns: true, ms: GATHER_MS }],
+  ['a change of a member', { old: member, next: member }, { concerns: true, ms: GATHER_MS }],
   ['a member that is being deleted', { old: member, next: ending(member) }, { concerns: true, ms: 0 }],
   ['a member that is gone', { old: member }, { concerns: true, ms: 0 }],
   ['an adoption', { old: member, next: claimed }, { concerns: true, ms: GATHER_MS }],
-  ['an adoption by a batch', { old: member, next: delivered }, { concerns: true, ms: GATHER_MS }],
-  ['the progress of a claimed one', { old: claimed, next: claimed }, { concerns: false, ms: 0 }],
-  ['the progress of a delivered one', { old: delivered, next: delivered }, { concerns: false, ms: 0 }],
-  ['a claimed one that is being deleted', { old: claimed, next: ending(claimed) }, { concerns: true, ms: 0 }],
-  ['a claimed one that is gone', { old: claimed }, { concerns: true, ms: 0 }],
+  ['an adoption by a detached claim', { old: member, next: delivered }, { concerns: true, ms: GATHER_MS }],
+  ['a change of a claimed Sandbox', { old: claimed, next: claimed }, { concerns: false, ms: 0 }],
+  [
+    'a change of a Sandbox that a detached claim delivered',
+    { old: delivered, next: delivered },
+    { concerns: false, ms: 0 },
+  ],
+  ['a claimed Sandbox that is being deleted', { old: claimed, next: ending(claimed) }, { concerns: true, ms: 0 }],
+  ['a claimed Sandbox that is gone', { old: claimed }, { concerns: true, ms: 0 }],
   ['a member that lost its owner', { old: member, next: stray }, { concerns: true, ms: 0 }],
-  ['an orphan that is taken in', { old: stray, next: member }, { concerns: true, ms: 0 }],
+  ['a stray that becomes a member', { old: stray, next: member }, { concerns: true, ms: 0 }],
 ];
 
-describe('what a pool looks at', () => {
+describe('whether and when a change of a Sandbox enqueues its pool', () => {
   it.each(rows)('%s', (_, change, expected) => {
     const whole = { old: undefined, next: undefined, ...change };
-    expect({ concerns: concernsPool(whole), ms: gatherMs(whole) }).toEqual(expected);
+    expect({ concerns: isRelevantToPool(whole), ms: enqueueDelayMs(whole) }).toEqual(expected);
   });
 });

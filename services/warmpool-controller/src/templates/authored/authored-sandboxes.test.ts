@@ -3,17 +3,17 @@ import { networkPolicies } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { isAuthored } from './authored-sandboxes.ts';
 import { defaultRules } from '../network/rules.ts';
-import { NETWORK, TemplateWorld } from '../../../test/template-harness.ts';
+import { NETWORK, TemplateHarness } from '../../../test/template-harness.ts';
 
 const PROTECTED = { protectAuthoredSandboxes: true };
 
 describe('the policy of a namespace for directly authored Sandboxes', () => {
-  it('comes with the first and goes with the last of them, and selects no pod of a template', async () => {
-    await using world = await TemplateWorld.start();
-    world.startController(PROTECTED);
-    world.author('first');
-    await world.eventually(() => expect(world.authoredPolicy()).toBeDefined());
-    const { metadata, spec } = world.authoredPolicy() ?? {};
+  it('exists from the first to the last of them, and selects no Pod of a template', async () => {
+    await using harness = await TemplateHarness.start();
+    harness.startController(PROTECTED);
+    harness.createAuthored('first');
+    await harness.eventually(() => expect(harness.authoredPolicy()).toBeDefined());
+    const { metadata, spec } = harness.authoredPolicy() ?? {};
     expect(metadata?.ownerReferences).toEqual([
       { apiVersion: 'agents.x-k8s.io/v1beta1', kind: 'Sandbox', name: 'first', uid: 'uid-first' },
     ]);
@@ -27,73 +27,73 @@ describe('the policy of a namespace for directly authored Sandboxes', () => {
       policyTypes: ['Ingress', 'Egress'],
       ...defaultRules(NETWORK),
     });
-    world.author('second');
-    await world.eventually(() => expect(world.authoredPolicy()?.metadata.ownerReferences).toHaveLength(2));
-    world.removeSandbox('first');
-    await world.eventually(() =>
-      expect(world.authoredPolicy()?.metadata.ownerReferences?.map(({ name }) => name)).toEqual(['second']),
+    harness.createAuthored('second');
+    await harness.eventually(() => expect(harness.authoredPolicy()?.metadata.ownerReferences).toHaveLength(2));
+    harness.removeSandbox('first');
+    await harness.eventually(() =>
+      expect(harness.authoredPolicy()?.metadata.ownerReferences?.map(({ name }) => name)).toEqual(['second']),
     );
-    world.removeSandbox('second');
-    await world.eventually(() => expect(world.authoredPolicy()).toBeUndefined());
+    harness.removeSandbox('second');
+    await harness.eventually(() => expect(harness.authoredPolicy()).toBeUndefined());
   });
 
-  it('is not made for Sandboxes that claims and pools made', async () => {
-    await using world = await TemplateWorld.start();
-    world.createClaimed('claimed');
-    world.startController(PROTECTED);
-    await world.elapse(1_000);
-    expect(world.authoredPolicy()).toBeUndefined();
+  it('is not created for Sandboxes of claims and pools', async () => {
+    await using harness = await TemplateHarness.start();
+    harness.createClaimed('claimed');
+    harness.startController(PROTECTED);
+    await harness.elapse(1_000);
+    expect(harness.authoredPolicy()).toBeUndefined();
   });
 
-  it('has a few owners of many, and costs a write only when one of those goes', async () => {
-    await using world = await TemplateWorld.start();
-    for (let index = 0; index < 40; index += 1) world.author(`box-${index}`);
-    world.startController(PROTECTED);
-    await world.eventually(() => expect(world.authoredPolicy()?.metadata.ownerReferences).toHaveLength(5));
-    world.api.clearRequests();
-    const owners = new Set(world.authoredPolicy()?.metadata.ownerReferences?.map(({ name }) => name));
+  it('has at most five owners, and is written only when one of them goes', async () => {
+    await using harness = await TemplateHarness.start();
+    for (let index = 0; index < 40; index += 1) harness.createAuthored(`box-${index}`);
+    harness.startController(PROTECTED);
+    await harness.eventually(() => expect(harness.authoredPolicy()?.metadata.ownerReferences).toHaveLength(5));
+    harness.api.clearRequests();
+    const owners = new Set(harness.authoredPolicy()?.metadata.ownerReferences?.map(({ name }) => name));
     const others = Array.from({ length: 40 }, (_, index) => `box-${index}`).filter((name) => !owners.has(name));
-    for (const name of others.slice(0, 20)) world.removeSandbox(name);
-    await world.elapse(500);
-    expect(world.writes()).toEqual([]);
+    for (const name of others.slice(0, 20)) harness.removeSandbox(name);
+    await harness.elapse(500);
+    expect(harness.writes()).toEqual([]);
     const [leaving = ''] = owners;
-    world.removeSandbox(leaving);
-    await world.eventually(() => {
-      const names = world.authoredPolicy()?.metadata.ownerReferences?.map(({ name }) => name);
+    harness.removeSandbox(leaving);
+    await harness.eventually(() => {
+      const names = harness.authoredPolicy()?.metadata.ownerReferences?.map(({ name }) => name);
       expect(names).toHaveLength(5);
       expect(names).not.toContain(leaving);
     });
   });
 
-  it('is repaired when somebody changes or deletes it', async () => {
-    await using world = await TemplateWorld.start();
-    world.author('box');
-    world.startController(PROTECTED);
-    await world.eventually(() => expect(world.authoredPolicy()).toBeDefined());
-    const name = world.authoredPolicy()?.metadata.name ?? '';
-    const { spec } = world.authoredPolicy() ?? {};
-    world.removePolicy(name);
-    await world.eventually(() => expect(world.authoredPolicy()?.spec).toEqual(spec));
-    world.changePolicy((policy) => (policy.spec = { podSelector: { matchLabels: { app: '' } } }), name);
-    await world.eventually(() => expect(world.authoredPolicy()?.spec).toMatchObject({ egress: spec?.egress }));
-    expect(world.authoredPolicy()?.spec?.podSelector?.matchLabels ?? {}).toEqual({});
+  it('is restored after another client changes or deletes it', async () => {
+    await using harness = await TemplateHarness.start();
+    harness.createAuthored('box');
+    harness.startController(PROTECTED);
+    await harness.eventually(() => expect(harness.authoredPolicy()).toBeDefined());
+    const name = harness.authoredPolicy()?.metadata.name ?? '';
+    const { spec } = harness.authoredPolicy() ?? {};
+    harness.removePolicy(name);
+    await harness.eventually(() => expect(harness.authoredPolicy()?.spec).toEqual(spec));
+    harness.changePolicy((policy) => (policy.spec = { podSelector: { matchLabels: { app: '' } } }), name);
+    await harness.eventually(() => expect(harness.authoredPolicy()?.spec).toMatchObject({ egress: spec?.egress }));
+    expect(harness.authoredPolicy()?.spec?.podSelector?.matchLabels ?? {}).toEqual({});
   });
 
-  it('goes when the installation no longer asks for it, and is left alone when it is not ours', async () => {
-    await using world = await TemplateWorld.start();
-    world.author('box');
-    const first = world.startController(PROTECTED);
-    await world.eventually(() => expect(world.authoredPolicy()).toBeDefined());
-    await world.kill(first);
-    const metadata = { namespace: 'elsewhere', name: world.authoredPolicy()?.metadata.name ?? '' };
-    const [foreign] = world.api.seed(networkPolicies, { metadata, spec: { podSelector: {} } });
-    world.startController();
-    await world.eventually(() => expect(world.authoredPolicy()).toBeUndefined());
-    expect(world.api.object(networkPolicies, metadata)).toEqual(foreign);
+  it('is deleted when protection is switched off, and is left alone when it is not ours', async () => {
+    await using harness = await TemplateHarness.start();
+    harness.createAuthored('box');
+    const first = harness.startController(PROTECTED);
+    await harness.eventually(() => expect(harness.authoredPolicy()).toBeDefined());
+    await harness.kill(first);
+    const metadata = { namespace: 'elsewhere', name: harness.authoredPolicy()?.metadata.name ?? '' };
+    const [foreign] = harness.api.seed(networkPolicies, { metadata, spec: { podSelector: {} } });
+    harness.startController();
+    await harness.eventually(() => expect(harness.authoredPolicy()).toBeUndefined());
+    expect(harness.api.object(networkPolicies, metadata)).toEqual(foreign);
   });
 });
 
-describe('a Sandbox counts as directly authored', () => {
+describe('whether a Sandbox counts as directly authored', () => {
   const label = { 'agents.x-k8s.io/sandbox-template-ref-hash': 'b713719b' };
   const slot = { ...label, 'sandlot.dev/claim-name': 'batch' };
   const ownedBy = (apiVersion: string, kind: string) => [
@@ -102,12 +102,12 @@ describe('a Sandbox counts as directly authored', () => {
   const extension = 'extensions.agents.x-k8s.io/v1alpha1';
   it.each([
     ['without an owner', {}, true],
-    ['with the label of a template that nobody but its author gave it', { labels: label }, true],
+    ['with a template label from its author', { labels: label }, true],
     ['that a claim owns', { labels: label, ownerReferences: ownedBy(extension, 'SandboxClaim') }, false],
     ['that a pool owns', { labels: label, ownerReferences: ownedBy(extension, 'SandboxWarmPool') }, false],
     ['that a detached claim delivered', { labels: slot }, false],
-    ['that another program owns', { labels: label, ownerReferences: ownedBy('apps/v1', 'Deployment') }, true],
-    ['that a claim owns and whose label is gone', { ownerReferences: ownedBy(extension, 'SandboxClaim') }, true],
+    ['that another controller owns', { labels: label, ownerReferences: ownedBy('apps/v1', 'Deployment') }, true],
+    ['that a claim owns and that lost its label', { ownerReferences: ownedBy(extension, 'SandboxClaim') }, true],
   ])('%s: %s', (_, metadata, expected) => {
     expect(isAuthored(sandbox({ metadata }))).toBe(expected);
   });

@@ -4,9 +4,8 @@ import { controllerOf, keyOf } from '@sandlot/kube';
 import type { Informer } from '@sandlot/kube';
 
 /**
- * Whether the pod of a Sandbox carries no label of a template, so that no template's policy selects it. What the
- * sandbox-controller copies decides, not what the Sandbox says of itself: the label of one that no claim and no pool
- * made stays off its pod.
+ * Whether no template's policy selects the Pod of a Sandbox. The template label of the Sandbox alone does not decide: the
+ * sandbox-controller copies it to the Pod only if a claim or a pool created the Sandbox.
  */
 export function isAuthored(sandbox: Sandbox): boolean {
   const given = sandbox.metadata.labels ?? {};
@@ -16,27 +15,27 @@ export function isAuthored(sandbox: Sandbox): boolean {
   return !owner.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`);
 }
 
-/** The directly authored Sandboxes of each namespace, kept as the watch shows them. */
+/** The directly authored Sandboxes of each namespace, as the watch shows them. */
 export class AuthoredSandboxes {
   readonly #byNamespace = new Map<string, Map<string, Sandbox>>();
 
-  /** `onTurn` hears of a namespace whose set, or the life of one in it, has changed. */
-  constructor(sandboxes: Informer<Sandbox>, onTurn: (namespace: string) => void) {
+  /** Calls `onChange` with a namespace when one of its authored Sandboxes comes, goes or starts to terminate. */
+  constructor(sandboxes: Informer<Sandbox>, onChange: (namespace: string) => void) {
     sandboxes.onChange(({ old, next }) => {
       const [before, after] = [authoredOf(old), authoredOf(next)];
       if (identityOf(before) === identityOf(after)) return;
       if (before !== undefined) this.#remove(before);
       if (after !== undefined) this.#of(after).set(keyOf(after), after);
-      onTurn((next ?? old)?.metadata.namespace ?? '');
+      onChange((next ?? old)?.metadata.namespace ?? '');
     });
   }
 
-  /** In the order in which they were first seen. */
+  /** In the order in which the watch showed them. */
   in(namespace: string): Iterable<Sandbox> {
     return this.#byNamespace.get(namespace)?.values() ?? [];
   }
 
-  /** All that have one. */
+  /** All namespaces with an authored Sandbox. */
   namespaces(): Iterable<string> {
     return this.#byNamespace.keys();
   }

@@ -1,54 +1,42 @@
 import { eventReasons } from '@sandlot/api-types';
 import { done, isAlreadyExists, isConflict, isNotFound, requeueAfter } from '@sandlot/kube';
-import type { EventRecorder, KubeClient, NetworkPolicy, ReconcileContext, ReconcileResult, Store } from '@sandlot/kube';
-import type { AuthoredSandboxes } from './authored-sandboxes.ts';
+import type { EventRecorder, KubeClient, NetworkPolicy, ReconcileContext, ReconcileResult } from '@sandlot/kube';
+import type { PolicyMetrics } from '../../telemetry/policy-metrics.ts';
+import { writePolicy } from '../network/write-policy.ts';
 import { decideAuthored } from './decide-authored.ts';
-import type { PolicyStep } from '../decide.ts';
-import type { PolicyMetrics } from '../network/metrics.ts';
-import { createPolicy, deletePolicy, replacePolicy } from '../network/write-policy.ts';
-import type { PolicyWriter } from '../network/write-policy.ts';
-import { AUTHORED_POLICY_NAME } from '../network/policy.ts';
-import type { NetworkSettings } from '../network/settings.ts';
+import { observeAuthored } from './observe-authored.ts';
+import type { ObserveAuthoredDeps } from './observe-authored.ts';
 
-export interface AuthoredDeps {
+export interface AuthoredDeps extends ObserveAuthoredDeps {
   readonly client: KubeClient;
-  readonly authored: AuthoredSandboxes | undefined;
-  readonly policies: Store<NetworkPolicy>;
-  readonly network: NetworkSettings;
   readonly recorder: EventRecorder;
   readonly metrics: PolicyMetrics;
 }
 
-/** The cache did not show what a write met; it will in a moment. */
+/** How long the cache may lag behind what a write met. */
 const CATCH_UP_MS = 1_000;
 
-/** One pass over the policy that a namespace has for directly authored Sandboxes; the key is the namespace. */
+/** One pass over a namespace's policy for directly authored Sandboxes. */
 export async function reconcileAuthored(
   deps: AuthoredDeps,
   namespace: string,
   { signal }: ReconcileContext,
 ): Promise<ReconcileResult> {
-  const { authored, policies, network, recorder, metrics } = deps;
-  const policy = policies.get(`${namespace}/${AUTHORED_POLICY_NAME}`);
-  const sandboxes = authored?.in(namespace) ?? [];
-  const step = decideAuthored({ namespace, sandboxes, policy, network });
-  if (step.kind === 'leave') {
-    const message =
-      'It has the name of the policy for directly authored Sandboxes and was not made by Sandlot, so it is left alone: delete or rename it';
-    metrics.count('not_controlled');
-    recorder.event({ object: step.present, type: 'Warning', reason: eventReasons.networkPolicyNotControlled, message });
-  }
+  const { client, metrics } = deps;
+  const step = decideAuthored(observeAuthored(deps, namespace));
+  if (step.kind === 'leave') warn(deps, step.present);
   try {
-    await take({ ...deps, signal }, step);
+    await writePolicy({ client, metrics, signal }, step);
   } catch (error) {
     if (!isAlreadyExists(error) && !isConflict(error) && !isNotFound(error)) throw error;
-    return requeueAfter(CATCH_UP_MS, 'the NetworkPolicy is not as the cache shows it');
+    return requeueAfter(CATCH_UP_MS, 'the cache does not show the NetworkPolicy as it is');
   }
   return done;
 }
 
-async function take(writer: PolicyWriter, step: PolicyStep): Promise<void> {
-  if (step.kind === 'create') await createPolicy(writer, step.wanted);
-  if (step.kind === 'replace') await replacePolicy(writer, step.present, step.wanted);
-  if (step.kind === 'delete') await deletePolicy(writer, step.present);
+function warn({ metrics, recorder }: AuthoredDeps, policy: NetworkPolicy): void {
+  const message =
+    'It has the name of the policy for directly authored Sandboxes and was not made by Sandlot, so it is left alone: delete or rename it';
+  metrics.count('not_controlled');
+  recorder.event({ object: policy, type: 'Warning', reason: eventReasons.networkPolicyNotControlled, message });
 }

@@ -2,8 +2,8 @@ import { addressBits, cidrOf, isMappedIPv4, parseAddress } from '@sandlot/std';
 import type { Address } from '@sandlot/std';
 
 /**
- * Why a NetworkPolicy cannot take this block out of "everything", or undefined when it can. As strict as the strictest
- * API server: a plain address, no bits behind the prefix, and smaller than everything.
+ * Why `except` of a NetworkPolicy cannot contain this block; undefined when it can. As strict as the strictest API server:
+ * a plain address, no host bits, and a prefix that leaves addresses outside.
  */
 export function cidrProblem(cidr: string): string | undefined {
   const [, host = '', digits = ''] = /^([^/%]+)\/(0|[1-9][0-9]{0,2})$/.exec(cidr) ?? [];
@@ -21,7 +21,7 @@ function prefixProblem(address: Address, prefix: number): string | undefined {
   return isWhole ? undefined : `has bits set behind its prefix of ${prefix}`;
 }
 
-/** Whether it is an IPv6 block; of a block without {@link cidrProblem}. */
+/** For a block without {@link cidrProblem}. */
 export function isIPv6Block(cidr: string): boolean {
   return cidr.includes(':');
 }

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { sameSpec, specPatch } from './difference.ts';
+import { hasSameSpec, specPatch } from './difference.ts';
 import type { PolicySpec } from './policy.ts';
 import { defaultRules } from './rules.ts';
 import { NETWORK } from '../../../test/template-harness.ts';
 
-type Spec = Parameters<typeof sameSpec>[0];
+type Spec = Parameters<typeof hasSameSpec>[0];
 
 const podSelector = { matchLabels: { app: 'x' } };
 const base: Spec = { podSelector, policyTypes: ['Ingress', 'Egress'] };
@@ -27,11 +27,11 @@ describe('two specs', () => {
       withPeers(block('1.0.0.0/8', ['1.1.0.0/16', '1.2.0.0/16'])),
       withPeers(block('1.0.0.0/8', ['1.2.0.0/16', '1.1.0.0/16'])),
     ],
-    ['no exceptions and an empty list of them', withPeers(block('1.0.0.0/8')), withPeers(block('1.0.0.0/8', []))],
-    ['no rules and an empty list of them', base, { ...base, ingress: [], egress: [] }],
+    ['a missing and an empty list of exceptions', withPeers(block('1.0.0.0/8')), withPeers(block('1.0.0.0/8', []))],
+    ['a missing and an empty list of rules', base, { ...base, ingress: [], egress: [] }],
     ['the order of types', base, { ...base, policyTypes: ['Egress', 'Ingress'] }],
     [
-      'the order of members',
+      'the order of labels',
       { ...base, podSelector: { matchLabels: { a: '1', b: '2' } } },
       { ...base, podSelector: { matchLabels: { b: '2', a: '1' } } },
     ],
@@ -40,8 +40,8 @@ describe('two specs', () => {
       withPeers({ podSelector: {} }),
       withPeers({ podSelector: { matchLabels: {} } }),
     ],
-  ])('are the same but for %s', (_, a, b) => {
-    expect([sameSpec(a, b), sameSpec(b, a)]).toEqual([true, true]);
+  ])('are the same despite %s', (_, a, b) => {
+    expect([hasSameSpec(a, b), hasSameSpec(b, a)]).toEqual([true, true]);
   });
 
   it.each<readonly [string, Spec, Spec]>([
@@ -50,25 +50,25 @@ describe('two specs', () => {
     ['a range', withPorts({ port: 80 }), withPorts({ port: 80, endPort: 90 })],
     ['a rule for everything', base, { ...base, ingress: [{}] }],
     ['a peer in every namespace', withPeers({ podSelector }), withPeers({ podSelector, namespaceSelector: {} })],
-    ['one exception less', withPeers(block('1.0.0.0/8', ['1.1.0.0/16'])), withPeers(block('1.0.0.0/8'))],
+    ['a missing exception', withPeers(block('1.0.0.0/8', ['1.1.0.0/16'])), withPeers(block('1.0.0.0/8'))],
     [
-      'two rules that were one',
+      'two rules instead of one',
       withPorts({ port: 80 }, { port: 443 }),
       { ...base, egress: [{ ports: [{ port: 80 }] }, { ports: [{ port: 443 }] }] },
     ],
-    ['a direction that is open', base, { ...base, policyTypes: ['Ingress'] }],
-    ['a label more', base, { ...base, podSelector: { matchLabels: { app: 'x', other: '' } } }],
+    ['an open direction', base, { ...base, policyTypes: ['Ingress'] }],
+    ['an additional label', base, { ...base, podSelector: { matchLabels: { app: 'x', other: '' } } }],
     [
-      'an expression more',
+      'an additional expression',
       base,
       { ...base, podSelector: { ...podSelector, matchExpressions: [{ key: 'a', operator: 'Exists' }] } },
     ],
   ])('differ by %s', (_, a, b) => {
-    expect([sameSpec(a, b), sameSpec(b, a)]).toEqual([false, false]);
+    expect([hasSameSpec(a, b), hasSameSpec(b, a)]).toEqual([false, false]);
   });
 });
 
-describe('a patch', () => {
+describe('the patch of a spec', () => {
   const wanted: PolicySpec = { podSelector, policyTypes: ['Ingress', 'Egress'], ...defaultRules(NETWORK) };
   const word = fc.constantFrom('a', 'b', 'app');
   const selector = fc.record(
@@ -84,25 +84,25 @@ describe('a patch', () => {
     { requiredKeys: [] },
   );
 
-  it('leaves nothing but what is wanted, whatever was there', () => {
+  it('leaves exactly the wanted spec, whatever was there', () => {
     fc.assert(
       fc.property(spec, (present: object) => {
-        expect(sameSpec(merged(present, specPatch(present, wanted)), wanted)).toBe(true);
+        expect(hasSameSpec(applyMergePatch(present, specPatch(present, wanted)), wanted)).toBe(true);
       }),
     );
   });
 });
 
 /** RFC 7386. */
-function merged(target: unknown, patch: unknown): object {
-  const members = new Map(Object.entries(isMembers(target) ? target : {}));
-  for (const [name, change] of Object.entries(isMembers(patch) ? patch : {})) {
+function applyMergePatch(target: unknown, patch: unknown): object {
+  const members = new Map(Object.entries(isObject(target) ? target : {}));
+  for (const [name, change] of Object.entries(isObject(patch) ? patch : {})) {
     if (change === null) members.delete(name);
-    else members.set(name, isMembers(change) ? merged(members.get(name), change) : change);
+    else members.set(name, isObject(change) ? applyMergePatch(members.get(name), change) : change);
   }
   return Object.fromEntries(members);
 }
 
-function isMembers(value: unknown): value is Record<string, unknown> {
+function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

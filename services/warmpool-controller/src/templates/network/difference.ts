@@ -1,26 +1,27 @@
-import { isDeepStrictEqual } from 'node:util';
 import type { JsonObject, JsonValue, NetworkPolicy } from '@sandlot/kube';
 import type { PolicySpec } from './policy.ts';
 
 type Spec = NonNullable<NetworkPolicy['spec']>;
 
 /**
- * Whether two specs allow the same traffic as written: defaults of the API server count as stated, an empty list as
- * absent, and the order of a list says nothing. `{}` as a selector or a rule is everything and never counts as absent.
+ * Whether two specs mean the same, given what the API server fills in and leaves out: a default counts as stated, an empty
+ * list as absent, and the order of a list does not matter. An empty selector or rule `{}` matches everything, so it never
+ * counts as absent.
  */
-export function sameSpec(a: Spec | PolicySpec, b: Spec | PolicySpec): boolean {
-  return isDeepStrictEqual(canonical(a, ''), canonical(b, ''));
+export function hasSameSpec(a: Spec | PolicySpec, b: Spec | PolicySpec): boolean {
+  return JSON.stringify(toCanonical(a, '')) === JSON.stringify(toCanonical(b, ''));
 }
 
-function canonical(value: unknown, holder: string): unknown {
+/** Sorted keys, sorted lists. `holder` is the field that holds the value. */
+function toCanonical(value: unknown, holder: string): unknown {
   if (Array.isArray(value)) {
-    const entries: unknown[] = value.map((entry) => canonical(entry, holder));
+    const entries: unknown[] = value.map((entry) => toCanonical(entry, holder));
     return entries.map((entry) => JSON.stringify(entry)).sort();
   }
   if (typeof value !== 'object' || value === null) return value;
   const stated = holder === 'ports' ? { protocol: 'TCP', ...withoutAbsent(value) } : withoutAbsent(value);
   const members = Object.entries(stated).sort(([left], [right]) => (left < right ? -1 : 1));
-  return Object.fromEntries(members.map(([name, member]) => [name, canonical(member, name)]));
+  return Object.fromEntries(members.map(([name, member]) => [name, toCanonical(member, name)]));
 }
 
 function withoutAbsent(value: object): object {
@@ -34,8 +35,8 @@ function isAbsent(name: string, member: unknown): boolean {
 }
 
 /**
- * The merge patch of `spec` that leaves exactly `wanted`, whatever stands there. A JSON patch would say it shorter, but
- * the API server reports its failed guard and a refused spec by the same code.
+ * The merge patch of `spec` that leaves exactly `wanted`, whatever is there. A JSON patch would be shorter, but with it the
+ * API server answers a failed precondition and a refused spec by the same code.
  */
 export function specPatch(present: Spec | undefined, wanted: PolicySpec): JsonObject {
   const { matchLabels = {}, matchExpressions } = wanted.podSelector;

@@ -66,7 +66,7 @@ describe('the NetworkPolicy of a template', () => {
     return templatePolicy(made, rulesOf(made, network));
   };
 
-  it('lets in the router, the gateway and the claim-controller, and out to the internet', () => {
+  it('admits the router, the gateway and the claim-controller, and allows egress to the internet', () => {
     expect(policyOf({})).toEqual({
       metadata,
       spec: {
@@ -95,7 +95,7 @@ describe('the NetworkPolicy of a template', () => {
     });
   });
 
-  it('blocks what the installation adds in its family, once, and opens what it adds', () => {
+  it('blocks the extra CIDRs of each family once, and adds the extra egress rules', () => {
     const extraBlockedCIDRs = ['34.118.224.0/20', '10.0.0.0/8', '2600:1900::/28'];
     const extraEgress = [{ to: [{ ipBlock: { cidr: '10.0.0.10/32' } }], ports: [{ port: 53, protocol: 'UDP' }] }];
     expect(policyOf({}, { ...NETWORK, extraBlockedCIDRs, extraEgress }).spec.egress).toEqual([
@@ -109,7 +109,7 @@ describe('the NetworkPolicy of a template', () => {
     ]);
   });
 
-  it('has the rules of its template as they are given, and nothing of the installation', () => {
+  it('has the rules of its template as given, without those of the installation', () => {
     const networkPolicy = { ingress: [{}], egress: [{ ports: [{ port: 443 }] }] };
     const extraEgress = [{ ports: [{ port: 53 }] }];
     expect(policyOf({ spec: { networkPolicy } }, { ...NETWORK, extraEgress })).toEqual({

@@ -13,7 +13,7 @@ export type PolicySpec = Rules & {
   readonly policyTypes: string[];
 };
 
-/** A NetworkPolicy as we write one. */
+/** A NetworkPolicy as the controller writes it. */
 export interface OwnPolicy {
   readonly metadata: {
     readonly namespace: string;
@@ -24,23 +24,23 @@ export interface OwnPolicy {
   readonly spec: PolicySpec;
 }
 
-/** Name of the one policy a namespace has for directly authored Sandboxes. No template can have a policy of that name. */
+/** The name of a namespace's policy for directly authored Sandboxes. No template's policy can have this name. */
 export const AUTHORED_POLICY_NAME = 'sandlot-authored-sandboxes';
 
-/** Says that the policy for authored Sandboxes is ours: it has no owner that controls it. */
+/** Marks the policy for authored Sandboxes as ours, because no owner controls it. */
 const AUTHORED_POLICY_LABEL = { 'sandlot.dev/protects': 'authored-sandboxes' } as const;
 
-/** Both, always: a direction that is not named would be open. */
+/** Always both: Kubernetes leaves a direction open that is not listed. */
 const POLICY_TYPES = ['Ingress', 'Egress'];
 
-/** The rules a template asks for: its own as given, a missing list being an empty one, else the default. */
+/** The rule lists of a template's policy: its own as given, where a missing list is an empty one, or else the default rules. */
 export function rulesOf({ spec }: SandboxTemplate, settings: NetworkSettings): Rules {
   const { networkPolicy } = spec;
   if (networkPolicy === undefined) return defaultRules(settings);
   return { ingress: networkPolicy.ingress ?? [], egress: networkPolicy.egress ?? [] };
 }
 
-/** The policy that all sandboxes of a template share (API contract, network policy). */
+/** The policy that all sandboxes of a template share (docs/reference/sandbox-template.md#network-policy). */
 export function templatePolicy(template: SandboxTemplate, rules: Rules): OwnPolicy {
   const { namespace = '', name = '' } = template.metadata;
   return {
@@ -48,7 +48,7 @@ export function templatePolicy(template: SandboxTemplate, rules: Rules): OwnPoli
     spec: {
       podSelector: {
         matchLabels: { [labels.templateRefHash]: nameHash(name) },
-        // Policies add up: a sandbox with narrower rules of its own must not have these besides.
+        // Policies add up, so this one must not select a sandbox that has narrower rules of its own.
         matchExpressions: [{ key: labels.network, operator: 'DoesNotExist' }],
       },
       policyTypes: [...POLICY_TYPES],
@@ -62,14 +62,14 @@ function ownerOf({ metadata: { name = '', uid = '' } }: SandboxTemplate): OwnerR
   return { ...kind, name, uid, controller: true, blockOwnerDeletion: true };
 }
 
-/** The policy of a namespace for pods of Sandboxes that no template stands behind. Gone with the last of its owners. */
+/** The policy of a namespace for Pods without a template. Garbage collection deletes it with the last of its owners. */
 export function authoredPolicy(namespace: string, owners: readonly Sandbox[], settings: NetworkSettings): OwnPolicy {
   return {
     metadata: {
       namespace,
       name: AUTHORED_POLICY_NAME,
       labels: { ...AUTHORED_POLICY_LABEL },
-      ownerReferences: owners.map(reasonToStay),
+      ownerReferences: owners.map(referenceTo),
     },
     spec: {
       podSelector: {
@@ -84,12 +84,12 @@ export function authoredPolicy(namespace: string, owners: readonly Sandbox[], se
   };
 }
 
-/** None of several owners controls it, and none waits for it. */
-function reasonToStay({ apiVersion = '', kind = '', metadata: { name = '', uid = '' } }: Sandbox): OwnerReference {
+/** With several owners none is the controller, and none blocks its own deletion. */
+function referenceTo({ apiVersion = '', kind = '', metadata: { name = '', uid = '' } }: Sandbox): OwnerReference {
   return { apiVersion, kind, name, uid };
 }
 
-/** Whether the policy for authored Sandboxes is one that we made. */
+/** Whether the controller created this policy for authored Sandboxes. */
 export function isOwnAuthoredPolicy({ metadata }: NetworkPolicy): boolean {
   const isNamed = metadata.name === AUTHORED_POLICY_NAME;
   return isNamed && Object.entries(AUTHORED_POLICY_LABEL).every(([key, value]) => metadata.labels?.[key] === value);

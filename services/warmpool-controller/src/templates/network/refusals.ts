@@ -1,21 +1,20 @@
 import type { SandboxTemplate } from '@sandlot/api-types';
+import type { Refusal } from '../plan/snapshot.ts';
 
-/** The API server does not take the rules of a template; what it said. */
-export interface Refusal {
-  readonly message: string;
-}
-
-/** Rules that were refused are not sent again before the template changes: a pass comes with every count of a pool. */
+/**
+ * The rules that the API server refused, by template and generation. Every change of a pool's counts starts a pass, and
+ * none of them sends refused rules again before the template changes.
+ */
 export class Refusals {
-  readonly #byKey = new Map<string, Refusal & { readonly about: string }>();
+  readonly #byKey = new Map<string, Refusal & { readonly subject: string }>();
 
   of(key: string, template: SandboxTemplate): Refusal | undefined {
     const refusal = this.#byKey.get(key);
-    return refusal?.about === subjectOf(template) ? refusal : undefined;
+    return refusal?.subject === subjectOf(template) ? refusal : undefined;
   }
 
   record(key: string, template: SandboxTemplate, message: string): void {
-    this.#byKey.set(key, { about: subjectOf(template), message });
+    this.#byKey.set(key, { subject: subjectOf(template), message });
   }
 
   forget(key: string): void {

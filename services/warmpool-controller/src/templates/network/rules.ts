@@ -2,7 +2,7 @@ import type { NetworkPolicyEgressRule, NetworkPolicyIngressRule } from '@sandlot
 import { isIPv6Block } from './blocks.ts';
 import type { NetworkSettings } from './settings.ts';
 
-/** What may come in and go out; no rule in a list means that nothing may. */
+/** The rule lists of a NetworkPolicy; an empty list lets nothing pass. */
 export type Rules = {
   readonly ingress: NetworkPolicyIngressRule[];
   readonly egress: NetworkPolicyEgressRule[];
@@ -11,10 +11,10 @@ export type Rules = {
 const NAMESPACE_NAME = 'kubernetes.io/metadata.name';
 const COMPONENT = 'app.kubernetes.io/component';
 
-/** Where the in-sandbox daemon listens. */
+/** The port of the in-sandbox daemon. */
 const RUNTIME_PORT = 49_983;
 
-/** Private, shared, local, reserved and multicast IPv4: nothing of it is the internet (API contract, network policy). */
+/** IPv4 blocks that are not the internet: private, shared, local, reserved, multicast (docs/reference/sandbox-template.md#network-policy). */
 export const BLOCKED_IPV4 = [
   '10.0.0.0/8',
   '172.16.0.0/12',
@@ -34,8 +34,8 @@ export const BLOCKED_IPV4 = [
 ] as const;
 
 /**
- * The same of IPv6, and every way to write an IPv4 address in IPv6. `::/8` covers `::ffff:0:0/96`, which strict API
- * servers refuse as a literal.
+ * The same for IPv6, with every block that embeds IPv4 addresses. `::/8` covers `::ffff:0:0/96`, which strict API servers
+ * refuse as a literal.
  */
 export const BLOCKED_IPV6 = [
   'fc00::/7',
@@ -51,7 +51,7 @@ export const BLOCKED_IPV6 = [
   'ff00::/8',
 ] as const;
 
-/** The rules of sandboxes whose template states none (API contract, network policy). */
+/** The rules of a template without `networkPolicy` (docs/reference/sandbox-template.md#network-policy). */
 export function defaultRules({ releaseNamespace, extraBlockedCIDRs, extraEgress }: NetworkSettings): Rules {
   const inNamespace = (namespace: string, podLabels: Record<string, string>) => ({
     namespaceSelector: { matchLabels: { [NAMESPACE_NAME]: namespace } },

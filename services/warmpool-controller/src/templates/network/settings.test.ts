@@ -7,7 +7,7 @@ import { networkVariables } from './settings.ts';
 
 const load = (env: Record<string, string>) => loadConfig(z.object(networkVariables), env);
 
-describe('a block that sandboxes may not reach', () => {
+describe('a blocked CIDR', () => {
   it.each([
     ...BLOCKED_IPV4,
     ...BLOCKED_IPV6,
@@ -43,8 +43,8 @@ describe('a block that sandboxes may not reach', () => {
   });
 });
 
-describe('settings of the network', () => {
-  it('are none by default', () => {
+describe('the network settings', () => {
+  it('are empty by default', () => {
     expect(load({})).toEqual({
       NETWORK_EXTRA_BLOCKED_CIDRS: [],
       NETWORK_EXTRA_EGRESS: [],
@@ -52,7 +52,7 @@ describe('settings of the network', () => {
     });
   });
 
-  it('are read as the chart writes them', () => {
+  it('are parsed as the chart writes them', () => {
     const rules = [{ to: [{ ipBlock: { cidr: '10.0.0.10/32' } }], ports: [{ port: 53, protocol: 'UDP' }] }];
     expect(
       load({
@@ -74,16 +74,16 @@ describe('settings of the network', () => {
       '10.0.0.0/8,10.0.0.1/8',
       '10.0.0.1/8 has bits set behind',
     ],
-    ['rules that are no list', 'NETWORK_EXTRA_EGRESS', '{}', 'a JSON list of egress rules'],
-    ['a rule with a field of another kind', 'NETWORK_EXTRA_EGRESS', '[{"from":[]}]', 'from'],
-    ['a peer that is nobody', 'NETWORK_EXTRA_EGRESS', '[{"to":[{}]}]', 'either an ipBlock or selectors'],
+    ['rules that are not a list', 'NETWORK_EXTRA_EGRESS', '{}', 'a JSON list of egress rules'],
+    ['a rule with a field of ingress rules', 'NETWORK_EXTRA_EGRESS', '[{"from":[]}]', 'from'],
+    ['an empty peer', 'NETWORK_EXTRA_EGRESS', '[{"to":[{}]}]', 'either an ipBlock or selectors'],
     [
-      'a peer that is two',
+      'a peer with both a block and a selector',
       'NETWORK_EXTRA_EGRESS',
       '[{"to":[{"ipBlock":{"cidr":"10.0.0.0/8"},"podSelector":{}}]}]',
       'either an ipBlock or selectors',
     ],
-  ] as const)('refuse %s and say where', (...[, variable, value, message]) => {
+  ] as const)('reject %s and name the variable', (...[, variable, value, message]) => {
     expect(() => load({ [variable]: value })).toThrow(message);
     expect(() => load({ [variable]: value })).toThrow(variable);
   });

@@ -3,19 +3,19 @@ import { flag, json, list } from '@sandlot/config';
 import { z } from 'zod';
 import { cidrProblem } from './blocks.ts';
 
-/** What the installation says about the network of sandboxes (chart values `network.*`). */
+/** The installation's settings for the network of sandboxes (chart values `network.*`). */
 export interface NetworkSettings {
-  /** Where the gateway and the claim-controller run. */
+  /** The namespace of the gateway and the claim-controller. */
   readonly releaseNamespace: string;
-  /** Blocks that sandboxes may not reach besides those that are nobody's public address. */
+  /** Blocks that sandboxes may not reach, beside those that are not the internet. */
   readonly extraBlockedCIDRs: readonly string[];
-  /** Rules added to the default egress, never to rules that a template states. */
+  /** Rules added to the default egress, never to a template's own rules. */
   readonly extraEgress: readonly NetworkPolicyEgressRule[];
-  /** Also put directly authored Sandboxes behind the default rules. */
+  /** Apply the default rules to directly authored Sandboxes too. */
   readonly protectAuthoredSandboxes: boolean;
 }
 
-/** A list of CIDRs, separated by commas, each of which {@link cidrProblem} has nothing against. */
+/** CIDRs separated by commas, none with a {@link cidrProblem}. */
 function blocks() {
   return list().superRefine((cidrs, context) => {
     for (const cidr of cidrs) {
@@ -55,7 +55,7 @@ const port = z.strictObject({
 });
 const egressRule = z.strictObject({ to: z.array(peer).optional(), ports: z.array(port).optional() });
 
-/** Environment variables of the network of sandboxes. */
+/** The environment variables of {@link NetworkSettings}. */
 export const networkVariables = {
   NETWORK_EXTRA_BLOCKED_CIDRS: blocks().default([]),
   NETWORK_EXTRA_EGRESS: json('a JSON list of egress rules of a NetworkPolicy', z.array(egressRule)).default([]),

@@ -1,5 +1,4 @@
 import {
-  mergePatchOf,
   mergeVolumeClaimTemplates,
   nameHash,
   networkPolicyName,
@@ -9,29 +8,21 @@ import {
   templateReasons,
 } from '@sandlot/api-types';
 import type { NextCondition, SandboxTemplate, SandboxTemplateStatus } from '@sandlot/api-types';
-import type { JsonObject } from '@sandlot/kube';
-import type { TemplateSnapshot } from './snapshot.ts';
+import type { PolicyOutcome } from './plan/plan.ts';
+import type { TemplateSnapshot } from './plan/snapshot.ts';
 
 type Finding = Pick<NextCondition, 'status' | 'reason' | 'message'>;
-
-/** How a pass left the NetworkPolicy. */
-export type PolicyOutcome =
-  | { readonly kind: 'applied' | 'unmanaged' | 'notControlled' }
-  | { readonly kind: 'refused'; readonly message: string }
-  | { readonly kind: 'failed'; readonly message: string }
-  /** Another look is needed; what the status says of it stays. */
-  | { readonly kind: 'pending' };
 
 /** Entries of `status.warmPools`. */
 const MAX_POOLS = 50;
 
-/** The whole status of a template (API contract, templates). */
-export function templateStatus(snapshot: TemplateSnapshot, outcome: PolicyOutcome): SandboxTemplateStatus {
+/** The whole status of a template (docs/reference/sandbox-template.md#status). */
+export function buildStatus(snapshot: TemplateSnapshot, outcome: PolicyOutcome): SandboxTemplateStatus {
   const { template, blueprintHash, pools, nowMs } = snapshot;
   const { name = '', generation = 0 } = template.metadata;
   const findings: readonly (readonly [string, Finding | undefined])[] = [
-    [templateConditions.accepted, accepted(template, outcome)],
-    [templateConditions.networkPolicyReady, networkPolicyReady(networkPolicyName(name), outcome)],
+    [templateConditions.accepted, checkAccepted(template, outcome)],
+    [templateConditions.networkPolicyReady, checkNetworkPolicy(networkPolicyName(name), outcome)],
   ];
   let conditions = template.status?.conditions ?? [];
   for (const [type, finding] of findings) {
@@ -42,15 +33,15 @@ export function templateStatus(snapshot: TemplateSnapshot, outcome: PolicyOutcom
     observedGeneration: generation,
     blueprintHash,
     templateRefHash: nameHash(name),
-    ...policyName(snapshot, outcome),
+    ...policyNameOf(snapshot, outcome),
     warmPools: [...pools].sort((a, b) => (a.name < b.name ? -1 : 1)).slice(0, MAX_POOLS),
     ...(pools.length === 0 ? {} : { warmPoolCount: pools.length }),
     conditions,
   };
 }
 
-/** The name of the policy in force. */
-function policyName(
+/** The name of the policy in force; while that is unknown, the name in the status. */
+function policyNameOf(
   { template }: TemplateSnapshot,
   { kind }: PolicyOutcome,
 ): Pick<SandboxTemplateStatus, 'networkPolicyName'> {
@@ -60,7 +51,7 @@ function policyName(
   return kind === 'unmanaged' || kind === 'notControlled' || before === undefined ? {} : { networkPolicyName: before };
 }
 
-function accepted(template: SandboxTemplate, outcome: PolicyOutcome): Finding | undefined {
+function checkAccepted(template: SandboxTemplate, outcome: PolicyOutcome): Finding | undefined {
   const volumes = mergeVolumeClaimTemplates({
     template: template.spec.volumeClaimTemplates ?? [],
     claim: [],
@@ -68,8 +59,8 @@ function accepted(template: SandboxTemplate, outcome: PolicyOutcome): Finding | 
   });
   const no = (reason: string, message: string): Finding => ({ status: 'False', reason, message });
   if (volumes.kind === 'refused') return no(templateReasons.invalidVolumeClaimTemplates, volumes.message);
-  const states = template.spec.networkPolicy !== undefined;
-  if (outcome.kind === 'refused' && states)
+  const hasOwnRules = template.spec.networkPolicy !== undefined;
+  if (outcome.kind === 'refused' && hasOwnRules)
     return no(templateReasons.invalidNetworkPolicy, refusalMessage(outcome.message));
   return { status: 'True', reason: templateReasons.accepted, message: 'Sandboxes can be made from this template' };
 }
@@ -79,7 +70,7 @@ function refusalMessage(detail: string): string {
   return `The API server refuses the rules of spec.networkPolicy; ${meanwhile}: ${detail}`;
 }
 
-function networkPolicyReady(name: string, outcome: PolicyOutcome): Finding | undefined {
+function checkNetworkPolicy(name: string, outcome: PolicyOutcome): Finding | undefined {
   const { applied, unmanaged, notControlled, reconcilerError } = templateReasons;
   switch (outcome.kind) {
     case 'applied':
@@ -100,22 +91,8 @@ function networkPolicyReady(name: string, outcome: PolicyOutcome): Finding | und
   }
 }
 
-/** What the owner of a template is told when its policy's name is taken. */
+/** For the condition and the Event when another policy has the name. */
 export function notControlledMessage(name: string): string {
   const remedy = 'delete or rename it, or set networkPolicyManagement to Unmanaged';
   return `NetworkPolicy "${name}" exists and is not controlled by this template, so it is left alone: ${remedy}`;
-}
-
-/** A change of the status, and whether it is more than a count of pools. */
-export interface StatusChange {
-  readonly patch: JsonObject;
-  readonly urgent: boolean;
-}
-
-/** Undefined when the status says all of it already. */
-export function statusChange({ status }: SandboxTemplate, wanted: SandboxTemplateStatus): StatusChange | undefined {
-  const patch = mergePatchOf(status, wanted);
-  if (patch === undefined) return undefined;
-  const urgent = Object.keys(patch).some((field) => field !== 'warmPools' && field !== 'warmPoolCount');
-  return { patch, urgent };
 }

@@ -4,44 +4,42 @@ import { createLatencyHistogram } from '@sandlot/telemetry';
 import type { MetricsRegistry } from '@sandlot/telemetry';
 import { Counter, Gauge } from 'prom-client';
 import { MEMBER_STATES } from '../members/count-members.ts';
-import type { Census } from '../members/count-members.ts';
-import type { Requests } from './requests.ts';
+import type { MemberCounts } from '../members/count-members.ts';
+import type { Requests } from './resource-requests.ts';
 
-/** A pool as a pass found it. */
+/** What one pass found about a pool. */
 export interface PoolMeasure {
-  /** Members it wants. */
   readonly target: number;
-  readonly census: Census;
-  /** Sandboxes that claims took from it and still have. */
-  readonly claimed: number;
+  readonly counts: MemberCounts;
+  /** Live Sandboxes that claims adopted from it. */
+  readonly inUse: number;
 }
 
-/** What the warmpool-controller measures (API contract, observability). Seconds on the wire. */
+/** The metrics of warm pools (docs/reference/observability.md#metrics). */
 export interface PoolMetrics {
-  /** A pool as a pass found it. */
-  measured(pool: SandboxWarmPool, measure: PoolMeasure): void;
-  /** A pool is gone: so are its series. */
+  recordPool(pool: SandboxWarmPool, measure: PoolMeasure): void;
+  /** The pool is gone: removes its series. */
   forget(namespace: string, name: string): void;
-  /** A member with this key is being created. */
-  asked(key: string): void;
-  /** That creation failed, as far as is known. */
-  failed(key: string): void;
-  /** The watch shows a Sandbox, or that it is gone. */
-  shown(key: string, sandbox: Sandbox | undefined): void;
+  /** The controller sends the creation of the member with this key. */
+  recordCreateStart(key: string): void;
+  /** That creation failed, or has an unknown outcome. */
+  recordCreateFailure(key: string): void;
+  /** The watch shows this Sandbox; undefined when it is gone. */
+  recordShown(key: string, sandbox: Sandbox | undefined): void;
 }
 
 export interface PoolMetricsDeps {
   readonly registry: MetricsRegistry;
   readonly monotonic: () => number;
-  /** Whether this process keeps the pools: what a former leader found is not what is. */
+  /** Whether this process leads: the gauges of a former leader are out of date, so it exports none. */
   readonly isCounting: () => boolean;
-  /** What one member of the pool asks its node for; undefined while it has none. */
+  /** The requests of one member; undefined while the pool has none. */
   readonly requestsOf: (pool: SandboxWarmPool) => Requests | undefined;
 }
 
 interface Entry extends PoolMeasure {
   readonly pool: SandboxWarmPool;
-  /** Since when it has had fewer Ready members than it wants, monotonic milliseconds. */
+  /** Since when the pool has fewer Ready members than its target, monotonic milliseconds. */
   readonly shortSinceMs: number | undefined;
 }
 
@@ -55,7 +53,7 @@ export function createPoolMetrics(deps: PoolMetricsDeps): PoolMetrics {
   });
   createGauges(deps, pools);
   return {
-    measured(pool, measure) {
+    recordPool(pool, measure) {
       const { namespace = '', name = '' } = pool.metadata;
       const key = `${namespace}/${name}`;
       const before = pools.get(key);
@@ -64,12 +62,12 @@ export function createPoolMetrics(deps: PoolMetricsDeps): PoolMetrics {
       pools.set(key, { ...measure, pool, shortSinceMs: isShort ? (before?.shortSinceMs ?? monotonic()) : undefined });
     },
     forget: (namespace, name) => void pools.delete(`${namespace}/${name}`),
-    ...createRefill(deps),
+    ...createRefillMetrics(deps),
   };
 }
 
-/** What a claim could take: Ready members, those of an earlier template included. */
-function stockOf({ census: { ready, stale } }: PoolMeasure): number {
+/** Members that a claim could adopt: Ready ones, current or stale. */
+function stockOf({ counts: { ready, stale } }: PoolMeasure): number {
   return ready + stale;
 }
 
@@ -77,24 +75,24 @@ type Reading = Readonly<Record<string, number>>;
 
 function createGauges(deps: PoolMetricsDeps, pools: ReadonlyMap<string, Entry>): void {
   const { monotonic, requestsOf } = deps;
-  const gauge = gaugesOver(deps, pools);
+  const gauge = createGaugeFactory(deps, pools);
   gauge(
     'members',
     'Members of a warm pool by state: ready, stale (Ready, of an earlier template), pending, stuck, terminating.',
     {
       label: 'state',
-      read: ({ census }) => Object.fromEntries(MEMBER_STATES.map((state) => [state, census[state]])),
+      read: ({ counts }) => Object.fromEntries(MEMBER_STATES.map((state) => [state, counts[state]])),
     },
   );
   gauge('target', 'Members a warm pool wants.', { read: ({ target }) => ({ '': target }) });
   gauge('claimed', 'Sandboxes that claims took from a warm pool and still have.', {
-    read: ({ claimed }) => ({ '': claimed }),
+    read: ({ inUse }) => ({ '': inUse }),
   });
   gauge('short_seconds', 'How long a warm pool has had fewer Ready members than it wants; 0 when it has enough.', {
     read: ({ shortSinceMs }) => ({ '': shortSinceMs === undefined ? 0 : (monotonic() - shortSinceMs) / 1_000 }),
   });
   const idle = (entry: Entry, resource: keyof Requests): Reading => {
-    const { ready, stale, pending, stuck } = entry.census;
+    const { ready, stale, pending, stuck } = entry.counts;
     return { '': (ready + stale + pending + stuck) * (requestsOf(entry.pool)?.[resource] ?? 0) };
   };
   gauge('idle_cpu_cores', 'CPU that the members of a warm pool request while nobody uses them.', {
@@ -107,12 +105,12 @@ function createGauges(deps: PoolMetricsDeps, pools: ReadonlyMap<string, Entry>):
 
 interface GaugeShape {
   readonly label?: string;
-  /** Values by the value of `label`; by the empty text without a label. */
+  /** Values by the value of `label`; under the empty string for a gauge without a label. */
   readonly read: (entry: Entry) => Reading;
 }
 
-/** Gauges that read the pools when they are scraped. */
-function gaugesOver({ registry, isCounting }: PoolMetricsDeps, pools: ReadonlyMap<string, Entry>) {
+/** Gauges read the pools at each scrape. */
+function createGaugeFactory({ registry, isCounting }: PoolMetricsDeps, pools: ReadonlyMap<string, Entry>) {
   return (name: string, help: string, { label, read }: GaugeShape): Gauge =>
     new Gauge<string>({
       name: `sandlot_warmpool_${name}`,
@@ -132,8 +130,10 @@ function gaugesOver({ registry, isCounting }: PoolMetricsDeps, pools: ReadonlyMa
     });
 }
 
-/** From asking for a member to its being Ready. */
-function createRefill({ registry, monotonic }: PoolMetricsDeps): Pick<PoolMetrics, 'asked' | 'failed' | 'shown'> {
+type RefillMetrics = Pick<PoolMetrics, 'recordCreateStart' | 'recordCreateFailure' | 'recordShown'>;
+
+/** Measures each member from its creation to the first time that the watch shows it Ready. */
+function createRefillMetrics({ registry, monotonic }: PoolMetricsDeps): RefillMetrics {
   const refill = createLatencyHistogram({
     registry,
     name: 'sandlot_warmpool_refill_seconds',
@@ -148,12 +148,12 @@ function createRefill({ registry, monotonic }: PoolMetricsDeps): Pick<PoolMetric
   refill.zero({});
   const startedMs = new Map<string, number>();
   return {
-    asked: (key) => void startedMs.set(key, monotonic()),
-    failed(key) {
+    recordCreateStart: (key) => void startedMs.set(key, monotonic()),
+    recordCreateFailure(key) {
       startedMs.delete(key);
       failures.inc();
     },
-    shown(key, sandbox) {
+    recordShown(key, sandbox) {
       const sinceMs = startedMs.get(key);
       if (sinceMs === undefined || (sandbox !== undefined && !isReady(sandbox))) return;
       startedMs.delete(key);

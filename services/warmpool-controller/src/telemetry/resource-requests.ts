@@ -3,13 +3,13 @@ import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
 import { BY_CONTROLLER } from '../wiring/cache.ts';
 import type { Cache } from '../wiring/cache.ts';
 
-/** What a pod asks its node for: cores and bytes. */
+/** What a Pod requests from its node: cores and bytes. */
 export interface Requests {
   readonly cpu: number;
   readonly memory: number;
 }
 
-/** What one member of the pool asks for, told by any of its members: they are alike, but for a rollout. */
+/** The requests of one member of the pool; members are alike, except during a rollout. Undefined without members. */
 export function requestsOf(
   { sandboxes }: Pick<Cache, 'sandboxes'>,
   { metadata }: SandboxWarmPool,
@@ -18,7 +18,7 @@ export function requestsOf(
   return undefined;
 }
 
-/** Containers that run side by side; a limit without a request is a request, as the API server has it. */
+/** The sum over the containers. Like the API server, takes a limit for the request of a container that has none. */
 export function requestsOfPod({ spec }: Pick<Sandbox, 'spec'>): Requests {
   const { containers } = spec.podTemplate.spec;
   const total = (resource: keyof Requests): number =>

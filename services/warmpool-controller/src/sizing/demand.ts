@@ -2,24 +2,27 @@ import type { SandboxWarmPoolSpec } from '@sandlot/api-types';
 
 export type Autoscaling = NonNullable<SandboxWarmPoolSpec['autoscaling']>;
 
-/** Members wanted from `atMs` (monotonic) on: of the newest one until now, of the others until the next one's time. */
+/** Members that autoscaling wanted from `atMs` (monotonic) on, until the next demand; the last one is the present one. */
 export interface Demand {
   readonly atMs: number;
   readonly replicas: number;
 }
 
 export interface Load {
-  /** Live Sandboxes that claims took from the pool. */
+  /** Live Sandboxes that claims adopted from the pool. */
   readonly inUse: number;
   readonly claimsPerSecond: number;
 }
 
 const DEFAULT_FREE_PERCENT = 20;
 
-/** Less than this much of a member is the echo of claims long past. */
+/** A claim rate that fades never reaches zero; less than this share of a member counts as none. */
 const NEGLIGIBLE = 0.05;
 
-/** Members that keep the free share and cover the claims of the next while (API contract, autoscaling target). */
+/**
+ * Members that keep the free share and cover the claims of the next seconds, before the bounds of the spec
+ * (docs/reference/sandbox-warm-pool.md#autoscaling).
+ */
 export function demandOf({ inUse, claimsPerSecond }: Load, autoscaling: Autoscaling): number {
   const percent = autoscaling.targetFreePercent ?? DEFAULT_FREE_PERCENT;
   const share = Math.ceil((inUse * percent) / (100 - percent));
@@ -28,10 +31,10 @@ export function demandOf({ inUse, claimsPerSecond }: Load, autoscaling: Autoscal
 }
 
 /**
- * The demands that may still be held after `next`: later ones only count while they are lower, and one counts for
- * `windowMs` after it has ended. The first is the highest.
+ * The demands that may still hold the target after `next`, the highest first. A demand counts until `windowMs` after a
+ * lower one replaced it; a demand below a later one never counts again.
  */
-export function withDemand(held: readonly Demand[], next: Demand, windowMs: number): readonly Demand[] {
+export function addDemand(held: readonly Demand[], next: Demand, windowMs: number): readonly Demand[] {
   const last = held.at(-1);
   const alive = held.filter((demand) => demand === last || next.atMs - demand.atMs < windowMs);
   if (last?.replicas === next.replicas) return alive;
@@ -41,8 +44,8 @@ export function withDemand(held: readonly Demand[], next: Demand, windowMs: numb
   return [...higher, next];
 }
 
-/** Milliseconds until the highest demand is let go; undefined while it is the present one. */
-export function heldForMs(demands: readonly Demand[], nowMs: number, windowMs: number): number | undefined {
+/** Milliseconds until the highest demand expires; undefined while it is the present one. */
+export function msUntilLower(demands: readonly Demand[], nowMs: number, windowMs: number): number | undefined {
   const [highest, next] = demands;
   return highest === undefined || next === undefined ? undefined : Math.max(0, highest.atMs + windowMs - nowMs);
 }

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { members, NOW, snapshot, statusOf, steps } from '../../test/builders.ts';
-import { withDemand } from './autoscale.ts';
-import type { Demand } from './autoscale.ts';
+import { addDemand } from './demand.ts';
+import type { Demand } from './demand.ts';
 import { decide } from '../decide.ts';
-import { Timetable } from './schedule.ts';
 import type { Schedule, Window } from './schedule.ts';
-import { targetOf } from './target.ts';
-import type { Target, TargetInput } from './target.ts';
+import { Timetable } from './timetable.ts';
+import { decideTarget } from './decide-target.ts';
+import type { Target, TargetInput } from './decide-target.ts';
 
 const auto = (rest: object = {}) => ({ autoscaling: { maxReplicas: 50, ...rest } });
 const open = (name: string, rest: Partial<Schedule>): Window => ({
@@ -18,7 +18,7 @@ const open = (name: string, rest: Partial<Schedule>): Window => ({
 type Parts = Partial<Omit<TargetInput, 'spec'>> & { readonly spec?: Partial<TargetInput['spec']> };
 
 function target({ spec = {}, ...rest }: Parts = {}): Target {
-  return targetOf({
+  return decideTarget({
     spec: { replicas: 7, sandboxTemplateRef: { name: 't' }, ...spec },
     windows: [],
     inUse: 0,
@@ -36,23 +36,27 @@ const rate = (perSecond: number) => ({ perSecond, atMs: 1_000_000 });
 describe('the target of a pool', () => {
   it.each<readonly [string, Parts, number]>([
     ['is spec.replicas', {}, 7],
-    ['is one where nothing is said', { spec: { replicas: undefined } }, 1],
-    ['is a fifth free of what autoscaling sees in use', { spec: auto(), inUse: 40 }, 10],
+    ['is one for a spec without replicas', { spec: { replicas: undefined } }, 1],
+    ['keeps a fifth free under autoscaling by default', { spec: auto(), inUse: 40 }, 10],
     ['is rounded up', { spec: auto(), inUse: 41 }, 11],
-    ['is the share that autoscaling is told', { spec: auto({ targetFreePercent: 50 }), inUse: 12 }, 12],
+    ['keeps targetFreePercent free', { spec: auto({ targetFreePercent: 50 }), inUse: 12 }, 12],
     [
-      'is enough for the claims of the next while',
+      'covers the claims of the next coverSeconds',
       { spec: auto({ coverSeconds: 10 }), inUse: 4, claimRate: rate(2.5) },
       25,
     ],
-    ['is the larger of share and cover', { spec: auto({ coverSeconds: 10 }), inUse: 40, claimRate: rate(0.5) }, 10],
-    ['forgets claims long past', { spec: auto({ coverSeconds: 10 }), claimRate: { perSecond: 1, atMs: 400_000 } }, 0],
-    ['stays within its bounds above', { spec: auto(), inUse: 1_000 }, 50],
-    ['stays within its bounds below', { spec: auto({ minReplicas: 3 }), inUse: 0 }, 3],
-    ['does not read spec.replicas while autoscaling decides', { spec: { replicas: 40, ...auto() }, inUse: 4 }, 1],
-    ['is that of an open schedule', { windows: [open('day', { replicas: 12 })] }, 12],
     [
-      'is that of an open schedule above autoscaling',
+      'is the larger of the free share and the cover',
+      { spec: auto({ coverSeconds: 10 }), inUse: 40, claimRate: rate(0.5) },
+      10,
+    ],
+    ['forgets claims long past', { spec: auto({ coverSeconds: 10 }), claimRate: { perSecond: 1, atMs: 400_000 } }, 0],
+    ['is at most maxReplicas', { spec: auto(), inUse: 1_000 }, 50],
+    ['is at least minReplicas', { spec: auto({ minReplicas: 3 }), inUse: 0 }, 3],
+    ['ignores spec.replicas under autoscaling', { spec: { replicas: 40, ...auto() }, inUse: 4 }, 1],
+    ['is the replicas of an open schedule', { windows: [open('day', { replicas: 12 })] }, 12],
+    [
+      'is the replicas of an open schedule rather than of autoscaling',
       { spec: auto(), inUse: 200, windows: [open('night', { replicas: 2 })] },
       2,
     ],
@@ -63,28 +67,32 @@ describe('the target of a pool', () => {
     ],
     ['ignores closed schedules', { windows: [{ ...open('a', { replicas: 3 }), open: false }] }, 7],
     [
-      'is autoscaled above the floor of an open schedule',
+      'is autoscaled above the minReplicas of an open schedule',
       { spec: auto(), inUse: 40, windows: [open('a', { minReplicas: 20 })] },
       20,
     ],
     [
-      'is autoscaled below the ceiling of an open schedule',
+      'is autoscaled below the maxReplicas of an open schedule',
       { spec: auto(), inUse: 40, windows: [open('a', { maxReplicas: 4 })] },
       4,
     ],
     [
-      'may exceed the bounds of autoscaling where a schedule moves them',
+      'exceeds the bounds of autoscaling where a schedule moves them',
       { spec: auto(), inUse: 999, windows: [open('a', { minReplicas: 60, maxReplicas: 80 })] },
       80,
     ],
     [
-      'is the floor of an open schedule without autoscaling',
+      'is the minReplicas of an open schedule without autoscaling',
       { windows: [open('a', { minReplicas: 20, maxReplicas: 30 })] },
       20,
     ],
-    ['is the ceiling of an open schedule that has no floor', { windows: [open('a', { maxReplicas: 2 })] }, 2],
     [
-      'holds the highest demand of its window',
+      'is the maxReplicas of an open schedule without minReplicas and autoscaling',
+      { windows: [open('a', { maxReplicas: 2 })] },
+      2,
+    ],
+    [
+      'holds the highest demand within scaleDownDelaySeconds',
       {
         spec: auto(),
         inUse: 4,
@@ -96,7 +104,7 @@ describe('the target of a pool', () => {
       9,
     ],
     [
-      'lets go of demands older than its window',
+      'forgets demands older than scaleDownDelaySeconds',
       {
         spec: auto(),
         inUse: 4,
@@ -108,12 +116,12 @@ describe('the target of a pool', () => {
       1,
     ],
     [
-      'does not shrink because its keeper is new',
+      'does not shrink after a restart of the controller',
       { spec: auto(), demands: undefined, lastStatus: { desiredReplicas: 30 } },
       30,
     ],
     [
-      'owes nothing to a schedule that has closed meanwhile',
+      'ignores the last target when a schedule decided it',
       { spec: auto(), inUse: 4, demands: undefined, lastStatus: { desiredReplicas: 30, activeSchedule: 'x' } },
       1,
     ],
@@ -122,10 +130,10 @@ describe('the target of a pool', () => {
   });
 
   it.each<readonly [string, Parts, number | undefined]>([
-    ['never, when the spec decides', {}, undefined],
-    ['at the edge of a schedule', { windows: [open('a', { replicas: 1 })] }, 60_000],
+    ['never while the spec decides', {}, undefined],
+    ['when a schedule opens or closes', { windows: [open('a', { replicas: 1 })] }, 60_000],
     [
-      'when a held demand ends',
+      'when a held demand expires',
       {
         spec: auto(),
         demands: [
@@ -135,12 +143,12 @@ describe('the target of a pool', () => {
       },
       200_000,
     ],
-    ['now and then, while a claim rate fades', { spec: auto({ coverSeconds: 10 }), claimRate: rate(1) }, 15_000],
-  ])('is looked at again %s', (_, parts, ms) => {
-    expect(target(parts).lookAfterMs).toBe(ms);
+    ['every 15 s while the claim rate fades', { spec: auto({ coverSeconds: 10 }), claimRate: rate(1) }, 15_000],
+  ])('is decided again %s', (_, parts, ms) => {
+    expect(target(parts).recheckAfterMs).toBe(ms);
   });
 
-  it('is held for the whole window after demand falls, however rarely it was looked at', () => {
+  it('holds for scaleDownDelaySeconds after demand falls, however rarely passes run', () => {
     const at = (seconds: number, inUse: number, demands: readonly Demand[]) =>
       target({ spec: auto({ scaleDownDelaySeconds: 60 }), inUse, demands, monotonicMs: seconds * 1_000 });
     const busy = at(0, 40, []);
@@ -150,25 +158,25 @@ describe('the target of a pool', () => {
     expect(at(1_060, 4, fallen.demands).replicas).toBe(1);
   });
 
-  it('remembers a few demands, not every one', () => {
+  it('keeps few demands, not all', () => {
     let demands: readonly Demand[] = [];
-    for (let n = 0; n < 1_000; n += 1) demands = withDemand(demands, { atMs: n, replicas: n % 10 }, 300_000);
+    for (let n = 0; n < 1_000; n += 1) demands = addDemand(demands, { atMs: n, replicas: n % 10 }, 300_000);
     expect(demands.length).toBeLessThanOrEqual(10);
     expect(demands[0]?.replicas).toBe(9);
   });
 });
 
 describe('a pool whose target changes', () => {
-  it('says what it is, since when, and what decided', () => {
+  it('reports the target, the time of the change and what decided', () => {
     const parts = { lastStatus: { desiredReplicas: 3 }, windows: [open('day', { replicas: 12 })] };
     expect(statusOf(parts)).toMatchObject({
       desiredReplicas: 12,
       activeSchedule: 'day',
       lastScaleTime: '2026-01-01T12:00:00Z',
     });
-    expect(steps(decide(snapshot(parts)), 'note')).toEqual([
+    expect(steps(decide(snapshot(parts)), 'event')).toEqual([
       {
-        kind: 'note',
+        kind: 'event',
         type: 'Normal',
         reason: 'TargetChanged',
         message: 'Target changed from 3 to 12 (schedule "day")',
@@ -176,23 +184,23 @@ describe('a pool whose target changes', () => {
     ]);
   });
 
-  it('shows how often it is claimed, and looks again while that fades', () => {
-    const parts = { members: members(3), memory: { claimRate: { perSecond: 0.5, atMs: 1_000_000 } } };
+  it('reports its claim rate, and requeues while it fades', () => {
+    const parts = { members: members(3), history: { claimRate: { perSecond: 0.5, atMs: 1_000_000 } } };
     expect(statusOf(parts).claimRatePerMinute).toBe(30);
-    expect(steps(decide(snapshot(parts)), 'wait').map(({ ms }) => ms)).toEqual([15_000]);
-    const faded = { ...parts, memory: { claimRate: { perSecond: 0.5, atMs: 400_000 } } };
+    expect(steps(decide(snapshot(parts)), 'requeue').map(({ afterMs }) => afterMs)).toEqual([15_000]);
+    const faded = { ...parts, history: { claimRate: { perSecond: 0.5, atMs: 400_000 } } };
     expect(statusOf(faded).claimRatePerMinute).toBeUndefined();
   });
 
-  it('warns once of a schedule that can never open', () => {
+  it('sends one Warning for a schedule that can never open', () => {
     const windows = new Timetable().windows([{ name: 'a', cron: '61 * * * *', durationSeconds: 60, replicas: 1 }], NOW);
     const warnings = (lastStatus: object): string[] =>
-      steps(decide(snapshot({ windows, lastStatus })), 'note').map(({ reason }) => reason);
+      steps(decide(snapshot({ windows, lastStatus })), 'event').map(({ reason }) => reason);
     expect(warnings({ observedGeneration: 0 })).toEqual(['ScheduleInvalid']);
     expect(warnings({ observedGeneration: 1 })).toEqual([]);
   });
 
-  it('keeps the time of its last change', () => {
+  it('keeps lastScaleTime while the target stays', () => {
     const lastScaleTime = '2026-01-01T01:00:00Z';
     expect(statusOf({ lastStatus: { desiredReplicas: 3, lastScaleTime } }).lastScaleTime).toBe(lastScaleTime);
   });
@@ -211,9 +219,9 @@ describe('a schedule', () => {
   it.each<readonly [string, Partial<Schedule>, string, boolean, string]>([
     ['is closed before its start', {}, '2026-01-05T08:59:59.999Z', false, '2026-01-05T09:00:00.000Z'],
     ['is open from its first moment', {}, '2026-01-05T09:00:00.000Z', true, '2026-01-05T10:00:00.000Z'],
-    ['is open to its last moment', {}, '2026-01-05T09:59:59.999Z', true, '2026-01-05T10:00:00.000Z'],
+    ['is open until its last moment', {}, '2026-01-05T09:59:59.999Z', true, '2026-01-05T10:00:00.000Z'],
     ['is closed from its end', {}, '2026-01-05T10:00:00.000Z', false, '2026-01-06T09:00:00.000Z'],
-    ['knows weekends', {}, '2026-01-03T09:30:00Z', false, '2026-01-05T09:00:00.000Z'],
+    ['skips weekends', {}, '2026-01-03T09:30:00Z', false, '2026-01-05T09:00:00.000Z'],
     [
       'is open over midnight',
       { cron: '0 23 * * *', durationSeconds: 7_200 },
@@ -222,14 +230,14 @@ describe('a schedule', () => {
       '2026-01-05T01:00:00.000Z',
     ],
     [
-      'is prolonged by a start within it',
+      'is extended by a start within its window',
       { cron: '*/30 * * * *' },
       '2026-01-05T09:45:00Z',
       true,
       '2026-01-05T10:30:00.000Z',
     ],
     [
-      'counts in its time zone',
+      'starts in its time zone',
       { timeZone: 'America/New_York' },
       '2026-01-05T14:30:00Z',
       true,
@@ -278,7 +286,7 @@ describe('a schedule', () => {
     expect(found?.problem).toMatch(/./);
   });
 
-  it('gives the same answer whether it was asked before or not', () => {
+  it('is the same with and without a cached cron expression', () => {
     const known = new Timetable();
     const schedules = [
       { name: 'a', cron: '17 */3 * * *', durationSeconds: 1_800, replicas: 1, timeZone: 'Asia/Kolkata' },

@@ -3,10 +3,10 @@ import { Counter } from 'prom-client';
 
 const OPERATIONS = ['create', 'update', 'delete', 'refused', 'not_controlled'] as const;
 
-/** What was done about a NetworkPolicy, or found out about it. */
+/** A write of a NetworkPolicy, or why there was none. */
 export type PolicyOperation = (typeof OPERATIONS)[number];
 
-/** What is measured of the NetworkPolicies of sandboxes. */
+/** The metrics of the NetworkPolicies of sandboxes (docs/reference/observability.md#metrics). */
 export interface PolicyMetrics {
   count(operation: PolicyOperation): void;
 }

@@ -1,19 +1,19 @@
 import { rfc3339, setCondition, warmPoolConditions, warmPoolReasons, warmPoolSelector } from '@sandlot/api-types';
 import type { SandboxWarmPoolStatus } from '@sandlot/api-types';
 import { isReady } from '@sandlot/blueprint';
-import { progressing } from './progressing.ts';
-import type { Finding, Outlook } from './progressing.ts';
 import { rateAt } from '@sandlot/std';
 import type { PoolSnapshot } from '../plan/snapshot.ts';
-import { CLAIM_RATE_WINDOW_MS } from '../sizing/target.ts';
-import { templateProblem } from '../history/template-problem.ts';
+import { templateProblem } from '../refill/template-problem.ts';
+import { CLAIM_RATE_WINDOW_MS } from '../sizing/decide-target.ts';
+import { decideProgressing } from './decide-progressing.ts';
+import type { Finding, Outlook } from './decide-progressing.ts';
 
-/** The whole status of a pool as the snapshot shows it (API contract, warm pools). */
-export function poolStatus(snapshot: PoolSnapshot, outlook: Outlook): SandboxWarmPoolStatus {
-  const { pool, members, inUse, templateHash, memory, monotonicMs } = snapshot;
+/** The whole status of a pool (docs/reference/sandbox-warm-pool.md#status). */
+export function buildStatus(snapshot: PoolSnapshot, outlook: Outlook): SandboxWarmPoolStatus {
+  const { pool, members, inUse, templateHash, history, monotonicMs } = snapshot;
   const { target, schedule } = outlook;
   const ready = members.filter(({ sandbox }) => isReady(sandbox)).length;
-  const claimRatePerMinute = Math.round(rateAt(memory.claimRate, monotonicMs, CLAIM_RATE_WINDOW_MS) * 60);
+  const claimRatePerMinute = Math.round(rateAt(history.claimRate, monotonicMs, CLAIM_RATE_WINDOW_MS) * 60);
   return {
     replicas: members.length,
     readyReplicas: ready,
@@ -26,18 +26,18 @@ export function poolStatus(snapshot: PoolSnapshot, outlook: Outlook): SandboxWar
     ...(claimRatePerMinute === 0 ? {} : { claimRatePerMinute }),
     ...(templateHash === undefined ? {} : { templateHash }),
     ...(schedule === undefined ? {} : { activeSchedule: schedule }),
-    ...times(snapshot, outlook),
+    ...timesOf(snapshot, outlook),
     conditions: conditionsOf(snapshot, outlook, ready),
   };
 }
 
-function times({ lastStatus, nowMs }: PoolSnapshot, { target, heldMs }: Outlook): Partial<SandboxWarmPoolStatus> {
+function timesOf({ lastStatus, nowMs }: PoolSnapshot, { target, heldMs }: Outlook): Partial<SandboxWarmPoolStatus> {
   const before = lastStatus?.desiredReplicas;
   const scaled = before !== undefined && before !== target;
   const lastScaleTime = scaled ? rfc3339(nowMs) : lastStatus?.lastScaleTime;
   return {
     ...(lastScaleTime === undefined ? {} : { lastScaleTime }),
-    // The next whole second: a time that has passed would read as if nothing were held.
+    // Rounded up to a whole second: a time in the past would say that nothing is held.
     ...(heldMs === undefined ? {} : { refillHeldUntil: rfc3339(Math.ceil((nowMs + heldMs) / 1_000) * 1_000) }),
   };
 }
@@ -49,9 +49,9 @@ function conditionsOf(
 ): NonNullable<SandboxWarmPoolStatus['conditions']> {
   const { pool, lastStatus, nowMs } = snapshot;
   const findings: readonly (readonly [string, Finding])[] = [
-    [warmPoolConditions.available, available(ready, outlook.target)],
-    [warmPoolConditions.progressing, progressing(snapshot, outlook)],
-    [warmPoolConditions.templateResolved, templateResolved(snapshot)],
+    [warmPoolConditions.available, checkAvailable(ready, outlook.target)],
+    [warmPoolConditions.progressing, decideProgressing(snapshot, outlook)],
+    [warmPoolConditions.templateResolved, checkTemplate(snapshot)],
   ];
   let conditions = lastStatus?.conditions ?? [];
   for (const [type, finding] of findings) {
@@ -61,13 +61,13 @@ function conditionsOf(
   return conditions;
 }
 
-function available(ready: number, target: number): Finding {
+function checkAvailable(ready: number, target: number): Finding {
   return ready >= 1 || target === 0
     ? { status: 'True', reason: warmPoolReasons.minimumReady, message: `${ready} of ${target} members are Ready` }
     : { status: 'False', reason: warmPoolReasons.noReadyMembers, message: `None of ${target} members is Ready` };
 }
 
-function templateResolved(snapshot: PoolSnapshot): Finding {
+function checkTemplate(snapshot: PoolSnapshot): Finding {
   const { name } = snapshot.pool.spec.sandboxTemplateRef;
   if (snapshot.template === undefined) {
     return {

@@ -1,0 +1,17 @@
+import type { ControllerParts } from '@sandlot/service';
+import { createPoolMetrics } from '../telemetry/pool-metrics.ts';
+import type { PoolMetrics } from '../telemetry/pool-metrics.ts';
+import { requestsOf } from '../telemetry/resource-requests.ts';
+import type { Cache } from './cache.ts';
+
+/** Creates the metrics of pools; they follow the Sandboxes that the cache shows. */
+export function connectPoolMetrics({ registry, clock, manager }: ControllerParts, cache: Cache): PoolMetrics {
+  const metrics = createPoolMetrics({
+    registry,
+    monotonic: () => clock.monotonic(),
+    isCounting: () => manager.isLeader(),
+    requestsOf: (pool) => requestsOf(cache, pool),
+  });
+  cache.sandboxes.onChange(({ key, next }) => metrics.recordShown(key, next));
+  return metrics;
+}
