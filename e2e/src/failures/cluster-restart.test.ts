@@ -7,7 +7,7 @@ import { readyClaim, readyCondition, sandboxNamed } from '../support/sandboxes.t
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
-/** Authored directly and in v1alpha1, with a disk and a stable host name: the API contract's first example. */
+/** Written by a user through v1alpha1, with a disk and a stable host name (docs/reference/sandbox.md#service-left-unset). */
 const notebook = `
 apiVersion: v1
 kind: ServiceAccount

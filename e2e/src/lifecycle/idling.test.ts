@@ -24,7 +24,7 @@ import { eventually, inTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 import { requestWakes } from '../support/wake-requests.ts';
 
-/** As the API contract has it, but for an image that is to be had everywhere. */
+/** Idle limits, lifetime and disk together (docs/reference/sandbox.md#idle-suspend-and-resume), with an image of our own. */
 const devEnv = `
 apiVersion: agents.x-k8s.io/v1beta1
 kind: Sandbox

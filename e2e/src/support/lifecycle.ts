@@ -85,7 +85,7 @@ const condition = (type: string, status: Said['status'], [reason, message]: read
   message,
 });
 
-/** Conditions in the words of the API contract. */
+/** Conditions with their reasons and messages (docs/reference/sandbox.md#conditions). */
 export const said = {
   ready: (message: string): Said => condition('Ready', 'True', ['DependenciesReady', message]),
   notReady: (reason: string, message: string): Said => condition('Ready', 'False', [reason, message]),

@@ -34,7 +34,7 @@ const text = (name: string, jsonPath: string): Column => ({ name, type: 'string'
 const integer = (name: string, jsonPath: string): Column => ({ name, type: 'integer', jsonPath });
 const wide = (column: Column): Column => ({ ...column, priority: 1 });
 
-/** The four kinds of the API contract. */
+/** The four kinds (docs/reference/versions.md#groups-and-versions). */
 export const kinds: readonly Kind[] = [
   {
     ...sandboxes,

@@ -40,10 +40,13 @@ export function brokenLinks(checkout: Checkout): readonly Finding[] {
   });
 }
 
+/** Also across the lines of a comment. */
+const OUTSIDE_CONTRACT = /\b(?:API|E2B)(?:\s|\/\/|[*#])+(?:wire(?:\s|\/\/|[*#])+)?contract\b/g;
+
 /** Every mention of a contract outside of this repository, which a reader cannot open. */
 export function outsideContracts(checkout: Checkout): readonly Finding[] {
   return eachText(checkout, (text, path) =>
-    matches(text, /\b(?:API|E2B)(?:\s|\/\/|[*#])+contract\b/g).map(({ line }) => ({
+    matches(text, OUTSIDE_CONTRACT).map(({ line }) => ({
       path,
       line,
       problem: 'cites a contract that is not in the repository; cite a section of docs/reference/',

@@ -94,6 +94,7 @@ describe('contracts outside of the repository', () => {
     ['one line', `/** ${API} contract, pass order */`, 1],
     ['two lines of a comment', `/**\n * The ${E2B}\n * contract says so.\n */`, 2],
     ['a comment of a chart', `# ${API} contract, ports`, 1],
+    ['longer words', `// ${E2B} wire contract 3.2`, 1],
   ])('are reported in %s', (_, text, line) => {
     expect(outsideContracts(checkoutWith({ 'a.ts': text }))).toEqual([
       { path: 'a.ts', line, problem: expect.stringContaining('not in the repository') as string },
