@@ -2,37 +2,36 @@ import { sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { RetryableError, isConflict, isNotFound, persistentVolumeClaims, pods, services } from '@sandlot/kube';
 import type { JsonObject, KubeObject, PersistentVolumeClaim, Pod } from '@sandlot/kube';
+import { ownershipOf } from './ownership/ownership.ts';
+import { hasFailed } from './plan/snapshot.ts';
+import type { Phase, Snapshot } from './plan/snapshot.ts';
+import type { ChildStep, EventNote, Plan, SandboxStep, Step } from './plan/steps.ts';
+import { changeImage } from './pod/change-image.ts';
+import { applyReport, recordEvent } from './troubles/apply-reports.ts';
+import type { ReportDeps } from './troubles/apply-reports.ts';
+import { deletionKey } from './troubles/pod-troubles.ts';
+import { reduceSandbox } from './wiring/transform.ts';
 import { createOrRead, deleteObject, objectKey, patchObject } from './writes/calls.ts';
 import type { CallDeps, PatchInput } from './writes/calls.ts';
 import { publishableText } from './writes/error-text.ts';
-import { answerWake, inform, recordEvent } from './troubles/report-trouble.ts';
-import type { InformDeps } from './troubles/report-trouble.ts';
-import { changeImage } from './pod/inplace-image.ts';
-import { ownershipOf } from './ownership/ownership.ts';
-import { deletionKey } from './troubles/pod-troubles.ts';
-import { isRefused } from './writes/refusals.ts';
-import type { Refusals } from './writes/refusals.ts';
-import { failed } from './plan/snapshot.ts';
-import type { Phase, Snapshot } from './plan/snapshot.ts';
-import type { ChildStep, EventNote, Plan, SandboxStep, Step } from './plan/steps.ts';
-import { reducedSandbox } from './wiring/transform.ts';
+import { isRejection } from './writes/rejected-writes.ts';
+import type { RejectedWrites } from './writes/rejected-writes.ts';
 
-/** What applying a plan needs. */
-export interface ApplyDeps extends CallDeps, InformDeps {
-  /** Told about every status that was published, with the Sandbox as it was before. Must not throw. */
-  readonly onPublished: (before: Sandbox, after: Sandbox) => void;
-  readonly refusals: Refusals;
+export interface ApplyDeps extends CallDeps, ReportDeps {
+  /** Called with every status that was written, and the Sandbox before it. Must not throw. */
+  readonly onStatusWritten: (before: Sandbox, after: Sandbox) => void;
+  readonly rejectedWrites: RejectedWrites;
 }
 
 /**
- * Applies `plan` in order and returns what is known afterwards. A step that fails for a reason the owner should know
- * becomes a failure of its phase and skips the rest of that phase; any other error ends the pass by throwing.
+ * Applies `plan` in order and returns the snapshot that results. A step that fails for a reason the owner should know
+ * becomes a failure of its phase, and the rest of that phase is skipped. Any other error ends the pass by throwing.
  */
 export async function apply(deps: ApplyDeps, snapshot: Snapshot, plan: Plan): Promise<Snapshot> {
   let current = snapshot;
   for (const step of plan) {
     const phase = 'phase' in step ? step.phase : undefined;
-    if (step.kind === 'lookAgain' || current.gone || (phase !== undefined && failed(current, phase))) continue;
+    if (step.kind === 'requeueNow' || current.gone || (phase !== undefined && hasFailed(current, phase))) continue;
     try {
       current = await applyStep(deps, current, step);
     } catch (error) {
@@ -42,26 +41,26 @@ export async function apply(deps: ApplyDeps, snapshot: Snapshot, plan: Plan): Pr
   return current;
 }
 
-interface Failed {
+interface FailedStep {
   readonly phase: Phase | undefined;
   readonly error: unknown;
 }
 
-function withFailure({ refusals }: ApplyDeps, snapshot: Snapshot, { phase, error }: Failed): Snapshot {
+function withFailure({ rejectedWrites }: ApplyDeps, snapshot: Snapshot, { phase, error }: FailedStep): Snapshot {
   const message = publishableText(error);
   if (message !== undefined && phase !== undefined) {
     const failure = { phase, message };
-    const isKept = isRefused(error) && phase !== 'expiry';
-    const kept = isKept ? refusals.refused(snapshot.sandbox, failure) : failure;
-    return { ...snapshot, failures: [...snapshot.failures, kept] };
+    const isRemembered = isRejection(error) && phase !== 'expiry';
+    const final = isRemembered ? rejectedWrites.record(snapshot.sandbox, failure) : failure;
+    return { ...snapshot, failures: [...snapshot.failures, final] };
   }
   if (isConflict(error) || isNotFound(error)) {
-    throw new RetryableError('an object changed or went away under this pass', { cause: error });
+    throw new RetryableError('an object changed or went away during this pass', { cause: error });
   }
   throw error;
 }
 
-async function applyStep(deps: ApplyDeps, s: Snapshot, step: Exclude<Step, { kind: 'lookAgain' }>): Promise<Snapshot> {
+async function applyStep(deps: ApplyDeps, s: Snapshot, step: Exclude<Step, { kind: 'requeueNow' }>): Promise<Snapshot> {
   switch (step.kind) {
     case 'patchSandbox':
     case 'suspendSandbox':
@@ -69,12 +68,12 @@ async function applyStep(deps: ApplyDeps, s: Snapshot, step: Exclude<Step, { kin
     case 'patchStatus':
     case 'deleteSandbox':
       return applyToSandbox(deps, s, step);
-    case 'refuse':
+    case 'reportFailure':
       return { ...s, failures: [...s.failures, { phase: step.phase, message: step.message }] };
-    case 'refuseWake':
+    case 'answerWake':
     case 'recordEvent':
-    case 'tell':
-      return inform(deps, s, step);
+    case 'reportTrouble':
+      return applyReport(deps, s, step);
     default:
       return applyToChild(deps, s, step);
   }
@@ -82,12 +81,12 @@ async function applyStep(deps: ApplyDeps, s: Snapshot, step: Exclude<Step, { kin
 
 async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Promise<Snapshot> {
   switch (step.kind) {
-    case 'createClaim':
-      return withClaim(s, step.claim, await createOrRead(deps, persistentVolumeClaims, step.claim));
-    case 'patchClaim':
-      return withClaim(s, step.claim, await patchObject(deps, persistentVolumeClaims, patchOf(step.claim, step)));
-    case 'deleteClaim':
-      return withClaim(s, step.claim, await deleteObject(deps, persistentVolumeClaims, step.claim));
+    case 'createDisk':
+      return withDisk(s, step.disk, await createOrRead(deps, persistentVolumeClaims, step.disk));
+    case 'patchDisk':
+      return withDisk(s, step.disk, await patchObject(deps, persistentVolumeClaims, patchOf(step.disk, step)));
+    case 'deleteDisk':
+      return withDisk(s, step.disk, await deleteObject(deps, persistentVolumeClaims, step.disk));
     case 'createPod':
       return withPod(s, await createOrRead(deps, pods, step.pod));
     case 'patchPod':
@@ -103,10 +102,10 @@ async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Prom
   }
 }
 
-/** What we delete is no news to its owner. */
+/** Counts the deletion as reported before the request: the owner needs no Event about what the controller deletes. */
 async function deletePod(deps: ApplyDeps, s: Snapshot, pod: Pod): Promise<Snapshot> {
-  const told = deps.told.add(s.sandbox.metadata.uid ?? '', deletionKey(pod));
-  return { ...withoutPod(s, pod, await deleteObject(deps, pods, pod)), told };
+  const reportedTroubles = deps.reportedTroubles.record(s.sandbox.metadata.uid ?? '', deletionKey(pod));
+  return { ...withoutPod(s, pod, await deleteObject(deps, pods, pod)), reportedTroubles };
 }
 
 function patchPod(deps: ApplyDeps, { sandbox }: Snapshot, step: ChildStep & { kind: 'patchPod' }): Promise<Pod> {
@@ -120,19 +119,18 @@ function patchOf(object: KubeObject, { patch }: { readonly patch: JsonObject }):
 }
 
 /**
- * A Sandbox that is gone, or was made anew under its name, has nothing left to be told: that is success. Steps guarded by
- * resourceVersion conflict with edits too, and are decided anew.
+ * A Sandbox that is gone, or a new one of its name, needs nothing from this pass: that counts as success. A step guarded by
+ * resourceVersion also conflicts with edits; then the next pass decides anew.
  */
 async function applyToSandbox(deps: ApplyDeps, s: Snapshot, step: SandboxStep): Promise<Snapshot> {
   try {
     if (step.kind === 'deleteSandbox') return await deleteSandbox(deps, s, step.note);
     const subresource = step.kind === 'patchStatus' ? 'status' : undefined;
-    const answer = await patchObject(deps, sandboxes, { key: objectKey(s.sandbox), patch: step.patch, subresource });
-    const sandbox = reducedSandbox(answer);
+    const response = await patchObject(deps, sandboxes, { key: objectKey(s.sandbox), patch: step.patch, subresource });
+    const sandbox = reduceSandbox(response);
     deps.recent.published(sandbox);
-    if (step.kind === 'patchStatus') deps.onPublished(s.sandbox, sandbox);
-    const next = { ...s, sandbox };
-    return step.kind === 'resumeSandbox' ? answerWake(deps, next, 'resumed') : next;
+    if (step.kind === 'patchStatus') deps.onStatusWritten(s.sandbox, sandbox);
+    return { ...s, sandbox };
   } catch (error) {
     const isReplaced = isConflict(error) && !GUARDED.has(step.kind);
     if (isNotFound(error) || isReplaced) return { ...s, gone: true };
@@ -142,7 +140,7 @@ async function applyToSandbox(deps: ApplyDeps, s: Snapshot, step: SandboxStep): 
 
 const GUARDED: ReadonlySet<Step['kind']> = new Set(['deleteSandbox', 'suspendSandbox', 'resumeSandbox']);
 
-/** Guarded by resourceVersion: an edit that moves the deadline must win over the deletion it makes wrong. */
+/** The resourceVersion makes an edit that moves the deadline win over the deletion. */
 async function deleteSandbox(deps: ApplyDeps, s: Snapshot, note: EventNote | undefined): Promise<Snapshot> {
   const { uid = '', resourceVersion = '' } = s.sandbox.metadata;
   await deps.client.delete(sandboxes, objectKey(s.sandbox), { signal: deps.signal, uid, resourceVersion });
@@ -150,12 +148,12 @@ async function deleteSandbox(deps: ApplyDeps, s: Snapshot, note: EventNote | und
   return { ...s, gone: true };
 }
 
-function withClaim(s: Snapshot, asked: PersistentVolumeClaim, found: PersistentVolumeClaim | undefined): Snapshot {
-  const claims = new Map(s.claims);
+function withDisk(s: Snapshot, asked: PersistentVolumeClaim, found: PersistentVolumeClaim | undefined): Snapshot {
+  const disks = new Map(s.disks);
   const name = asked.metadata.name ?? '';
-  if (found === undefined) claims.delete(name);
-  else claims.set(name, found);
-  return { ...s, claims };
+  if (found === undefined) disks.delete(name);
+  else disks.set(name, found);
+  return { ...s, disks };
 }
 
 function withPod(s: Snapshot, pod: Pod): Snapshot {

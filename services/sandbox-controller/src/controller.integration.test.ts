@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   NAMESPACE,
   READY,
-  RealWorld,
+  RealCluster,
   SUSPENDED,
   at,
   container,
@@ -16,16 +16,16 @@ import {
 const LEASE = { namespace: 'default', name: 'sandlot-sandbox-controller' };
 const ACCOUNT = { apiVersion: 'v1', kind: 'ServiceAccount', metadata: { namespace: NAMESPACE, name: 'notebook' } };
 
-let world: RealWorld;
+let cluster: RealCluster;
 beforeAll(async () => {
-  world = await RealWorld.start({ kwokNodes: 1, scheduler: true });
-  await world.apply(ACCOUNT);
+  cluster = await RealCluster.start({ kwokNodes: 1, scheduler: true });
+  await cluster.apply(ACCOUNT);
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => cluster[Symbol.asyncDispose]());
 
 /** A volume that the claim `name` binds to: the control plane has no provisioner. */
 const offerVolume = (name: string): Promise<void> =>
-  world.apply({
+  cluster.apply({
     apiVersion: 'v1',
     kind: 'PersistentVolume',
     metadata: { name },
@@ -40,8 +40,8 @@ const offerVolume = (name: string): Promise<void> =>
 
 describe('on a real API server, a Sandbox', () => {
   it('becomes Ready, and its whole status is what the contract says', async () => {
-    const created = await world.create('whole', { service: true });
-    const { status } = await world.until('whole', READY);
+    const created = await cluster.create('whole', { service: true });
+    const { status } = await cluster.until('whole', READY);
     const text: unknown = expect.any(String);
     const time: unknown = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/);
     const common = { observedGeneration: 1, lastTransitionTime: time };
@@ -71,30 +71,30 @@ describe('on a real API server, a Sandbox', () => {
 
   it('gets its Pod back under its name on the same disk', async () => {
     await offerVolume('work-keeper');
-    await world.create('keeper', { volumeClaimTemplates: [work] });
-    await world.until('keeper', READY);
-    const pod = await world.pod('keeper');
-    await world.client.delete(pods, at('keeper'), { gracePeriodSeconds: 0 });
-    const successor = await world.untilPod('keeper', pod);
-    await world.until('keeper', READY);
+    await cluster.create('keeper', { volumeClaimTemplates: [work] });
+    await cluster.until('keeper', READY);
+    const pod = await cluster.pod('keeper');
+    await cluster.client.delete(pods, at('keeper'), { gracePeriodSeconds: 0 });
+    const successor = await cluster.untilPod('keeper', pod);
+    await cluster.until('keeper', READY);
     expect(successor.spec.volumes?.map((volume) => volume.persistentVolumeClaim?.claimName)).toContain('work-keeper');
-    expect((await world.client.get(persistentVolumes, { name: 'work-keeper' })).status?.phase).toBe('Bound');
+    expect((await cluster.client.get(persistentVolumes, { name: 'work-keeper' })).status?.phase).toBe('Bound');
   });
 
   it('is suspended and resumed, and its Service stays', async () => {
-    await world.create('sleeper', { service: true });
-    await world.until('sleeper', READY);
-    await world.client.mergePatch(sandboxes, at('sleeper'), { spec: { operatingMode: 'Suspended' } });
-    const asleep = await world.until('sleeper', SUSPENDED);
+    await cluster.create('sleeper', { service: true });
+    await cluster.until('sleeper', READY);
+    await cluster.client.mergePatch(sandboxes, at('sleeper'), { spec: { operatingMode: 'Suspended' } });
+    const asleep = await cluster.until('sleeper', SUSPENDED);
     expect(summaryOf(asleep)).toEqual(['Ready=False/SandboxSuspended', 'Suspended=True/PodTerminated']);
     expect(asleep.metadata.annotations ?? {}).not.toHaveProperty(['agents.x-k8s.io/pod-name']);
-    expect(await world.isGone(pods, 'sleeper')).toBe(true);
-    expect(await world.isGone(services, 'sleeper')).toBe(false);
-    await world.client.mergePatch(sandboxes, at('sleeper'), { spec: { operatingMode: 'Running' } });
-    const awake = await world.until('sleeper', READY);
+    expect(await cluster.isGone(pods, 'sleeper')).toBe(true);
+    expect(await cluster.isGone(services, 'sleeper')).toBe(false);
+    await cluster.client.mergePatch(sandboxes, at('sleeper'), { spec: { operatingMode: 'Running' } });
+    const awake = await cluster.until('sleeper', READY);
     expect(awake.status?.resumedAt).toBeDefined();
     const reasons = await eventually(
-      async () => (await world.client.list(events, { namespace: NAMESPACE })).items.map((event) => event.reason),
+      async () => (await cluster.client.list(events, { namespace: NAMESPACE })).items.map((event) => event.reason),
       (found) => found.includes('Suspended') && found.includes('Resumed'),
     );
     expect(reasons).toEqual(expect.arrayContaining(['Suspended', 'Resumed']));
@@ -102,7 +102,7 @@ describe('on a real API server, a Sandbox', () => {
 
   it('authored in v1alpha1 gets a Service it did not ask for, and is scaled by kubectl', async () => {
     await offerVolume('work-notebook');
-    await world.apply({
+    await cluster.apply({
       apiVersion: 'agents.x-k8s.io/v1alpha1',
       kind: 'Sandbox',
       metadata: at('notebook'),
@@ -114,27 +114,30 @@ describe('on a real API server, a Sandbox', () => {
         volumeClaimTemplates: [work],
       },
     });
-    const { status } = await world.until('notebook', READY);
+    const { status } = await cluster.until('notebook', READY);
     expect(status?.serviceFQDN).toBe('notebook.team-a.svc.cluster.local');
-    const service = await world.client.get(services, at('notebook'));
+    const service = await cluster.client.get(services, at('notebook'));
     expect(service.spec?.ports).toEqual([{ name: 'p-8080-tcp', port: 8080, targetPort: 8080, protocol: 'TCP' }]);
-    await world.kubectl(['scale', 'sandbox', 'notebook', '--replicas=0']);
-    const asleep = await world.until('notebook', SUSPENDED);
+    await cluster.kubectl(['scale', 'sandbox', 'notebook', '--replicas=0']);
+    const asleep = await cluster.until('notebook', SUSPENDED);
     expect(asleep.spec.replicas).toBe(0);
-    expect(await world.isGone(persistentVolumeClaims, 'work-notebook')).toBe(false);
+    expect(await cluster.isGone(persistentVolumeClaims, 'work-notebook')).toBe(false);
   });
 
   it('authored in v1beta1 gets no Service it did not ask for', async () => {
-    await world.create('plain');
-    const { status } = await world.until('plain', READY);
+    await cluster.create('plain');
+    const { status } = await cluster.until('plain', READY);
     expect(status?.service).toBeUndefined();
-    expect(await world.isGone(services, 'plain')).toBe(true);
+    expect(await cluster.isGone(services, 'plain')).toBe(true);
   });
 
   it('is refused a Pod that belongs to nobody we know, and says so', async () => {
-    await world.client.create(pods, { metadata: at('taken'), spec: { containers: [{ name: 'c', image: 'busybox' }] } });
-    await world.create('taken');
-    const { status } = await world.until('taken', 'Ready=False/ReconcilerError');
+    await cluster.client.create(pods, {
+      metadata: at('taken'),
+      spec: { containers: [{ name: 'c', image: 'busybox' }] },
+    });
+    await cluster.create('taken');
+    const { status } = await cluster.until('taken', 'Ready=False/ReconcilerError');
     expect(status?.conditions?.find((condition) => condition.type === 'Ready')?.message).toBe(
       'Error seen: cannot adopt unowned pod "taken": missing required pool authorization label ' +
         '("agents.x-k8s.io/adoptable") or sandbox tracking label ("agents.x-k8s.io/sandbox-name-hash")',
@@ -142,8 +145,8 @@ describe('on a real API server, a Sandbox', () => {
   });
 
   it('tells what the API server has against its template', async () => {
-    await world.create('imageless', { podTemplate: { spec: { containers: [{ name: 'main' }] } } });
-    const { status } = await world.until('imageless', 'Ready=False/ReconcilerError');
+    await cluster.create('imageless', { podTemplate: { spec: { containers: [{ name: 'main' }] } } });
+    const { status } = await cluster.until('imageless', 'Ready=False/ReconcilerError');
     expect(status?.conditions?.find((condition) => condition.type === 'Ready')?.message).toMatch(
       /^Error seen: .*spec\.containers\[0\]\.image: Required value/,
     );
@@ -151,47 +154,50 @@ describe('on a real API server, a Sandbox', () => {
 
   it('expires on the second, and a retained one can be brought back', async () => {
     const shutdownTime = new Date(Date.now() + 4_000).toISOString();
-    await world.create('brief', { shutdownTime });
-    const expired = await world.until('brief', 'Ready=False/SandboxExpired');
+    await cluster.create('brief', { shutdownTime });
+    const expired = await cluster.until('brief', 'Ready=False/SandboxExpired');
     const at0 = expired.status?.conditions?.find((condition) => condition.type === 'Ready')?.lastTransitionTime ?? '';
     expect(Date.parse(at0)).toBeGreaterThanOrEqual(Math.floor(Date.parse(shutdownTime) / 1_000) * 1_000);
-    await world.untilGone(pods, 'brief');
-    await world.client.mergePatch(sandboxes, at('brief'), { spec: { shutdownTime: null } });
-    await world.until('brief', READY);
+    await cluster.untilGone(pods, 'brief');
+    await cluster.client.mergePatch(sandboxes, at('brief'), { spec: { shutdownTime: null } });
+    await cluster.until('brief', READY);
   });
 
   it('takes its children with it when it is deleted, in the foreground too', async () => {
     await offerVolume('work-doomed');
-    await world.create('doomed', { service: true, volumeClaimTemplates: [work] });
-    await world.until('doomed', READY);
-    await world.client.delete(sandboxes, at('doomed'), { propagationPolicy: 'Foreground' });
-    await world.untilGone(sandboxes, 'doomed');
-    expect(await Promise.all([world.isGone(pods, 'doomed'), world.isGone(services, 'doomed')])).toEqual([true, true]);
-    await world.untilGone(persistentVolumeClaims, 'work-doomed');
+    await cluster.create('doomed', { service: true, volumeClaimTemplates: [work] });
+    await cluster.until('doomed', READY);
+    await cluster.client.delete(sandboxes, at('doomed'), { propagationPolicy: 'Foreground' });
+    await cluster.untilGone(sandboxes, 'doomed');
+    expect(await Promise.all([cluster.isGone(pods, 'doomed'), cluster.isGone(services, 'doomed')])).toEqual([
+      true,
+      true,
+    ]);
+    await cluster.untilGone(persistentVolumeClaims, 'work-doomed');
   });
 
   it('that retains its disks leaves them to the next Sandbox of its name', async () => {
     await offerVolume('work-heir');
     const persistentVolumeClaimRetentionPolicy = { whenDeleted: 'Retain' } as const;
     const spec = { volumeClaimTemplates: [work], persistentVolumeClaimRetentionPolicy };
-    await world.create('heir', spec);
-    await world.until('heir', READY);
-    const { uid } = (await world.client.get(persistentVolumeClaims, at('work-heir'))).metadata;
-    await world.client.delete(sandboxes, at('heir'), { propagationPolicy: 'Foreground' });
-    await world.untilGone(sandboxes, 'heir');
-    await world.create('heir', spec);
-    await world.until('heir', READY);
-    expect((await world.client.get(persistentVolumeClaims, at('work-heir'))).metadata.uid).toBe(uid);
-    expect((await world.client.get(persistentVolumes, { name: 'work-heir' })).status?.phase).toBe('Bound');
+    await cluster.create('heir', spec);
+    await cluster.until('heir', READY);
+    const { uid } = (await cluster.client.get(persistentVolumeClaims, at('work-heir'))).metadata;
+    await cluster.client.delete(sandboxes, at('heir'), { propagationPolicy: 'Foreground' });
+    await cluster.untilGone(sandboxes, 'heir');
+    await cluster.create('heir', spec);
+    await cluster.until('heir', READY);
+    expect((await cluster.client.get(persistentVolumeClaims, at('work-heir'))).metadata.uid).toBe(uid);
+    expect((await cluster.client.get(persistentVolumes, { name: 'work-heir' })).status?.phase).toBe('Bound');
   });
 });
 
 describe('the process', () => {
   it('is ready and live, and tells what it measures', async () => {
     const get = (port: number, path: string) => fetch(`http://127.0.0.1:${port}${path}`);
-    expect((await get(world.controller.probePort, '/readyz')).status).toBe(200);
-    expect((await get(world.controller.probePort, '/livez')).status).toBe(200);
-    const lines = (await (await get(world.controller.metricsPort, '/metrics')).text()).split('\n');
+    expect((await get(cluster.controller.probePort, '/readyz')).status).toBe(200);
+    expect((await get(cluster.controller.probePort, '/livez')).status).toBe(200);
+    const lines = (await (await get(cluster.controller.metricsPort, '/metrics')).text()).split('\n');
     const value = (start: string): number =>
       Number(
         lines
@@ -204,12 +210,12 @@ describe('the process', () => {
   });
 
   it('hands its work to the next one when it is told to end', async () => {
-    expect((await world.client.get(leases, LEASE)).spec?.holderIdentity).toBe('first');
-    expect(await world.controller.stop()).toBe(0);
-    expect((await world.client.get(leases, LEASE)).spec?.holderIdentity ?? '').toBe('');
-    await world.create('handed');
-    await world.startController('second');
-    await world.until('handed', READY);
-    expect((await world.client.get(leases, LEASE)).spec?.holderIdentity).toBe('second');
+    expect((await cluster.client.get(leases, LEASE)).spec?.holderIdentity).toBe('first');
+    expect(await cluster.controller.stop()).toBe(0);
+    expect((await cluster.client.get(leases, LEASE)).spec?.holderIdentity ?? '').toBe('');
+    await cluster.create('handed');
+    await cluster.startController('second');
+    await cluster.until('handed', READY);
+    expect((await cluster.client.get(leases, LEASE)).spec?.holderIdentity).toBe('second');
   });
 });

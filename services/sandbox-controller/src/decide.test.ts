@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decide, wakeAtMs } from './decide.ts';
+import { decide } from './decide.ts';
+import { requeueAtMs } from './lifetime/decide-requeue.ts';
 import type { Snapshot } from './plan/snapshot.ts';
 import {
   EARLIER,
@@ -7,7 +8,7 @@ import {
   NOW_MS,
   STRANGER,
   WORK,
-  claimOf,
+  diskOf,
   conditionSummary,
   kinds,
   notebook,
@@ -33,13 +34,13 @@ describe('a pass', () => {
     [
       'creates the disks before the Pod that mounts them',
       snapshotOf({ sandbox: notebook({ spec: { volumeClaimTemplates: [WORK] } }) }),
-      ['createClaim'],
+      ['createDisk'],
     ],
     [
       'does not create a Pod on a disk that is being deleted',
       snapshotOf({
         sandbox: notebook({ spec: { volumeClaimTemplates: [WORK] } }),
-        claims: [claimOf(running, { deletionTimestamp: NOW })],
+        disks: [diskOf(running, { deletionTimestamp: NOW })],
       }),
       ['patchStatus'],
     ],
@@ -108,7 +109,7 @@ describe('a pass', () => {
     [
       'refuses a Pod of the name that belongs to somebody else',
       snapshotOf({ foreignPod: podOf(running, { owner: STRANGER }) }),
-      ['refuse'],
+      ['reportFailure'],
     ],
     [
       'takes over an unowned Pod with the tracking label',
@@ -163,23 +164,23 @@ describe('a pass', () => {
 
 describe('waking up', () => {
   it('is not needed for a Sandbox without a deadline', () => {
-    expect(wakeAtMs(snapshotOf({ sandbox: ready, ownedPods: [podOf(running)] }))).toBeUndefined();
+    expect(requeueAtMs(snapshotOf({ sandbox: ready, ownedPods: [podOf(running)] }))).toBeUndefined();
   });
 
   it('happens at the deadline', () => {
     const sandbox = { ...ready, spec: { ...ready.spec, shutdownTime: '2026-01-01T12:00:30Z' } };
-    expect(wakeAtMs(snapshotOf({ sandbox, ownedPods: [podOf(running)] }))).toBe(NOW_MS + 30_000);
+    expect(requeueAtMs(snapshotOf({ sandbox, ownedPods: [podOf(running)] }))).toBe(NOW_MS + 30_000);
   });
 
   it('happens when a quiet start has lasted too long to stay quiet', () => {
     const pod = podOf(running, { phase: 'Pending', created: NOW });
-    expect(wakeAtMs(snapshotOf({ ownedPods: [pod] }))).toBe(NOW_MS + 2_000);
+    expect(requeueAtMs(snapshotOf({ ownedPods: [pod] }))).toBe(NOW_MS + 2_000);
   });
 
   it('looks again for a Pod of somebody else, of which no event may tell', () => {
     const foreignPod = podOf(running, { owner: STRANGER });
     const sandbox = published(snapshotOf({ sandbox: suspended, foreignPod }));
-    expect(wakeAtMs(snapshotOf({ sandbox, foreignPod }))).toBe(NOW_MS + 60_000);
+    expect(requeueAtMs(snapshotOf({ sandbox, foreignPod }))).toBe(NOW_MS + 60_000);
   });
 
   it('stops once a retained Sandbox has expired', () => {
@@ -191,6 +192,6 @@ describe('waking up', () => {
       lastTransitionTime: EARLIER,
     };
     const sandbox = notebook({ spec: { shutdownTime: EARLIER }, status: { conditions: [expired] } });
-    expect(wakeAtMs(snapshotOf({ sandbox }))).toBeUndefined();
+    expect(requeueAtMs(snapshotOf({ sandbox }))).toBeUndefined();
   });
 });

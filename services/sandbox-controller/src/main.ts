@@ -1,4 +1,4 @@
-// The sandbox-controller process: gives every Sandbox its Pod, its disks and its network identity.
+// The sandbox-controller process: gives every Sandbox its Pod, its disks and its Service.
 import { main, runController } from '@sandlot/service';
 import { sandboxSettings } from './wiring/config.ts';
 import { addSandboxController } from './controller.ts';

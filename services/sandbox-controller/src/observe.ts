@@ -1,138 +1,132 @@
-import { effectiveMode, findCondition, nameHash, labels, podNameOf, sandboxConditions } from '@sandlot/api-types';
+import { effectiveMode, findCondition, podNameOf, sandboxConditions } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { controllerOf, isNotFound, persistentVolumeClaims, pods as podResource } from '@sandlot/kube';
-import type { KubeClient, KubeObject, ObjectKey, PersistentVolumeClaim, Pod, Service, Store } from '@sandlot/kube';
+import { persistentVolumeClaims, pods as podResource } from '@sandlot/kube';
+import type { KubeClient, PersistentVolumeClaim, Pod } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
-import { publishableText } from './writes/error-text.ts';
+import { diskNames } from './disks/disk-names.ts';
 import { isMarkedExpired } from './lifetime/expiry.ts';
 import { ownershipOf } from './ownership/ownership.ts';
-import type { Aftermath } from './pacing/after-adoption.ts';
-import type { Patience } from './pacing/quiet-start.ts';
-import { claimNames } from './disks/decide-disks.ts';
-import type { RecentWrites } from './writes/recent-writes.ts';
-import type { Refusals } from './writes/refusals.ts';
-import { useOf } from './wiring/process-state.ts';
-import type { EarlyReports } from './lifetime/early-reports.ts';
-import type { UseReports } from './lifetime/activity-reports.ts';
 import type { Failure, Settings, Snapshot } from './plan/snapshot.ts';
-import type { Told } from './troubles/reported-troubles.ts';
-import type { WakeRequests } from './wake/wake-requests.ts';
+import { BY_OWNER } from './wiring/informers.ts';
+import type { Caches } from './wiring/informers.ts';
+import type { ProcessState } from './wiring/process-state.ts';
+import { publishableText } from './writes/error-text.ts';
 
-/** Index of Pods by the UID of their controller. */
-export const BY_OWNER = 'byOwnerUid';
-
-/** Caches that observation reads. Pods must have the index {@link BY_OWNER}. */
-export interface Caches {
-  readonly sandboxes: Store<Sandbox>;
-  readonly pods: Store<Pod>;
-  readonly services: Store<Service>;
-  readonly claims: Store<PersistentVolumeClaim>;
-}
-
-export interface ObserveDeps {
+export interface ObserveDeps extends ProcessState {
   readonly client: KubeClient;
   readonly caches: Caches;
-  readonly recent: RecentWrites;
-  readonly wakes: WakeRequests;
-  readonly reports: EarlyReports;
-  readonly uses: UseReports;
-  readonly refusals: Refusals;
-  readonly told: Told;
-  readonly patience: Patience;
-  readonly aftermath: Aftermath;
   readonly clock: Clock;
   readonly settings: Settings;
   readonly signal: AbortSignal;
 }
 
-/** Keys of {@link BY_OWNER}. */
-export function ownerUids(object: KubeObject): readonly string[] {
-  const uid = controllerOf(object)?.uid;
-  return uid === undefined ? [] : [uid];
-}
-
 /** Everything known about the Sandbox under `key`; undefined when there is none. */
 export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot | undefined> {
-  const { caches, recent, patience, clock, settings } = deps;
+  const { caches, recent, clock, settings } = deps;
   const cached = caches.sandboxes.get(key);
   if (cached === undefined) return undefined;
   const sandbox = recent.latestSandbox(cached);
-  const quietMs = patience.quietMs(sandbox);
+  recordFirstSight(deps, sandbox);
   const found = await observePods(deps, sandbox);
   return {
     nowMs: clock.now(),
     settings,
     sandbox,
-    quietMs,
-    aftermathUntilMs: deps.aftermath.untilMs(sandbox),
-    yieldsUntilMs: deps.aftermath.yieldsUntilMs(sandbox),
+    ...observeHolds(deps, sandbox),
     ...found,
-    failures: [...found.failures, ...standingRefusals(deps, sandbox, found)],
+    failures: [...found.failures, ...observeRejections(deps, sandbox, found)],
     service: recent.latest('Service', key, caches.services.get(key)),
-    claims: await observeClaims(deps, sandbox),
-    wakeUntilMs: deps.wakes.untilMs(sandbox.metadata.uid ?? ''),
-    wakeTrace: deps.wakes.traceOf(sandbox.metadata.uid ?? ''),
-    ...useOf(sandbox, deps),
-    told: deps.told.of(sandbox.metadata.uid ?? ''),
+    disks: await observeDisks(deps, sandbox),
+    ...observeWakeRequest(deps, sandbox),
+    ...observeActivity(deps, sandbox),
+    reportedTroubles: deps.reportedTroubles.of(sandbox.metadata.uid ?? ''),
     gone: false,
   };
 }
 
-/** What need not be tried again yet. At the end of a Sandbox, and for a Pod that is there after all, it is no obstacle. */
-function standingRefusals({ refusals }: ObserveDeps, sandbox: Sandbox, found: FoundPods): Failure[] {
+/** What counts from the pass that first sees it is dated here; everything after only reads. */
+function recordFirstSight({ quietStarts, adoptionHolds, earlyActivity }: ObserveDeps, sandbox: Sandbox): void {
+  quietStarts.grant(sandbox);
+  adoptionHolds.grant(sandbox);
+  earlyActivity.record(sandbox);
+}
+
+type Holds = Pick<Snapshot, 'quietMs' | 'statusHoldUntilMs' | 'podHoldUntilMs'>;
+
+function observeHolds({ quietStarts, adoptionHolds }: ObserveDeps, sandbox: Sandbox): Holds {
+  return {
+    quietMs: quietStarts.quietMs(sandbox),
+    statusHoldUntilMs: adoptionHolds.statusHoldUntilMs(sandbox),
+    podHoldUntilMs: adoptionHolds.podHoldUntilMs(sandbox),
+  };
+}
+
+function observeWakeRequest(
+  { wakes }: ObserveDeps,
+  { metadata: { uid = '' } }: Sandbox,
+): Pick<Snapshot, 'wakeRequestUntilMs' | 'wakeTrace'> {
+  return { wakeRequestUntilMs: wakes.untilMs(uid), wakeTrace: wakes.traceOf(uid) };
+}
+
+/** When the Sandbox was used, besides what its status and annotations say. */
+export function observeActivity(
+  { earlyActivity, activityReports }: Pick<ProcessState, 'earlyActivity' | 'activityReports'>,
+  sandbox: Sandbox,
+): Pick<Snapshot, 'earlyReportSeenMs' | 'lastUsedMs'> {
+  return {
+    earlyReportSeenMs: earlyActivity.seenMs(sandbox),
+    lastUsedMs: activityReports.lastUsedMs(sandbox.metadata.uid),
+  };
+}
+
+/** Rejected writes that it is too early to retry. They do not hold up an expiry, nor matter once a Pod exists after all. */
+function observeRejections({ rejectedWrites }: ObserveDeps, sandbox: Sandbox, found: FoundPods): Failure[] {
   if (isMarkedExpired(sandbox)) return [];
   const hasPod = found.ownedPods.length > 0 || found.foreignPod !== undefined;
-  return refusals.standing(sandbox).filter(({ phase }) => phase !== 'pod' || !hasPod);
+  return rejectedWrites.pendingOf(sandbox).filter(({ phase }) => phase !== 'pod' || !hasPod);
 }
 
 /**
- * The disks by name. At the end of a Sandbox their absence has to be certain: one that the cache does not show yet would
- * not be released, and garbage collection would take it against the policy.
+ * The disks by name. At the end of a Sandbox their absence must be certain, so a missing one is read live: the controller
+ * would not release a disk that the cache does not show yet, and garbage collection would delete it against the policy.
  */
-async function observeClaims(deps: ObserveDeps, sandbox: Sandbox): Promise<Map<string, PersistentVolumeClaim>> {
+async function observeDisks(deps: ObserveDeps, sandbox: Sandbox): Promise<Map<string, PersistentVolumeClaim>> {
+  const { client, signal } = deps;
   const { namespace = '' } = sandbox.metadata;
   const found = new Map<string, PersistentVolumeClaim>();
-  for (const name of claimNames(sandbox)) {
+  for (const name of diskNames(sandbox)) {
     const key = `${namespace}/${name}`;
-    const cached = deps.recent.latest('PersistentVolumeClaim', key, deps.caches.claims.get(key));
-    const claim = cached ?? (isMarkedExpired(sandbox) ? await readClaim(deps, { namespace, name }) : undefined);
-    if (claim !== undefined) found.set(name, claim);
+    const cached = deps.recent.latest('PersistentVolumeClaim', key, deps.caches.disks.get(key));
+    const readLive = () => client.find(persistentVolumeClaims, { namespace, name }, { signal });
+    const disk = cached ?? (isMarkedExpired(sandbox) ? await readLive() : undefined);
+    if (disk !== undefined) found.set(name, disk);
   }
   return found;
-}
-
-async function readClaim({ client, signal }: ObserveDeps, key: ObjectKey): Promise<PersistentVolumeClaim | undefined> {
-  try {
-    return await client.get(persistentVolumeClaims, key, { signal });
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }
 
 type FoundPods = Pick<Snapshot, 'ownedPods' | 'foreignPod' | 'failures'>;
 
 async function observePods(deps: ObserveDeps, sandbox: Sandbox): Promise<FoundPods> {
-  const named = namesOfInterest(sandbox).flatMap((name) => cachedPod(deps, sandbox, name) ?? []);
-  const known = [...deps.caches.pods.byIndex(BY_OWNER, sandbox.metadata.uid ?? '')].flatMap(
-    (pod) => cachedPod(deps, sandbox, pod.metadata.name ?? '') ?? [],
+  const named = podNames(sandbox).flatMap((name) => findCachedPod(deps, sandbox, name) ?? []);
+  const owned = [...deps.caches.pods.byIndex(BY_OWNER, sandbox.metadata.uid ?? '')].flatMap(
+    (pod) => findCachedPod(deps, sandbox, pod.metadata.name ?? '') ?? [],
   );
-  const found = split(sandbox, [...known, ...named]);
-  if (found.ownedPods.length > 0 || found.foreignPod !== undefined || !mustLook(sandbox)) return found;
-  return lookLive(deps, sandbox);
+  const found = groupByOwner(sandbox, [...owned, ...named]);
+  if (found.ownedPods.length > 0 || found.foreignPod !== undefined || !needsLiveRead(sandbox)) return found;
+  return readPodsLive(deps, sandbox);
 }
 
-function cachedPod({ caches, recent }: ObserveDeps, sandbox: Sandbox, name: string): Pod | undefined {
+function findCachedPod({ caches, recent }: ObserveDeps, sandbox: Sandbox, name: string): Pod | undefined {
   const key = `${sandbox.metadata.namespace ?? ''}/${name}`;
   return recent.latest('Pod', key, caches.pods.get(key));
 }
 
-/** The name on record first: a Pod taken over by an old release keeps its own. */
-function namesOfInterest(sandbox: Sandbox): string[] {
+/** The recorded name first: a Pod that was taken over keeps its own. */
+function podNames(sandbox: Sandbox): string[] {
   return [...new Set([podNameOf(sandbox), sandbox.metadata.name ?? ''])];
 }
 
-function split(sandbox: Sandbox, candidates: readonly Pod[]): FoundPods {
+function groupByOwner(sandbox: Sandbox, candidates: readonly Pod[]): FoundPods {
   const owned = new Map<string, Pod>();
   let foreignPod: Pod | undefined;
   for (const pod of candidates) {
@@ -143,46 +137,28 @@ function split(sandbox: Sandbox, candidates: readonly Pod[]): FoundPods {
 }
 
 /**
- * The cache holds labelled Pods only. Before a suspension is confirmed, and when the record names a Pod the cache lacks,
- * the absence of a Pod has to be certain.
+ * Whether the absence of a Pod must be certain: before a suspension is confirmed, and when the annotation names a Pod that
+ * the cache lacks. The cache holds only Pods with the tracking label.
  */
-function mustLook(sandbox: Sandbox): boolean {
+function needsLiveRead(sandbox: Sandbox): boolean {
   if (podNameOf(sandbox) !== sandbox.metadata.name) return true;
   if (effectiveMode(sandbox.spec) === 'Running') return false;
   return findCondition(sandbox.status?.conditions, sandboxConditions.suspended)?.status !== 'True';
 }
 
-async function lookLive({ client, signal }: ObserveDeps, sandbox: Sandbox): Promise<FoundPods> {
+async function readPodsLive({ client, signal }: ObserveDeps, sandbox: Sandbox): Promise<FoundPods> {
+  const { namespace } = sandbox.metadata;
   const failures: Failure[] = [];
   const found: Pod[] = [];
-  for (const name of namesOfInterest(sandbox)) {
+  for (const name of podNames(sandbox)) {
     try {
-      found.push(await client.get(podResource, { namespace: sandbox.metadata.namespace, name }, { signal }));
+      const pod = await client.find(podResource, { namespace, name }, { signal });
+      if (pod !== undefined) found.push(pod);
     } catch (error) {
-      if (isNotFound(error)) continue;
       const message = publishableText(error);
       if (message === undefined) throw error;
       failures.push({ phase: 'pod', message });
     }
   }
-  return { ...split(sandbox, found), failures };
-}
-
-/** Index of Sandboxes by the label their children carry. */
-export const BY_NAME_HASH = 'byNameHash';
-
-/** Keys of {@link BY_NAME_HASH}: same-name children may have no owner to find them by. */
-export function nameHashKeys({ metadata: { namespace = '', name = '' } }: KubeObject): readonly string[] {
-  return [`${namespace}/${nameHash(name)}`];
-}
-
-/** Sandboxes that a change of `child` may concern: its controller, and those its label stands for. */
-export function sandboxKeysOf(child: KubeObject, sandboxes: Store<Sandbox>): string[] {
-  const { namespace = '' } = child.metadata;
-  const owner = controllerOf(child);
-  const hash = child.metadata.labels?.[labels.nameHash] ?? '';
-  const named = [...sandboxes.byIndex(BY_NAME_HASH, `${namespace}/${hash}`)].map(
-    ({ metadata }) => `${namespace}/${metadata.name ?? ''}`,
-  );
-  return owner?.kind === 'Sandbox' ? [...new Set([`${namespace}/${owner.name}`, ...named])] : named;
+  return { ...groupByOwner(sandbox, found), failures };
 }

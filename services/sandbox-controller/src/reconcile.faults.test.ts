@@ -27,7 +27,7 @@ async function settle(): Promise<void> {
   h.runPod();
   await h.untilReady();
   expect(h.api.objects(pods)).toHaveLength(1);
-  expect([h.claimNames(), h.serviceNames()]).toEqual([['work-notebook'], ['notebook']]);
+  expect([h.diskNames(), h.serviceNames()]).toEqual([['work-notebook'], ['notebook']]);
 }
 
 describe('a Sandbox settles with one Pod, one disk and one Service', () => {
@@ -97,7 +97,7 @@ describe('an expiry that deletes the Sandbox and retains its disks', () => {
     await h.until(() => h.api.object(sandboxes, KEY) === undefined, 'the Sandbox is gone');
     h.removePod();
     await h.until(() => h.pod() === undefined, 'the Pod is gone');
-    expect(h.claimNames()).toEqual(['work-notebook']);
+    expect(h.diskNames()).toEqual(['work-notebook']);
   }
 
   it('keeps the Sandbox until the disks could be released', async () => {
@@ -114,7 +114,7 @@ describe('an expiry that deletes the Sandbox and retains its disks', () => {
     h.create({ ...spec, volumeClaimTemplates: [...spec.volumeClaimTemplates] });
     await h.until(() => h.pod() !== undefined, 'there is a Pod');
     const disk = { ...KEY, name: 'work-notebook' };
-    h.api.change(persistentVolumeClaims, disk, (claim) => (claim.metadata.labels = {}));
+    h.api.change(persistentVolumeClaims, disk, (disk) => (disk.metadata.labels = {}));
     await expire();
   });
 });
@@ -183,7 +183,7 @@ describe('a restarted controller', () => {
 /** The kubelet stops what it is told to stop, and nothing of the Sandbox is there any more. */
 function nothingIsLeft(): boolean {
   h.removePod();
-  return h.pod() === undefined && h.serviceNames().length === 0 && h.claimNames().length === 0;
+  return h.pod() === undefined && h.serviceNames().length === 0 && h.diskNames().length === 0;
 }
 
 describe('a Sandbox that is deleted', () => {

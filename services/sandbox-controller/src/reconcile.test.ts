@@ -71,7 +71,7 @@ describe('a Sandbox', () => {
     await h.untilReady();
     expect(seen).toEqual(['False', 'True']);
     expect(h.pod()?.metadata.uid).not.toBe(firstUid);
-    expect(h.api.objects(persistentVolumeClaims).map((claim) => claim.metadata.uid)).toEqual([disk?.metadata.uid]);
+    expect(h.api.objects(persistentVolumeClaims).map((disk) => disk.metadata.uid)).toEqual([disk?.metadata.uid]);
     expect(h.status().conditions?.find((condition) => condition.type === 'Suspended')).toEqual(suspendedBefore);
   });
 
@@ -96,7 +96,7 @@ describe('a Sandbox', () => {
     await h.until(() => h.status().phase === 'Suspended', 'it is suspended');
     expect(summary()).toEqual(['Ready=False/SandboxSuspended', 'Suspended=True/PodTerminated']);
     expect(h.sandbox().metadata.annotations).toEqual({});
-    expect([h.serviceNames(), h.claimNames()]).toEqual([['notebook'], ['work-notebook']]);
+    expect([h.serviceNames(), h.diskNames()]).toEqual([['notebook'], ['work-notebook']]);
     expect(h.status()).toMatchObject({ service: 'notebook', suspendedBy: 'User' });
     h.edit((spec) => (spec.operatingMode = 'Running'));
     await h.until(() => h.pod() !== undefined, 'there is a Pod again');
@@ -186,8 +186,8 @@ describe('a Sandbox', () => {
 
   it('tells of a disk that lost its volume, and keeps running', async () => {
     await startReady();
-    h.api.change(persistentVolumeClaims, { ...KEY, name: 'work-notebook' }, (claim) => {
-      claim.status = { phase: 'Lost' };
+    h.api.change(persistentVolumeClaims, { ...KEY, name: 'work-notebook' }, (disk) => {
+      disk.status = { phase: 'Lost' };
     });
     const warned = (): boolean => h.api.objects(events).some(({ reason }) => reason === 'VolumeLost');
     await h.until(warned, 'there is an Event');
@@ -222,7 +222,7 @@ describe('an expiry', () => {
     expect(seen).toContain('SandboxExpired pod:there');
     expect(Object.keys(h.status()).sort()).toEqual(['conditions', 'observedGeneration', 'phase']);
     expect(summary()).toEqual(['Ready=False/SandboxExpired', 'Suspended=False/NotSuspended']);
-    expect([h.serviceNames(), h.claimNames()]).toEqual([[], ['work-notebook']]);
+    expect([h.serviceNames(), h.diskNames()]).toEqual([[], ['work-notebook']]);
     h.removePod();
     h.edit((spec) => delete spec.shutdownTime);
     await h.until(() => h.pod() !== undefined, 'it is brought back');
@@ -234,7 +234,7 @@ describe('an expiry', () => {
     h.edit((spec) => (spec.shutdownTime = '2026-01-01T00:00:00Z'));
     await h.until(() => h.pod()?.metadata.deletionTimestamp !== undefined, 'the Pod goes');
     h.removePod();
-    await h.until(() => h.claimNames().length === 0, 'the disk is gone');
+    await h.until(() => h.diskNames().length === 0, 'the disk is gone');
     expect(h.sandbox().status?.phase).toBe('Expired');
   });
 
@@ -243,7 +243,7 @@ describe('an expiry', () => {
     h.edit((spec) => (spec.shutdownTime = '2026-01-01T00:00:00Z'));
     await h.until(() => h.api.object(sandboxes, KEY) === undefined, 'the Sandbox is gone');
     h.removePod();
-    await h.until(() => h.claimNames().length === 0, 'the disk is gone');
+    await h.until(() => h.diskNames().length === 0, 'the disk is gone');
   });
 
   it('with Delete keeps the disks it was told to retain, for the next Sandbox of the name', async () => {
@@ -255,6 +255,6 @@ describe('an expiry', () => {
     h.removePod();
     h.create({ volumeClaimTemplates: [WORK] });
     await h.until(() => h.api.objects(persistentVolumeClaims)[0]?.metadata.ownerReferences?.length === 1, 'it is ours');
-    expect(h.api.objects(persistentVolumeClaims).map((claim) => claim.metadata.uid)).toEqual([disk?.metadata.uid]);
+    expect(h.api.objects(persistentVolumeClaims).map((disk) => disk.metadata.uid)).toEqual([disk?.metadata.uid]);
   });
 });

@@ -2,38 +2,39 @@ import { annotations } from '@sandlot/api-types';
 import { RetryableError, done, keyOf, requeueAfter } from '@sandlot/kube';
 import type { ReconcileResult } from '@sandlot/kube';
 import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
-import { courtesyMs } from './pacing/after-adoption.ts';
 import { apply } from './apply.ts';
 import type { ApplyDeps } from './apply.ts';
-import { decide, wakeAtMs } from './decide.ts';
+import { decide } from './decide.ts';
+import { requeueAtMs } from './lifetime/decide-requeue.ts';
 import { observe } from './observe.ts';
 import type { ObserveDeps } from './observe.ts';
-import { TRUST_MS } from './writes/recent-writes.ts';
+import { decideYieldMs } from './pacing/decide-yield.ts';
+import { priorityOf } from './pacing/priority.ts';
 import type { Snapshot } from './plan/snapshot.ts';
 import type { Plan } from './plan/steps.ts';
-import { priorityOf } from './pacing/priority.ts';
+import { TRUST_MS } from './writes/recent-writes.ts';
 
 export type ReconcileDeps = ObserveDeps & Omit<ApplyDeps, 'priority'>;
 
-/** More rounds than any pass needs; reaching it means that somebody keeps changing the object, and the queue is fairer. */
+/** More rounds than any pass needs. A pass that reaches it competes with other writers; the queue shares time better. */
 const MAX_ROUNDS = 12;
 
 /**
- * One pass over one Sandbox: observe, then decide and apply until nothing is left to do. What the pass could not do is in
- * the conditions by then and is tried again with the queue's backoff. A pass with nothing to do leaves no trace.
+ * One pass over one Sandbox: observe once, then decide and apply until nothing is left to do. By then the conditions show
+ * what the pass could not do, and the queue retries it with back-off. A pass with nothing to do makes no span.
  */
 export async function reconcile(deps: ReconcileDeps, key: string): Promise<ReconcileResult> {
   const snapshot = await observe(deps, key);
   if (snapshot === undefined) return done;
   const plan = decide(snapshot);
-  if (plan.length === 0) return conclude(snapshot, isCacheBehind(deps, snapshot));
-  const yieldMs = courtesyMs(snapshot, plan);
+  if (plan.length === 0) return finish(snapshot, isCacheBehind(deps, snapshot));
+  const yieldMs = decideYieldMs(snapshot, plan);
   if (yieldMs > 0) return requeueAfter(yieldMs, 'claims are being served');
   const attributes = attributesOf(snapshot, plan);
-  return withChildSpan({ name: spanNames.sandboxReconcile, attributes }, () => settle(deps, snapshot, plan));
+  return withChildSpan({ name: spanNames.sandboxReconcile, attributes }, () => applyUntilDone(deps, snapshot, plan));
 }
 
-/** A sibling of the other passes, under the operation that the Sandbox is in; without one there is no span. */
+/** The span is a child of the operation that the Sandbox is in; outside an operation there is no span. */
 function attributesOf({ sandbox: { metadata } }: Snapshot, plan: Plan): Record<string, string> {
   return {
     [spanAttributes.sandboxUid]: metadata.uid ?? '',
@@ -42,41 +43,41 @@ function attributesOf({ sandbox: { metadata } }: Snapshot, plan: Plan): Record<s
   };
 }
 
-async function settle(deps: ReconcileDeps, first: Snapshot, firstPlan: Plan): Promise<ReconcileResult> {
+async function applyUntilDone(deps: ReconcileDeps, first: Snapshot, firstPlan: Plan): Promise<ReconcileResult> {
   const applyDeps = { ...deps, priority: priorityOf(first.sandbox) };
   let snapshot = first;
   let plan = firstPlan;
   let hasCreated = false;
   for (let round = 0; round < MAX_ROUNDS; round += 1) {
-    if (plan.length === 0) return conclude(snapshot, hasCreated || isCacheBehind(deps, snapshot));
-    hasCreated ||= createsSomething(plan);
+    if (plan.length === 0) return finish(snapshot, hasCreated || isCacheBehind(deps, snapshot));
+    hasCreated ||= createsChild(plan);
     snapshot = await apply(applyDeps, snapshot, plan);
-    if (plan.some((step) => step.kind === 'lookAgain')) return requeueAfter(0, 'second pass of the expiry');
+    if (plan.some((step) => step.kind === 'requeueNow')) return requeueAfter(0, 'second pass of the expiry');
     plan = decide(snapshot);
   }
   return requeueAfter(0, 'still changing');
 }
 
 /**
- * Two Pods are nobody's mistake to retry: only a Pod event changes that. What rests on our own memory is looked at again
- * once the caches are believed over it: a creation, in case they never show it, and a Sandbox that they show otherwise.
+ * Throws when something failed that the queue has to retry; otherwise requeues for the next deadline. A pass that relied on
+ * own writes which the caches do not show (`reliesOnOwnWrites`) is repeated once the caches are trusted again: they may
+ * never show a creation, or show a Sandbox that somebody edited.
  */
-function conclude(snapshot: Snapshot, isFromMemory: boolean): ReconcileResult {
+function finish(snapshot: Snapshot, reliesOnOwnWrites: boolean): ReconcileResult {
   if (snapshot.failures.some(({ retryAtMs }) => retryAtMs === undefined)) {
     throw new RetryableError(snapshot.failures.map((failure) => failure.message).join('\n'));
   }
-  const wakeAt = wakeAtMs(snapshot);
-  const times = [wakeAt, ...snapshot.failures.map(({ retryAtMs }) => retryAtMs)];
+  const times = [requeueAtMs(snapshot), ...snapshot.failures.map(({ retryAtMs }) => retryAtMs)];
   const delays = [
     ...times.map((time) => (time === undefined ? undefined : Math.max(0, time - snapshot.nowMs))),
-    isFromMemory ? TRUST_MS : undefined,
+    reliesOnOwnWrites ? TRUST_MS : undefined,
   ].filter((delay) => delay !== undefined);
   return delays.length === 0 ? done : requeueAfter(Math.min(...delays), 'the next deadline');
 }
 
 /**
- * The cache shows another Pod name than the one we wrote: it lags, or somebody edited it since. An answer that comes after
- * its own watch event leaves no way to tell, and no further event would have us look.
+ * Whether the cache shows another Pod name than the one we wrote: it lags, or somebody has edited the name since. When the
+ * response to our write arrives after its watch event, nothing tells these apart, and no further event requeues the key.
  */
 function isCacheBehind({ caches }: ReconcileDeps, { sandbox: { metadata } }: Snapshot): boolean {
   const cached = caches.sandboxes.get(keyOf({ metadata }));
@@ -84,6 +85,6 @@ function isCacheBehind({ caches }: ReconcileDeps, { sandbox: { metadata } }: Sna
   return cached !== undefined && shown !== metadata.annotations?.[annotations.podName];
 }
 
-function createsSomething(plan: Plan): boolean {
-  return plan.some(({ kind }) => kind === 'createPod' || kind === 'createService' || kind === 'createClaim');
+function createsChild(plan: Plan): boolean {
+  return plan.some(({ kind }) => kind === 'createPod' || kind === 'createService' || kind === 'createDisk');
 }

@@ -9,13 +9,13 @@ import type { Snapshot } from '../src/plan/snapshot.ts';
 import { statusOf } from '../src/status/status.ts';
 import type { Plan, Step } from '../src/plan/steps.ts';
 
-/** The moment of every test. */
+/** The time of every test. */
 export const NOW_MS = Date.UTC(2026, 0, 1, 12);
 export const NOW = rfc3339(NOW_MS);
-/** Long enough ago for nothing to be held back. */
+/** Long enough ago that no status write is held. */
 export const EARLIER = '2026-01-01T11:00:00Z';
 
-/** The daemon as an installation has it. */
+/** The daemon of the installation. */
 export const RUNTIME = { image: 'registry.test/runtime:1', publicKey: 'cHVibGljIGtleSBvZiB0aGUgaW5zdGFsbGF0aW9uISE=' };
 
 /** `notebook` in `team-a`, one container. */
@@ -30,7 +30,7 @@ export const WORK = {
   spec: { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '1Gi' } } },
 };
 
-/** Somebody else's controller reference. */
+/** A controller reference to a foreign object. */
 export const STRANGER: OwnerReference = {
   apiVersion: 'apps/v1',
   kind: 'ReplicaSet',
@@ -55,7 +55,7 @@ export interface PodParts {
   readonly exit?: { readonly finishedAt: string; readonly reason: string; readonly exitCode: number };
 }
 
-/** The Pod of `sandbox` as a healthy kubelet reports it, apart from what the test says. */
+/** The Pod of `sandbox` as a healthy kubelet reports it, with the changes of the test. */
 export function podOf(sandbox: Sandbox, parts: PodParts = {}): Pod {
   const { phase = 'Running', ips = ['10.0.0.7'], node = 'node-1' } = parts;
   const { conditions: reported = [{ type: 'PodScheduled', status: 'True' }], ready = phase === 'Running' } = parts;
@@ -91,7 +91,7 @@ function podMetadataOf(sandbox: Sandbox, parts: PodParts): Pod['metadata'] {
 }
 
 /** The disk of {@link WORK}. */
-export function claimOf(sandbox: Sandbox, metadata: PersistentVolumeClaim['metadata'] = {}): PersistentVolumeClaim {
+export function diskOf(sandbox: Sandbox, metadata: PersistentVolumeClaim['metadata'] = {}): PersistentVolumeClaim {
   const name = `work-${sandbox.metadata.name ?? ''}`;
   const hash = { [labels.nameHash]: nameHash(sandbox.metadata.name ?? '') };
   const identity = { name, namespace: sandbox.metadata.namespace, uid: `uid-${name}`, resourceVersion: '3' };
@@ -112,30 +112,30 @@ export function serviceOf(sandbox: Sandbox, parts: Partial<Service> = {}): Servi
   return { spec: { clusterIP: 'None', selector: hash }, ...parts, metadata: { ...metadata, ...parts.metadata } };
 }
 
-export type SnapshotParts = Partial<Omit<Snapshot, 'claims' | 'settings'>> & {
-  readonly claims?: readonly PersistentVolumeClaim[];
+export type SnapshotParts = Partial<Omit<Snapshot, 'disks' | 'settings'>> & {
+  readonly disks?: readonly PersistentVolumeClaim[];
   readonly settings?: Partial<Snapshot['settings']>;
 };
 
-/** A snapshot of a Sandbox with nothing around it, apart from what the test says. */
+/** A snapshot of a Sandbox without children, with the changes of the test. */
 export function snapshotOf(parts: SnapshotParts = {}): Snapshot {
   return {
     nowMs: NOW_MS,
     sandbox: notebook(),
     quietMs: 2_000,
-    aftermathUntilMs: undefined,
-    yieldsUntilMs: undefined,
+    statusHoldUntilMs: undefined,
+    podHoldUntilMs: undefined,
     ownedPods: [],
     foreignPod: undefined,
     service: undefined,
     failures: [],
-    wakeUntilMs: undefined,
-    reportSeenMs: undefined,
-    told: new Map(),
+    wakeRequestUntilMs: undefined,
+    earlyReportSeenMs: undefined,
+    reportedTroubles: new Map(),
     gone: false,
     ...parts,
     settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', runtime: RUNTIME, ...parts.settings },
-    claims: new Map((parts.claims ?? []).map((claim) => [claim.metadata.name ?? '', claim])),
+    disks: new Map((parts.disks ?? []).map((disk) => [disk.metadata.name ?? '', disk])),
   };
 }
 

@@ -4,10 +4,10 @@ import type { Snapshot } from '../src/plan/snapshot.ts';
 import { EARLIER, NOW, NOW_MS, notebook, podOf, published, snapshotOf } from './builders.ts';
 import type { PodParts, SnapshotParts } from './builders.ts';
 
-// Typed clients compare the whole status: what is listed here is everything that is there.
+// Typed clients compare the whole status, so these tests list every field.
 
 type Spec = Sandbox['spec'];
-/** A minute after the moment of every test. */
+/** A minute after the time of every test. */
 export const LATER_MS = NOW_MS + 60_000;
 export const LATER = '2026-01-01T12:01:00Z';
 export const selector = `agents.x-k8s.io/sandbox-name-hash=${nameHash('notebook')}`;
@@ -36,12 +36,12 @@ export const asleep = (since = NOW): Condition =>
 export const finished = (reason: string, message: string): Condition =>
   condition('Finished', 'True', [reason, message]);
 
-/** The Sandbox with one Pod of its own. */
+/** The Sandbox with one Pod that it owns. */
 export function having(pod: PodParts, spec: Partial<Spec> = {}, parts: SnapshotParts = {}): Snapshot {
   const sandbox = parts.sandbox ?? notebook({ spec });
   return snapshotOf({ sandbox, ownedPods: [podOf(sandbox, pod)], ...parts });
 }
-/** The same Sandbox a minute after `snapshot` was published, with another spec and other surroundings. */
+/** The same Sandbox a minute after `snapshot` was published, with another spec and other objects around it. */
 export function aMinuteLater(
   snapshot: Snapshot,
   spec: Partial<Spec>,

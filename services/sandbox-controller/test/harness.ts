@@ -9,7 +9,7 @@ import { RUNTIME } from './builders.ts';
 
 export const KEY = { namespace: 'team-a', name: 'notebook' };
 
-/** The whole controller, one Sandbox, and a kubelet that does as it is told. */
+/** The whole controller on the in-process API server, one Sandbox, and a kubelet that the test plays. */
 export class Harness extends ControllerWorld {
   static async start(): Promise<Harness> {
     return new Harness(await startSurroundings([sandboxes, sandboxesV1Alpha1]));
@@ -54,7 +54,7 @@ export class Harness extends ControllerWorld {
     return this.api.object(pods, KEY);
   }
 
-  claimNames(): string[] {
+  diskNames(): string[] {
     return this.#namesOf(persistentVolumeClaims);
   }
 
@@ -77,12 +77,12 @@ export class Harness extends ControllerWorld {
     });
   }
 
-  /** The kubelet has stopped a terminating Pod, or somebody force-deleted one. */
+  /** The kubelet has stopped a terminating Pod, or a user force-deletes one. */
   removePod(): void {
     this.api.remove(pods, KEY);
   }
 
-  /** Waits until `holds`; fails like {@link eventually}, with what there was last. */
+  /** Waits until `holds`; fails like {@link eventually}, with the last state. */
   until(holds: () => boolean, sentence: string): Promise<void> {
     return this.eventually(() => {
       if (holds()) return;

@@ -23,7 +23,7 @@ const USER = 'sandbox-controller';
 const PATIENCE_MS = 30_000;
 const LOOK_EVERY_MS = 50;
 
-/** Times of a status have whole seconds: what is done at once may show the next one. */
+/** Times of a status have whole seconds, so the time of an immediate action may read as the next second. */
 const PUNCTUAL_MS = 2_000;
 
 /** Variables of the controller's process. */
@@ -32,7 +32,7 @@ type Settings = Readonly<Record<string, string>>;
 /** Where every Sandbox of a test lives. */
 export const NAMESPACE = 'team-a';
 
-/** All the controller may do: a verb it needs and does not have here fails the tests. */
+/** Everything the controller may do: a verb that it needs and that is missing here fails the tests. */
 const ROLE = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRole',
@@ -71,7 +71,7 @@ export const work = {
   spec: { accessModes: ['ReadWriteOnce'], storageClassName: '', resources: { requests: { storage: '1Gi' } } },
 };
 
-/** One `METHOD` of the audit log that the API server answered with success, and when it arrived there. */
+/** One request in the audit log that succeeded, and when it arrived at the API server. */
 export interface AuditedRequest {
   readonly verb: string;
   readonly resource: string;
@@ -83,9 +83,9 @@ export interface AuditedRequest {
 
 /**
  * The controller as its image runs it, with the rights of its role, against a real API server with garbage collection.
- * Without simulated nodes the test is the kubelet of every Pod.
+ * Without simulated nodes the test plays the kubelet of every Pod.
  */
-export class RealWorld implements AsyncDisposable {
+export class RealCluster implements AsyncDisposable {
   readonly plane: ControlPlane;
   readonly client: KubeClient;
   readonly #settings: Settings;
@@ -99,21 +99,21 @@ export class RealWorld implements AsyncDisposable {
     this.#settings = settings;
   }
 
-  /** Starts everything; the namespace is there and the controller is at work. */
-  static async start(options: ControlPlaneOptions = {}, settings: Settings = {}): Promise<RealWorld> {
+  /** Starts everything; the namespace exists and the controller runs. */
+  static async start(options: ControlPlaneOptions = {}, settings: Settings = {}): Promise<RealCluster> {
     const plane = await startControlPlane({ crds: [CRDS], controllerManager: true, ...options });
     const client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: plane.kubeconfigPath }) });
-    const world = new RealWorld(plane, client, { KUBECONFIG: await plane.kubeconfigFor(USER), ...settings });
+    const cluster = new RealCluster(plane, client, { KUBECONFIG: await plane.kubeconfigFor(USER), ...settings });
     await client.create(namespaces, { metadata: { name: NAMESPACE } });
-    await world.apply(ROLE, BINDING, ACCOUNT, LANDLORD);
-    await world.startController();
-    void world.#watchLag();
-    return world;
+    await cluster.apply(ROLE, BINDING, ACCOUNT, LANDLORD);
+    await cluster.startController();
+    void cluster.#watchLag();
+    return cluster;
   }
 
   /**
-   * When something that was due at `dueMs` has to be done: within the second that follows, and then as much later as this
-   * machine kept a timer and a request of our own waiting.
+   * The latest time for an action that was due at `dueMs`: within the next second, plus the delay that this machine gives a
+   * timer and a request of the test itself.
    */
   latestMs(dueMs: number): number {
     return dueMs + PUNCTUAL_MS + 3 * this.#lagMs;
@@ -212,12 +212,12 @@ export class RealWorld implements AsyncDisposable {
     return eventually(() => this.sandbox(name), holds);
   }
 
-  /** The Sandbox once its message of Ready is this one. */
+  /** The Sandbox once Ready has this message. */
   untilSaid(name: string, message: string): Promise<Sandbox> {
     return this.untilSandbox(name, (found) => messageOf(found, 'Ready') === message);
   }
 
-  /** The Pod of that name, once there is one that is another than `before`. */
+  /** The Pod of that name, once there is another one than `before`. */
   untilPod(name: string, before?: Pod): Promise<Pod> {
     const found = eventually(
       () => this.find(pods, name),
@@ -226,25 +226,25 @@ export class RealWorld implements AsyncDisposable {
     return found.then(() => this.pod(name));
   }
 
-  /** The kubelet reports about the Pod. */
+  /** The kubelet reports the status of the Pod. */
   report(name: string, status: NonNullable<Pod['status']>): Promise<Pod> {
     return this.client.mergePatch(pods, at(name), { status: json(status) }, { subresource: 'status' });
   }
 
-  /** The kubelet: once there is a Pod, it runs, has an address and passes its probes. */
+  /** The kubelet: the Pod runs, has an address and passes its probes, once it exists. */
   async runPod(name: string, before?: Pod): Promise<Pod> {
     await this.untilPod(name, before);
     return this.report(name, running());
   }
 
-  /** A Sandbox that is Ready, with what it was created from. */
+  /** Creates a Sandbox and waits until it is Ready. */
   async ready(name: string, spec: Partial<SandboxSpec> = {}): Promise<Sandbox> {
     await this.create(name, spec);
     await this.runPod(name);
     return this.until(name, READY);
   }
 
-  /** The container has ended, now. */
+  /** The container ends now. */
   endPod(name: string, phase: 'Succeeded' | 'Failed', exitCode = phase === 'Failed' ? 1 : 0): Promise<Pod> {
     const reason = phase === 'Failed' ? 'Error' : 'Completed';
     const times = { startedAt: timeOf(systemClock.now()), finishedAt: timeOf(systemClock.now()) };
@@ -253,7 +253,7 @@ export class RealWorld implements AsyncDisposable {
     return this.report(name, { ...running(false), phase, containerStatuses: [containerStatus] });
   }
 
-  /** A controller reference to an object of somebody else. It exists, or garbage collection would take what it owns. */
+  /** A controller reference to a foreign object. It exists, or garbage collection would delete what it owns. */
   async stranger(): Promise<OwnerReference> {
     const { name } = LANDLORD.metadata;
     const found = await this.client.get(configMaps, at(name));
@@ -269,7 +269,7 @@ export class RealWorld implements AsyncDisposable {
     await this.client.mergePatch(resource, at(name), { metadata: { finalizers: null } });
   }
 
-  /** What the controller has asked for so far, in the order of arrival. Needs `audit`. */
+  /** The requests of the controller so far, in the order of arrival. Needs `audit`. */
   async requests(wanted: Partial<AuditedRequest>): Promise<AuditedRequest[]> {
     const lines = await readCompleteLines(this.plane.auditLogPath ?? '');
     return lines
@@ -350,10 +350,10 @@ export function sinceMs({ status }: Sandbox, type: string): number {
   return Date.parse(status?.conditions?.find((condition) => condition.type === type)?.lastTransitionTime ?? '');
 }
 
-/** What stands for a time in {@link wholeStatus}. */
+/** Stands for a time in {@link wholeStatus}. */
 export const TIME = '<time>';
 
-/** The whole status with its times as {@link TIME}. A text that is not exactly a Kubernetes time stays as it is. */
+/** The whole status, with {@link TIME} for each text that is exactly a Kubernetes time. */
 export function wholeStatus({ status }: Sandbox): unknown {
   return JSON.parse(JSON.stringify(status), (_, value: unknown) =>
     typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/.test(value) ? TIME : value,
@@ -382,7 +382,7 @@ function conditionOf(text: string, observedGeneration: number): unknown {
 
 const withoutBulk = (key: string, value: unknown): unknown => (key === 'managedFields' ? undefined : value);
 
-/** Looks again and again for what `read` finds; fails after 30 s with what it saw last. */
+/** Polls `read` until `holds`; fails after 30 s with the last value. */
 export async function eventually<T>(read: () => Promise<T>, holds: (found: T) => boolean): Promise<T> {
   const deadlineMs = systemClock.monotonic() + PATIENCE_MS;
   for (;;) {

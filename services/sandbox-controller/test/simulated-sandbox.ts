@@ -10,23 +10,23 @@ import { EARLIER, NOW_MS, RUNTIME, WORK, notebook } from './builders.ts';
 type Spec = Sandbox['spec'];
 
 /**
- * One Sandbox, its children, a kubelet and the time, all in memory. Steps are carried out as the API server would, so that
- * random histories of edits, Pod events, passes and crashes can be played against the decisions alone.
+ * One Sandbox, its children, a kubelet and a clock, all in memory. It applies steps as the API server would, so that
+ * property tests can run random histories of edits, Pod events, passes and crashes against the decisions alone.
  */
-export class World {
+export class SimulatedSandbox {
   sandbox: Sandbox | undefined = notebook({ spec: { volumeClaimTemplates: [WORK], shutdownPolicy: 'Retain' } });
   pods: Pod[] = [];
   service: Service | undefined;
-  claims: PersistentVolumeClaim[] = [];
+  disks: PersistentVolumeClaim[] = [];
   nowMs = NOW_MS;
-  /** When it was last used, as far as anybody reported. */
-  usedMs = 0;
+  /** When it was last used, as reported. */
+  lastUsedMs = 0;
   /** Until when the last request to wake it stands. */
-  askedUntilMs = 0;
-  #isAsked = false;
-  told: ReadonlyMap<string, number> = new Map();
-  /** What the API server refuses at present. */
-  refusing: Phase | undefined;
+  wakeRequestedUntilMs = 0;
+  #isWakeRequested = false;
+  reportedTroubles: ReadonlyMap<string, number> = new Map();
+  /** Whose writes the API server rejects at present. */
+  rejecting: Phase | undefined;
   #uids = 0;
 
   snapshot(sandbox: Sandbox): Snapshot {
@@ -35,22 +35,23 @@ export class World {
       nowMs: this.nowMs,
       settings: { clusterDomain: 'cluster.local', unsetService: 'V1Alpha1', runtime: RUNTIME },
       quietMs: 2_000,
-      aftermathUntilMs: undefined,
-      yieldsUntilMs: undefined,
+      statusHoldUntilMs: undefined,
+      podHoldUntilMs: undefined,
       sandbox,
       ownedPods: owned,
       foreignPod: owned.length > 0 ? undefined : this.pods[0],
       service: this.service,
-      claims: new Map(this.claims.map((claim) => [claim.metadata.name ?? '', claim])),
+      disks: new Map(this.disks.map((disk) => [disk.metadata.name ?? '', disk])),
       failures: [],
-      wakeUntilMs: this.#isAsked && this.askedUntilMs > this.nowMs ? this.askedUntilMs : undefined,
-      reportSeenMs: undefined,
-      told: this.told,
+      wakeRequestUntilMs:
+        this.#isWakeRequested && this.wakeRequestedUntilMs > this.nowMs ? this.wakeRequestedUntilMs : undefined,
+      earlyReportSeenMs: undefined,
+      reportedTroubles: this.reportedTroubles,
       gone: false,
     };
   }
 
-  /** One pass; the controller dies after `steps` steps. Calls `check` after each. True: nothing was left to do. */
+  /** One pass; the controller dies after `steps` steps. Calls `check` after each step. Returns whether nothing was left to do. */
   pass(steps: number, check: (step: Step) => void): boolean {
     const failures: Failure[] = [];
     for (let left = steps; ;) {
@@ -60,11 +61,11 @@ export class World {
       for (const step of plan) {
         if (left === 0) return false;
         left -= 1;
-        if (this.#refuses(step, failures)) continue;
-        this.#carryOut(step);
+        if (this.#rejects(step, failures)) continue;
+        this.#apply(step);
         check(step);
       }
-      if (plan.some((step) => step.kind === 'lookAgain')) return false;
+      if (plan.some((step) => step.kind === 'requeueNow')) return false;
     }
   }
 
@@ -82,69 +83,69 @@ export class World {
     this.pods = this.pods.map((pod) => (pod.metadata.deletionTimestamp === undefined ? { ...pod, status } : pod));
   }
 
-  /** Somebody deletes the Pods; with `force` they are gone at once. */
+  /** A user deletes the Pods; with `force` they are gone at once. */
   deletePods(force: boolean): void {
-    this.pods = force ? [] : this.pods.map((pod) => this.#terminating(pod));
+    this.pods = force ? [] : this.pods.map((pod) => this.#terminate(pod));
   }
 
-  /** Somebody uses the Sandbox, and a tool reports it. */
+  /** The Sandbox is used, and a tool reports it. */
   use(): void {
-    this.usedMs = this.nowMs;
+    this.lastUsedMs = this.nowMs;
     const annotations = { [keys.lastActivityAt]: new Date(this.nowMs).toISOString() };
     this.#patchSandbox({ metadata: { annotations } });
   }
 
-  /** Somebody asks for it through the gateway. */
-  ask(): void {
-    this.#isAsked = true;
-    this.askedUntilMs = this.nowMs + 5_000;
+  /** The gateway asks to wake it. */
+  requestWake(): void {
+    this.#isWakeRequested = true;
+    this.wakeRequestedUntilMs = this.nowMs + 5_000;
   }
 
-  /** The kubelet has stopped what was terminating. */
+  /** The kubelet stops what is terminating. */
   finishTermination(): void {
     this.pods = this.pods.filter((pod) => pod.metadata.deletionTimestamp === undefined);
   }
 
-  /** A step that the API server refuses, or one of a phase that has failed before, changes nothing. */
-  #refuses(step: Step, failures: Failure[]): boolean {
+  /** Whether a step changes nothing: the API server rejects it, or its phase has failed before. */
+  #rejects(step: Step, failures: Failure[]): boolean {
     if (!('phase' in step)) return false;
     const hasFailed = failures.some(({ phase }) => phase === step.phase);
-    if (step.phase === this.refusing && !hasFailed) failures.push({ phase: step.phase, message: 'refused' });
-    return hasFailed || step.phase === this.refusing;
+    if (step.phase === this.rejecting && !hasFailed) failures.push({ phase: step.phase, message: 'rejected' });
+    return hasFailed || step.phase === this.rejecting;
   }
 
-  #carryOut(step: Step): void {
+  #apply(step: Step): void {
     switch (step.kind) {
-      case 'createClaim':
-        this.claims = [...this.claims, this.#born(step.claim)];
+      case 'createDisk':
+        this.disks = [...this.disks, this.#create(step.disk)];
         return;
-      case 'patchClaim':
-        this.claims = this.claims.map((claim) => (same(claim, step.claim) ? patched(claim, step.patch) : claim));
+      case 'patchDisk':
+        this.disks = this.disks.map((disk) => (isSame(disk, step.disk) ? applyPatch(disk, step.patch) : disk));
         return;
-      case 'deleteClaim':
-        this.claims = this.claims.filter((claim) => !same(claim, step.claim));
+      case 'deleteDisk':
+        this.disks = this.disks.filter((disk) => !isSame(disk, step.disk));
         return;
       case 'createPod':
-        this.pods = [...this.pods, { ...this.#born(step.pod), status: { phase: 'Pending' } }];
+        this.pods = [...this.pods, { ...this.#create(step.pod), status: { phase: 'Pending' } }];
         return;
       case 'patchPod':
-        this.pods = this.pods.map((pod) => (same(pod, step.pod) ? patched(pod, step.patch) : pod));
+        this.pods = this.pods.map((pod) => (isSame(pod, step.pod) ? applyPatch(pod, step.patch) : pod));
         return;
       case 'deletePod':
-        this.pods = this.pods.map((pod) => (same(pod, step.pod) ? this.#terminating(pod) : pod));
+        this.pods = this.pods.map((pod) => (isSame(pod, step.pod) ? this.#terminate(pod) : pod));
         return;
       default:
-        this.#carryOutElsewhere(step);
+        this.#applyOther(step);
     }
   }
 
-  #carryOutElsewhere(step: Step): void {
+  #applyOther(step: Step): void {
     switch (step.kind) {
       case 'createService':
-        this.service = this.#born(step.service);
+        this.service = this.#create(step.service);
         return;
       case 'patchService':
-        this.service = patched(step.service, step.patch);
+        this.service = applyPatch(step.service, step.patch);
         return;
       case 'deleteService':
         this.service = undefined;
@@ -153,7 +154,6 @@ export class World {
       case 'resumeSandbox':
         this.#patchSandbox(step.patch);
         this.edit((spec) => spec);
-        if (step.kind === 'resumeSandbox') this.#isAsked = false;
         return;
       case 'patchSandbox':
       case 'patchStatus':
@@ -163,36 +163,37 @@ export class World {
         this.sandbox = undefined;
         return;
       default:
-        this.#remember(step);
+        this.#record(step);
     }
   }
 
-  #remember(step: Step): void {
-    if (step.kind === 'refuseWake') this.#isAsked = false;
-    if (step.kind === 'tell') this.told = new Map([...this.told, [step.trouble.key, this.nowMs + 600_000]]);
+  #record(step: Step): void {
+    if (step.kind === 'answerWake') this.#isWakeRequested = false;
+    if (step.kind !== 'reportTrouble') return;
+    this.reportedTroubles = new Map([...this.reportedTroubles, [step.trouble.key, this.nowMs + 600_000]]);
   }
 
   #patchSandbox(patch: JsonObject): void {
-    if (this.sandbox !== undefined) this.sandbox = patched(this.sandbox, patch);
+    if (this.sandbox !== undefined) this.sandbox = applyPatch(this.sandbox, patch);
   }
 
-  #born<T extends KubeObject>(object: T): T {
+  #create<T extends KubeObject>(object: T): T {
     this.#uids += 1;
     const identity = { uid: `uid-${this.#uids}`, resourceVersion: '1', creationTimestamp: rfc3339(this.nowMs) };
     return { ...object, metadata: { ...object.metadata, ...identity } };
   }
 
-  #terminating(pod: Pod): Pod {
+  #terminate(pod: Pod): Pod {
     return { ...pod, metadata: { ...pod.metadata, deletionTimestamp: pod.metadata.deletionTimestamp ?? EARLIER } };
   }
 }
 
-function same(a: KubeObject, b: KubeObject): boolean {
+function isSame(a: KubeObject, b: KubeObject): boolean {
   return a.metadata.uid === b.metadata.uid;
 }
 
-/** RFC 7396 on an object; the type stays what the caller knows it to be. */
-function patched<T extends KubeObject>(object: T, patch: JsonObject): T {
+/** A merge patch (RFC 7396) on an object; the type stays as the caller knows it. */
+function applyPatch<T extends KubeObject>(object: T, patch: JsonObject): T {
   return merge(structuredClone(object) as unknown as JsonObject, patch) as unknown as T;
 }
 

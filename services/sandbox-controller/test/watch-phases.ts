@@ -2,7 +2,7 @@ import { sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { KubeClient } from '@sandlot/kube';
 
-/** The phases that a Sandbox goes through from this state on, Pending apart, until it is Suspended. A watch misses none. */
+/** The phases of a Sandbox from this state until Suspended, without Pending. A watch misses none. */
 export async function phasesSince(client: KubeClient, { metadata }: Sandbox): Promise<string[]> {
   const { namespace, name = '', resourceVersion } = metadata;
   const seen: string[] = [];

@@ -1,7 +1,7 @@
 import { FakeClock } from '@sandlot/std/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Harness, KEY } from '../../test/harness.ts';
-import { UseReports } from './activity-reports.ts';
+import { ActivityReports } from './activity-reports.ts';
 
 let h: Harness;
 beforeEach(async () => {
@@ -42,12 +42,16 @@ describe('a Sandbox that gateways report as used', () => {
 describe('reports in memory', () => {
   it('count from when they say, in any order, and never ahead of our clock', async () => {
     const clock = new FakeClock(10_000);
-    const uses = new UseReports(clock);
-    expect(uses.lastMs('u')).toBeUndefined();
-    uses.said({ uid: 'u', atMs: 9_000 });
-    uses.said({ uid: 'u', atMs: 4_000 });
-    expect([uses.lastMs('u'), uses.lastMs('v'), uses.lastMs(undefined)]).toEqual([9_000, undefined, undefined]);
-    uses.said({ uid: 'u', atMs: 60_000 });
-    expect(uses.lastMs('u')).toBe(10_000);
+    const uses = new ActivityReports(clock);
+    expect(uses.lastUsedMs('u')).toBeUndefined();
+    uses.record({ uid: 'u', atMs: 9_000 });
+    uses.record({ uid: 'u', atMs: 4_000 });
+    expect([uses.lastUsedMs('u'), uses.lastUsedMs('v'), uses.lastUsedMs(undefined)]).toEqual([
+      9_000,
+      undefined,
+      undefined,
+    ]);
+    uses.record({ uid: 'u', atMs: 60_000 });
+    expect(uses.lastUsedMs('u')).toBe(10_000);
   });
 });

@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   NAMESPACE,
   READY,
-  RealWorld,
+  RealCluster,
   SUSPENDED,
   TIME,
   at,
@@ -29,23 +29,23 @@ const suspended = 'Suspended=True/PodTerminated: Pod has been terminated. Sandbo
 const asleep = 'Ready=False/SandboxSuspended: Sandbox is suspended';
 const failed = 'Pod failed';
 
-let world: RealWorld;
+let cluster: RealCluster;
 beforeAll(async () => {
-  world = await RealWorld.start({ audit: true });
-  await world.client.mergePatch(
+  cluster = await RealCluster.start({ audit: true });
+  await cluster.client.mergePatch(
     namespaces,
     { name: NAMESPACE },
     {
       metadata: { labels: { 'pod-security.kubernetes.io/enforce': 'baseline' } },
     },
   );
-  await world.apply(quota('0'));
+  await cluster.apply(quota('0'));
   await eventually(
-    () => world.kubectl(['get', 'resourcequota', 'gpus', '-o', 'jsonpath={.status.hard}']),
+    () => cluster.kubectl(['get', 'resourcequota', 'gpus', '-o', 'jsonpath={.status.hard}']),
     (hard) => hard !== '',
   );
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => cluster[Symbol.asyncDispose]());
 
 /** Of something that no other Pod asks for. */
 const quota = (hard: string) => ({
@@ -57,10 +57,10 @@ const quota = (hard: string) => ({
 
 const selector = (name: string): string => `${HASH}=${nameHash(name)}`;
 const notesOf = async (name: string, reason: string) =>
-  (await world.client.list(events, { namespace: NAMESPACE })).items.filter(
+  (await cluster.client.list(events, { namespace: NAMESPACE })).items.filter(
     (event) => event.regarding.name === name && event.reason === reason,
   );
-const deletions = (name: string) => world.requests({ verb: 'delete', resource: 'pods', name });
+const deletions = (name: string) => cluster.requests({ verb: 'delete', resource: 'pods', name });
 
 describe.concurrent('a Pod that ended', () => {
   const onFailure = { restart: 'OnFailure', backoffSeconds: 1, maxBackoffSeconds: 2, maxRestarts: 2 } as const;
@@ -72,10 +72,10 @@ describe.concurrent('a Pod that ended', () => {
   });
 
   it('is replaced after a delay that doubles, as often as the policy allows', async () => {
-    await world.ready('crasher', { podFailurePolicy: onFailure });
+    await cluster.ready('crasher', { podFailurePolicy: onFailure });
     for (const [count, delaySeconds] of [1, 2].entries()) {
-      const before = await world.endPod('crasher', 'Failed');
-      const waiting = await world.untilSandbox('crasher', ({ status }) => status?.phase === 'Restarting');
+      const before = await cluster.endPod('crasher', 'Failed');
+      const waiting = await cluster.untilSandbox('crasher', ({ status }) => status?.phase === 'Restarting');
       const restarts = {
         lastReason: 'Error',
         lastExitTime: TIME,
@@ -89,19 +89,19 @@ describe.concurrent('a Pod that ended', () => {
       const { lastExitTime = '', nextRestartTime = '' } = waiting.status?.restarts ?? {};
       const dueMs = Date.parse(nextRestartTime);
       expect(dueMs - Date.parse(lastExitTime)).toBe(delaySeconds * 1_000);
-      await world.runPod('crasher', before);
+      await cluster.runPod('crasher', before);
       const acted = await eventually(
         () => deletions('crasher'),
         (found) => found.length > count,
       );
       const actedMs = acted[count]?.receivedMs;
       expect(actedMs).toBeGreaterThanOrEqual(dueMs);
-      expect(actedMs).toBeLessThan(world.latestMs(dueMs));
-      const back = await world.untilSandbox('crasher', (found) => summaryOf(found).includes(READY));
+      expect(actedMs).toBeLessThan(cluster.latestMs(dueMs));
+      const back = await cluster.untilSandbox('crasher', (found) => summaryOf(found).includes(READY));
       expect(back.status?.restarts).toEqual({ count: count + 1, lastReason: 'Error', lastExitTime });
     }
-    const last = await world.endPod('crasher', 'Failed');
-    const finished = await world.until('crasher', 'Finished=True/PodFailed');
+    const last = await cluster.endPod('crasher', 'Failed');
+    const finished = await cluster.until('crasher', 'Finished=True/PodFailed');
     const conditions = [
       `Finished=True/PodFailed: ${failed}`,
       scheduled,
@@ -114,22 +114,22 @@ describe.concurrent('a Pod that ended', () => {
       () => notesOf('crasher', 'PodRestartLimit'),
       (notes) => notes.length === 1,
     );
-    expect((await world.pod('crasher')).metadata.uid).toBe(last.metadata.uid);
+    expect((await cluster.pod('crasher')).metadata.uid).toBe(last.metadata.uid);
   });
 
   it('is forgotten once its successor has been Ready for long enough', async () => {
-    await world.ready('steady', { podFailurePolicy: { ...onFailure, resetAfterSeconds: 2 } });
-    const before = await world.endPod('steady', 'Failed');
-    await world.runPod('steady', before);
-    const back = await world.untilSandbox(
+    await cluster.ready('steady', { podFailurePolicy: { ...onFailure, resetAfterSeconds: 2 } });
+    const before = await cluster.endPod('steady', 'Failed');
+    await cluster.runPod('steady', before);
+    const back = await cluster.untilSandbox(
       'steady',
       ({ status }) => status?.phase === 'Running' && status.restarts?.count === 1,
     );
-    const reset = await world.untilSandbox('steady', ({ status }) => status?.restarts?.count === undefined);
+    const reset = await cluster.untilSandbox('steady', ({ status }) => status?.restarts?.count === undefined);
     expect(reset.status?.restarts?.lastReason).toBe('Error');
     const write = { verb: 'patch', resource: 'sandboxes', subresource: 'status', name: 'steady' };
     await eventually(
-      () => world.requests(write),
+      () => cluster.requests(write),
       (found) => (found.at(-1)?.receivedMs ?? 0) >= sinceMs(back, 'Ready') + 2_000,
     );
   });
@@ -138,45 +138,45 @@ describe.concurrent('a Pod that ended', () => {
     ['replaced although it succeeded', 'Always', 'always'],
     ['left alone if it succeeded', 'OnFailure', 'on-failure'],
   ] as const)('is %s under %s', async (_, restart, name) => {
-    await world.ready(name, { podFailurePolicy: { restart, backoffSeconds: 1 } });
-    const before = await world.endPod(name, 'Succeeded');
+    await cluster.ready(name, { podFailurePolicy: { restart, backoffSeconds: 1 } });
+    const before = await cluster.endPod(name, 'Succeeded');
     if (restart === 'Always') {
-      await world.runPod(name, before);
-      const back = await world.untilSandbox(
+      await cluster.runPod(name, before);
+      const back = await cluster.untilSandbox(
         name,
         ({ status }) => status?.phase === 'Running' && status.restarts !== undefined,
       );
       expect(back.status?.restarts).toMatchObject({ count: 1, lastReason: 'Completed' });
     } else {
-      expect((await world.until(name, 'Finished=True/PodSucceeded')).status?.restarts).toBeUndefined();
-      expect((await world.pod(name)).metadata.uid).toBe(before.metadata.uid);
+      expect((await cluster.until(name, 'Finished=True/PodSucceeded')).status?.restarts).toBeUndefined();
+      expect((await cluster.pod(name)).metadata.uid).toBe(before.metadata.uid);
     }
   });
 
   it('is replaced at once if somebody deletes it before its time', async () => {
-    await world.ready('impatient', { podFailurePolicy: { restart: 'OnFailure', backoffSeconds: 300 } });
-    const before = await world.endPod('impatient', 'Failed');
-    await world.untilSandbox('impatient', ({ status }) => status?.phase === 'Restarting');
-    await world.client.delete(pods, at('impatient'), { gracePeriodSeconds: 0 });
-    await world.runPod('impatient', before);
-    await world.until('impatient', READY);
+    await cluster.ready('impatient', { podFailurePolicy: { restart: 'OnFailure', backoffSeconds: 300 } });
+    const before = await cluster.endPod('impatient', 'Failed');
+    await cluster.untilSandbox('impatient', ({ status }) => status?.phase === 'Restarting');
+    await cluster.client.delete(pods, at('impatient'), { gracePeriodSeconds: 0 });
+    await cluster.runPod('impatient', before);
+    await cluster.until('impatient', READY);
   });
 
   it('that something holds is waited for, and not deleted a second time', async () => {
-    await world.ready('stuck', { podFailurePolicy: { restart: 'OnFailure', backoffSeconds: 1 } });
-    await world.hold(pods, 'stuck');
-    const before = await world.endPod('stuck', 'Failed');
+    await cluster.ready('stuck', { podFailurePolicy: { restart: 'OnFailure', backoffSeconds: 1 } });
+    await cluster.hold(pods, 'stuck');
+    const before = await cluster.endPod('stuck', 'Failed');
     await eventually(
-      () => world.pod('stuck'),
+      () => cluster.pod('stuck'),
       (pod) => pod.metadata.deletionTimestamp !== undefined,
     );
-    await world.annotate('stuck', { 'example.com/look': 'again' });
-    await world.ready('meanwhile');
-    expect((await world.pod('stuck')).metadata.uid).toBe(before.metadata.uid);
+    await cluster.annotate('stuck', { 'example.com/look': 'again' });
+    await cluster.ready('meanwhile');
+    expect((await cluster.pod('stuck')).metadata.uid).toBe(before.metadata.uid);
     expect(await deletions('stuck')).toHaveLength(1);
-    await world.letGo(pods, 'stuck');
-    await world.runPod('stuck', before);
-    await world.until('stuck', READY);
+    await cluster.letGo(pods, 'stuck');
+    await cluster.runPod('stuck', before);
+    await cluster.until('stuck', READY);
   });
 });
 
@@ -193,36 +193,36 @@ describe.concurrent('a startup action', () => {
   });
 
   it('Suspended makes the disks, never a Pod, and acts once', async () => {
-    await world.create('cold', { startup: { action: 'Suspended' }, volumeClaimTemplates: [work] });
-    const found = await world.untilSandbox('cold', ({ status }) => status?.startup?.completedTime !== undefined);
+    await cluster.create('cold', { startup: { action: 'Suspended' }, volumeClaimTemplates: [work] });
+    const found = await cluster.untilSandbox('cold', ({ status }) => status?.startup?.completedTime !== undefined);
     expect(wholeStatus(found)).toEqual(expected(sleeping('')));
     expect(found.spec.operatingMode).toBe('Suspended');
     expect(found.metadata.annotations).toEqual({ 'sandlot.dev/suspended-by': 'Startup' });
-    expect(await world.isGone(persistentVolumeClaims, 'work-cold')).toBe(false);
-    expect(await world.requests({ verb: 'create', resource: 'pods', name: 'cold' })).toEqual([]);
-    await world.edit('cold', { operatingMode: 'Running' });
-    await world.runPod('cold');
-    const awake = await world.until('cold', READY);
+    expect(await cluster.isGone(persistentVolumeClaims, 'work-cold')).toBe(false);
+    expect(await cluster.requests({ verb: 'create', resource: 'pods', name: 'cold' })).toEqual([]);
+    await cluster.edit('cold', { operatingMode: 'Running' });
+    await cluster.runPod('cold');
+    const awake = await cluster.until('cold', READY);
     expect(awake.status?.startup).toEqual(found.status?.startup);
     expect(awake.metadata.annotations).toEqual({ 'agents.x-k8s.io/pod-name': 'cold' });
   });
 
   it('Suspended is written in the spelling of v1alpha1 for its authors', async () => {
-    await world.create('cold-alpha', { startup: { action: 'Suspended' }, service: false }, sandboxesV1Alpha1);
-    const { spec } = await world.until('cold-alpha', SUSPENDED);
+    await cluster.create('cold-alpha', { startup: { action: 'Suspended' }, service: false }, sandboxesV1Alpha1);
+    const { spec } = await cluster.until('cold-alpha', SUSPENDED);
     expect([spec.replicas, spec.operatingMode]).toEqual([0, undefined]);
   });
 
   it('SuspendAfterReady suspends what was visibly Ready, once', async () => {
-    const created = await world.create('warmed-up', { startup: { action: 'SuspendAfterReady' } });
-    const phases = phasesSince(world.client, created);
-    await world.runPod('warmed-up');
-    const found = await world.untilSandbox('warmed-up', ({ status }) => status?.phase === 'Suspended');
+    const created = await cluster.create('warmed-up', { startup: { action: 'SuspendAfterReady' } });
+    const phases = phasesSince(cluster.client, created);
+    await cluster.runPod('warmed-up');
+    const found = await cluster.untilSandbox('warmed-up', ({ status }) => status?.phase === 'Suspended');
     expect(await phases).toEqual(['Running', 'Suspending', 'Suspended']);
     expect(wholeStatus(found)).toEqual(expected(sleeping('warmed-up')));
-    await world.edit('warmed-up', { operatingMode: 'Running' });
-    await world.runPod('warmed-up');
-    const awake = await world.until('warmed-up', READY);
+    await cluster.edit('warmed-up', { operatingMode: 'Running' });
+    await cluster.runPod('warmed-up');
+    const awake = await cluster.until('warmed-up', READY);
     expect(awake.status?.startup).toEqual(found.status?.startup);
     expect(awake.metadata.generation).toBe(3);
   });
@@ -242,7 +242,7 @@ const obstacles: readonly Obstacle[] = [
     pod: { containers: [container], runtimeClassName: 'microvm' },
     words: 'RuntimeClass "microvm" not found',
     remedy: () =>
-      world.apply({
+      cluster.apply({
         apiVersion: 'node.k8s.io/v1',
         kind: 'RuntimeClass',
         metadata: { name: 'microvm' },
@@ -254,36 +254,36 @@ const obstacles: readonly Obstacle[] = [
     name: 'accountless',
     pod: { containers: [container], serviceAccountName: 'bot' },
     words: 'error looking up service account team-a/bot: serviceaccount "bot" not found',
-    remedy: () => world.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: at('bot') }),
+    remedy: () => cluster.apply({ apiVersion: 'v1', kind: 'ServiceAccount', metadata: at('bot') }),
   },
   {
     what: 'a quota that is used up',
     name: 'greedy',
     pod: { containers: [{ ...container, resources: { limits: { [GPU]: '1' } } }] },
     words: `exceeded quota: gpus, requested: requests.${GPU}=1, used: requests.${GPU}=0, limited: requests.${GPU}=0`,
-    remedy: () => world.apply(quota('1')),
+    remedy: () => cluster.apply(quota('1')),
   },
   {
     what: 'a Pod that its namespace does not allow',
     name: 'intruder',
     pod: { containers: [container], hostNetwork: true },
     words: 'violates PodSecurity "baseline:latest": host namespaces (hostNetwork=true)',
-    remedy: () => world.edit('intruder', { podTemplate: { spec: { hostNetwork: null } } }),
+    remedy: () => cluster.edit('intruder', { podTemplate: { spec: { hostNetwork: null } } }),
   },
   {
     what: 'a Pod template that is not valid',
     name: 'imageless',
     pod: { containers: [{ name: 'main' }] },
     words: 'spec.containers[0].image: Required value',
-    remedy: () => world.edit('imageless', { podTemplate: { spec: { containers: [container] } } }),
+    remedy: () => cluster.edit('imageless', { podTemplate: { spec: { containers: [container] } } }),
   },
 ];
 
 describe.concurrent('what the API server refuses', () => {
   it.each(obstacles)('is told in its words, once, and made good when it changes: $what', async (obstacle) => {
     const { name, pod, words, remedy } = obstacle;
-    await world.create(name, { podTemplate: { spec: pod } });
-    const refused = await world.until(name, 'Ready=False/ReconcilerError');
+    await cluster.create(name, { podTemplate: { spec: pod } });
+    const refused = await cluster.until(name, 'Ready=False/ReconcilerError');
     const message = messageOf(refused, 'Ready') ?? '';
     expect(message).toMatch(/^Error seen: /);
     expect(message).toContain(words);
@@ -297,8 +297,8 @@ describe.concurrent('what the API server refuses', () => {
     );
     expect(notes).toMatchObject([{ type: 'Warning', note: message }]);
     await remedy();
-    await world.runPod(name);
-    await world.until(name, READY);
+    await cluster.runPod(name);
+    await cluster.until(name, READY);
     expect(await notesOf(name, 'ReconcilerError')).toHaveLength(1);
   });
 });

@@ -1,7 +1,7 @@
 import type { Condition, Sandbox } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
 import { deadlinesOf } from './deadlines.ts';
-import { wakeAtMs } from '../decide.ts';
+import { requeueAtMs } from './decide-requeue.ts';
 import { NOW, NOW_MS, notebook, podOf, snapshotOf } from '../../test/builders.ts';
 
 const at = (seconds: number): string => new Date(NOW_MS + seconds * 1_000).toISOString();
@@ -84,6 +84,6 @@ describe('a Sandbox', () => {
     const sandbox = notebook(parts);
     const snapshot = snapshotOf({ sandbox, ownedPods: [podOf(sandbox)] });
     const first = Math.min(...deadlinesOf(snapshot).map(({ dueAtMs }) => dueAtMs));
-    expect(wakeAtMs(snapshot)).toBeLessThanOrEqual(first);
+    expect(requeueAtMs(snapshot)).toBeLessThanOrEqual(first);
   });
 });

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   NAMESPACE,
   READY,
-  RealWorld,
+  RealCluster,
   SUSPENDED,
   TIME,
   at,
@@ -27,11 +27,11 @@ const INTENT = 'sandlot.dev/suspended-by';
 const notSuspended = 'Suspended=False/NotSuspended: Sandbox is not suspended';
 const expiredText = 'Ready=False/SandboxExpired: Sandbox has expired';
 
-let world: RealWorld;
+let cluster: RealCluster;
 beforeAll(async () => {
-  world = await RealWorld.start({ audit: true });
+  cluster = await RealCluster.start({ audit: true });
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => cluster[Symbol.asyncDispose]());
 
 /** A whole second that leaves time to become Ready. */
 const soonMs = (seconds = 4): number => Math.ceil(Date.now() / 1_000) * 1_000 + seconds * 1_000;
@@ -39,13 +39,13 @@ const soonMs = (seconds = 4): number => Math.ceil(Date.now() / 1_000) * 1_000 + 
 /** Never early, by the times that the API server and the objects keep, and at once when it `can` be done. */
 function expectOnTime(actedMs: number, deadlineMs: number, canMs = deadlineMs): void {
   expect(actedMs).toBeGreaterThanOrEqual(deadlineMs);
-  expect(actedMs).toBeLessThan(world.latestMs(canMs));
+  expect(actedMs).toBeLessThan(cluster.latestMs(canMs));
 }
 
 /** When the API server got the first such request of the controller; waits for it. */
-async function firstMs(wanted: Parameters<RealWorld['requests']>[0]): Promise<number> {
+async function firstMs(wanted: Parameters<RealCluster['requests']>[0]): Promise<number> {
   const found = await eventually(
-    () => world.requests(wanted),
+    () => cluster.requests(wanted),
     (requests) => requests.length > 0,
   );
   return found[0]!.receivedMs;
@@ -57,7 +57,7 @@ const untilMs = (ms: number): Promise<void> => systemClock.sleep(ms - Date.now()
 
 /** A retained Sandbox once the second pass of its expiry is over. */
 const retained = (name: string) =>
-  world.untilSandbox(name, (found) => summaryOf(found).includes(EXPIRED) && found.status?.startedAt === undefined);
+  cluster.untilSandbox(name, (found) => summaryOf(found).includes(EXPIRED) && found.status?.startedAt === undefined);
 
 describe.concurrent('time', () => {
   describe('acts on a deadline, never before:', () => {
@@ -65,10 +65,10 @@ describe.concurrent('time', () => {
       ['shutdown', 0],
       ['shutdown-fraction', 700],
     ])('shutdownTime (%s)', async (name, fractionMs) => {
-      await world.ready(name, { service: true });
+      await cluster.ready(name, { service: true });
       const deadlineMs = soonMs(2) + fractionMs;
-      await world.edit(name, { shutdownTime: new Date(deadlineMs).toISOString() });
-      const told = await world.untilSandbox(name, ({ status }) => status?.observedGeneration === 2);
+      await cluster.edit(name, { shutdownTime: new Date(deadlineMs).toISOString() });
+      const told = await cluster.untilSandbox(name, ({ status }) => status?.observedGeneration === 2);
       expect(Date.parse(told.status?.expiresAt ?? '')).toBe(Math.floor(deadlineMs / 1_000) * 1_000);
       const gone = await retained(name);
       expectOnTime(sinceMs(gone, 'Ready') + fractionMs, deadlineMs);
@@ -76,22 +76,22 @@ describe.concurrent('time', () => {
       expectOnTime(await deletionMs('services', name), deadlineMs);
       const conditions = [expiredText, notSuspended];
       expect(wholeStatus(gone)).toEqual(expected({ generation: 2, conditions, phase: 'Expired' }));
-      expect(await Promise.all([world.isGone(pods, name), world.isGone(services, name)])).toEqual([true, true]);
+      expect(await Promise.all([cluster.isGone(pods, name), cluster.isGone(services, name)])).toEqual([true, true]);
     });
 
     it('ttlSeconds, from the start', async () => {
-      const { metadata } = await world.ready('mortal');
+      const { metadata } = await cluster.ready('mortal');
       const deadlineMs = soonMs(2);
       const ttlSeconds = (deadlineMs - Date.parse(metadata.creationTimestamp ?? '')) / 1_000;
-      await world.edit('mortal', { ttlSeconds });
+      await cluster.edit('mortal', { ttlSeconds });
       expectOnTime(sinceMs(await retained('mortal'), 'Ready'), deadlineMs);
       expectOnTime(await deletionMs('pods', 'mortal'), deadlineMs);
     });
 
     it('ttlSecondsAfterFinished, and what finished stays on record', async () => {
-      await world.ready('done', { ttlSecondsAfterFinished: 2 });
-      await world.endPod('done', 'Succeeded');
-      const finished = await world.until('done', 'Finished=True/PodSucceeded');
+      await cluster.ready('done', { ttlSecondsAfterFinished: 2 });
+      await cluster.endPod('done', 'Succeeded');
+      const finished = await cluster.until('done', 'Finished=True/PodSucceeded');
       const deadlineMs = sinceMs(finished, 'Finished') + 2_000;
       expect(Date.parse(finished.status?.expiresAt ?? '')).toBe(deadlineMs);
       const gone = await retained('done');
@@ -104,16 +104,16 @@ describe.concurrent('time', () => {
     });
 
     it('the earliest of several', async () => {
-      await world.ready('several', { ttlSeconds: 3_600, ttlSecondsAfterFinished: 3_600 });
+      await cluster.ready('several', { ttlSeconds: 3_600, ttlSecondsAfterFinished: 3_600 });
       const deadlineMs = soonMs(2);
-      await world.edit('several', { shutdownTime: timeOf(deadlineMs) });
+      await cluster.edit('several', { shutdownTime: timeOf(deadlineMs) });
       expectOnTime(await deletionMs('pods', 'several'), deadlineMs);
     });
 
     it('shutdownTime of a suspended Sandbox, which stays suspended', async () => {
       const deadlineMs = soonMs();
-      await world.create('asleep', { shutdownTime: timeOf(deadlineMs), operatingMode: 'Suspended' });
-      const before = await world.until('asleep', SUSPENDED);
+      await cluster.create('asleep', { shutdownTime: timeOf(deadlineMs), operatingMode: 'Suspended' });
+      const before = await cluster.until('asleep', SUSPENDED);
       const gone = await retained('asleep');
       expectOnTime(
         Date.parse(gone.metadata.managedFields?.find((entry) => entry.subresource === 'status')?.time ?? ''),
@@ -147,54 +147,57 @@ describe.concurrent('time', () => {
         const deadlineMs = soonMs(1);
         const persistentVolumeClaimRetentionPolicy = policy;
         const spec = { shutdownPolicy: shutdown, volumeClaimTemplates: [work], service: true };
-        await world.create(name, { ...spec, persistentVolumeClaimRetentionPolicy, shutdownTime: timeOf(deadlineMs) });
-        const { metadata } = await world.untilSandbox(name, ({ status }) => status?.conditions !== undefined);
+        await cluster.create(name, { ...spec, persistentVolumeClaimRetentionPolicy, shutdownTime: timeOf(deadlineMs) });
+        const { metadata } = await cluster.untilSandbox(name, ({ status }) => status?.conditions !== undefined);
         if (shutdown === 'Retain') await retained(name);
-        else await world.untilGone(sandboxes, name);
-        await world.untilGone(pods, name);
-        await world.untilGone(services, name);
+        else await cluster.untilGone(sandboxes, name);
+        await cluster.untilGone(pods, name);
+        await cluster.untilGone(services, name);
         expect(await deletionMs('pods', name)).toBeGreaterThanOrEqual(deadlineMs);
         if (disk === 'gone') {
-          await world.untilGone(persistentVolumeClaims, `work-${name}`);
+          await cluster.untilGone(persistentVolumeClaims, `work-${name}`);
           return;
         }
-        const claim = await world.client.get(persistentVolumeClaims, at(`work-${name}`));
-        expect(claim.metadata.deletionTimestamp).toBeUndefined();
-        expect(claim.metadata.ownerReferences?.map(({ uid }) => uid)).toEqual(
+        const kept = await cluster.client.get(persistentVolumeClaims, at(`work-${name}`));
+        expect(kept.metadata.deletionTimestamp).toBeUndefined();
+        expect(kept.metadata.ownerReferences?.map(({ uid }) => uid)).toEqual(
           disk === 'owned' ? [metadata.uid] : undefined,
         );
-        expect(claim.metadata.labels).toEqual({ 'agents.x-k8s.io/sandbox-name-hash': nameHash(name) });
+        expect(kept.metadata.labels).toEqual({ 'agents.x-k8s.io/sandbox-name-hash': nameHash(name) });
       },
     );
 
     it('leaves a Pod and a Service of its name alone that belong to somebody else', async () => {
-      const metadata = { ...at('guest'), ownerReferences: [await world.stranger()] };
-      await world.client.create(pods, { metadata, spec: { containers: [container] } });
-      await world.client.create(services, { metadata, spec: { clusterIP: 'None' } });
-      await world.create('guest', { shutdownTime: timeOf(soonMs(1)), service: true });
+      const metadata = { ...at('guest'), ownerReferences: [await cluster.stranger()] };
+      await cluster.client.create(pods, { metadata, spec: { containers: [container] } });
+      await cluster.client.create(services, { metadata, spec: { clusterIP: 'None' } });
+      await cluster.create('guest', { shutdownTime: timeOf(soonMs(1)), service: true });
       await retained('guest');
-      expect(await world.requests({ verb: 'delete', name: 'guest' })).toEqual([]);
-      expect(await Promise.all([world.isGone(pods, 'guest'), world.isGone(services, 'guest')])).toEqual([false, false]);
+      expect(await cluster.requests({ verb: 'delete', name: 'guest' })).toEqual([]);
+      expect(await Promise.all([cluster.isGone(pods, 'guest'), cluster.isGone(services, 'guest')])).toEqual([
+        false,
+        false,
+      ]);
     });
 
     it('that is retained comes back when its deadline is moved, on its disk', async () => {
-      const before = await world.ready('lazarus', { volumeClaimTemplates: [work], service: true });
-      const disk = await world.client.get(persistentVolumeClaims, at('work-lazarus'));
-      await world.edit('lazarus', { shutdownTime: timeOf(soonMs(1)) });
+      const before = await cluster.ready('lazarus', { volumeClaimTemplates: [work], service: true });
+      const disk = await cluster.client.get(persistentVolumeClaims, at('work-lazarus'));
+      await cluster.edit('lazarus', { shutdownTime: timeOf(soonMs(1)) });
       await retained('lazarus');
-      await world.edit('lazarus', { shutdownTime: null });
-      await world.runPod('lazarus');
-      const back = await world.until('lazarus', READY);
+      await cluster.edit('lazarus', { shutdownTime: null });
+      await cluster.runPod('lazarus');
+      const back = await cluster.until('lazarus', READY);
       const generation = (value: unknown): unknown =>
         JSON.parse(JSON.stringify(value).replaceAll('eneration":3', 'eneration":1'));
       expect(generation(wholeStatus(back))).toEqual(wholeStatus(before));
-      const same = await world.client.get(persistentVolumeClaims, at('work-lazarus'));
+      const same = await cluster.client.get(persistentVolumeClaims, at('work-lazarus'));
       expect(same.metadata.uid).toBe(disk.metadata.uid);
     });
 
     it('shows the effect of an edit before a deadline that has passed', async () => {
-      await world.ready('edited', { podTemplate: { spec: { nodeName: 'node-1', containers: [container] } } });
-      await world.edit('edited', { operatingMode: 'Suspended', shutdownTime: '2020-01-01T00:00:00Z' });
+      await cluster.ready('edited', { podTemplate: { spec: { nodeName: 'node-1', containers: [container] } } });
+      await cluster.edit('edited', { operatingMode: 'Suspended', shutdownTime: '2020-01-01T00:00:00Z' });
       const suspending = 'Suspended=False/PodTerminating: Pod is terminating. Sandbox is suspending';
       expect(wholeStatus(await retained('edited'))).toEqual(
         expected({ generation: 2, conditions: [expiredText, suspending], phase: 'Expired' }),
@@ -208,10 +211,10 @@ describe.concurrent('time', () => {
       ['idle-replicas', { replicas: 1 }, { replicas: 0 }],
     ] as const)('is suspended in its own spelling (%s)', async (name, written, spec) => {
       const idle = { suspendAfterSeconds: 5 };
-      const awake = await world.ready(name, { ...written, idle });
+      const awake = await cluster.ready(name, { ...written, idle });
       const deadlineMs = Date.parse(awake.status?.lastActivityTime ?? '') + 5_000;
       expectOnTime(await deletionMs('pods', name), deadlineMs);
-      const asleep = await world.until(name, SUSPENDED);
+      const asleep = await cluster.until(name, SUSPENDED);
       expect(asleep.spec).toEqual({ ...awake.spec, ...spec });
       expect(asleep.metadata.annotations).toEqual({ [INTENT]: 'Idle' });
       const suspended = 'Suspended=True/PodTerminated: Pod has been terminated. Sandbox is suspended';
@@ -227,37 +230,37 @@ describe.concurrent('time', () => {
           phase: 'Suspended',
         }),
       );
-      await world.edit(name, written);
-      await world.runPod(name);
-      const back = await world.until(name, READY);
+      await cluster.edit(name, written);
+      await cluster.runPod(name);
+      const back = await cluster.until(name, READY);
       expect(back.metadata.annotations).toEqual({ 'agents.x-k8s.io/pod-name': name });
       expect(Date.parse(back.status?.lastActivityTime ?? '')).toBeGreaterThanOrEqual(sinceMs(back, 'Ready'));
     });
 
     it('is suspended later for every report of its use', async () => {
-      const awake = await world.ready('busy', { idle: { suspendAfterSeconds: 5 } });
-      const usedMs = Date.parse(awake.status?.lastActivityTime ?? '') + 1_750;
+      const awake = await cluster.ready('busy', { idle: { suspendAfterSeconds: 5 } });
+      const lastUsedMs = Date.parse(awake.status?.lastActivityTime ?? '') + 1_750;
       // A report from the future would count as of when it was seen.
-      await untilMs(usedMs);
-      await world.annotate('busy', { [ACTIVITY]: new Date(usedMs).toISOString() });
-      expectOnTime(await deletionMs('pods', 'busy'), usedMs + 5_000);
+      await untilMs(lastUsedMs);
+      await cluster.annotate('busy', { [ACTIVITY]: new Date(lastUsedMs).toISOString() });
+      expectOnTime(await deletionMs('pods', 'busy'), lastUsedMs + 5_000);
     });
 
     it('is deleted in the end, suspended or not, and its disk goes as whenDeleted says', async () => {
       const idle = { suspendAfterSeconds: 5, deleteAfterSeconds: 6 };
       const spec = { idle, volumeClaimTemplates: [work], shutdownPolicy: 'Retain' as const };
       const kept = { ...spec, persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain' as const } };
-      const both = await Promise.all([world.ready('unused', spec), world.ready('unused-kept', kept)]);
+      const both = await Promise.all([cluster.ready('unused', spec), cluster.ready('unused-kept', kept)]);
       for (const { metadata, status } of both) {
         const name = metadata.name ?? '';
         expectOnTime(await deletionMs('sandboxes', name), Date.parse(status?.lastActivityTime ?? '') + 6_000);
-        await world.untilGone(sandboxes, name);
+        await cluster.untilGone(sandboxes, name);
       }
-      await world.untilGone(persistentVolumeClaims, 'work-unused');
-      const claim = await world.client.get(persistentVolumeClaims, at('work-unused-kept'));
-      expect(claim.metadata.ownerReferences).toBeUndefined();
+      await cluster.untilGone(persistentVolumeClaims, 'work-unused');
+      const disk = await cluster.client.get(persistentVolumeClaims, at('work-unused-kept'));
+      expect(disk.metadata.ownerReferences).toBeUndefined();
       const reasons = await eventually(
-        async () => (await world.client.list(events, { namespace: NAMESPACE })).items.map(({ reason }) => reason),
+        async () => (await cluster.client.list(events, { namespace: NAMESPACE })).items.map(({ reason }) => reason),
         (found) => found.filter((reason) => reason === 'IdleDeleted').length === 2,
       );
       expect(reasons).toContain('Suspended');
@@ -268,44 +271,44 @@ describe.concurrent('time', () => {
 describe('deadlines survive', () => {
   it('the death of the controller, of the API server and of etcd', async () => {
     const [, , finished] = await Promise.all([
-      world.ready('outage-retain'),
-      world.ready('outage-delete', { shutdownPolicy: 'Delete', volumeClaimTemplates: [work] }),
-      world.ready('outage-finished'),
-      world.ready('outage-idle', { idle: { suspendAfterSeconds: 5 } }),
-      world.ready('outage-restart', { podFailurePolicy: { restart: 'OnFailure', backoffSeconds: 5 } }),
+      cluster.ready('outage-retain'),
+      cluster.ready('outage-delete', { shutdownPolicy: 'Delete', volumeClaimTemplates: [work] }),
+      cluster.ready('outage-finished'),
+      cluster.ready('outage-idle', { idle: { suspendAfterSeconds: 5 } }),
+      cluster.ready('outage-restart', { podFailurePolicy: { restart: 'OnFailure', backoffSeconds: 5 } }),
     ]);
-    await Promise.all([world.endPod('outage-finished', 'Failed'), world.endPod('outage-restart', 'Failed')]);
-    const finishedMs = sinceMs(await world.until('outage-finished', 'Finished=True/PodFailed'), 'Finished');
+    await Promise.all([cluster.endPod('outage-finished', 'Failed'), cluster.endPod('outage-restart', 'Failed')]);
+    const finishedMs = sinceMs(await cluster.until('outage-finished', 'Finished=True/PodFailed'), 'Finished');
     const deadlineMs = soonMs(3);
     const shutdownTime = timeOf(deadlineMs);
     await Promise.all([
-      world.annotate('outage-idle', { [ACTIVITY]: timeOf(deadlineMs - 5_000) }),
-      world.edit('outage-retain', { shutdownTime }),
-      world.edit('outage-delete', { shutdownTime }),
-      world.edit('outage-finished', { ttlSecondsAfterFinished: (deadlineMs - finishedMs) / 1_000 }),
+      cluster.annotate('outage-idle', { [ACTIVITY]: timeOf(deadlineMs - 5_000) }),
+      cluster.edit('outage-retain', { shutdownTime }),
+      cluster.edit('outage-delete', { shutdownTime }),
+      cluster.edit('outage-finished', { ttlSecondsAfterFinished: (deadlineMs - finishedMs) / 1_000 }),
     ]);
     for (const name of ['outage-retain', 'outage-delete', 'outage-finished']) {
-      await world.untilSandbox(name, ({ status }) => status?.expiresAt === shutdownTime);
+      await cluster.untilSandbox(name, ({ status }) => status?.expiresAt === shutdownTime);
     }
-    await world.untilSandbox('outage-restart', ({ status }) => status?.restarts?.nextRestartTime !== undefined);
-    await world.killController();
-    await world.plane.restart();
-    const before = await world.pod('outage-restart');
-    const { status } = await world.sandbox('outage-restart');
+    await cluster.untilSandbox('outage-restart', ({ status }) => status?.restarts?.nextRestartTime !== undefined);
+    await cluster.killController();
+    await cluster.plane.restart();
+    const before = await cluster.pod('outage-restart');
+    const { status } = await cluster.sandbox('outage-restart');
     await untilMs(Math.max(deadlineMs, Date.parse(status?.restarts?.nextRestartTime ?? '')) + 1);
-    expect([await world.isGone(pods, 'outage-retain'), await world.isGone(sandboxes, 'outage-delete')]).toEqual([
+    expect([await cluster.isGone(pods, 'outage-retain'), await cluster.isGone(sandboxes, 'outage-delete')]).toEqual([
       false,
       false,
     ]);
     const startedMs = Date.now();
-    await world.startController();
+    await cluster.startController();
     await retained('outage-retain');
     expect((await retained('outage-finished')).metadata.uid).toBe(finished.metadata.uid);
-    await world.untilGone(sandboxes, 'outage-delete');
-    await world.untilGone(persistentVolumeClaims, 'work-outage-delete');
-    await world.until('outage-idle', SUSPENDED);
-    await world.runPod('outage-restart', before);
-    const again = await world.until('outage-restart', READY);
+    await cluster.untilGone(sandboxes, 'outage-delete');
+    await cluster.untilGone(persistentVolumeClaims, 'work-outage-delete');
+    await cluster.until('outage-idle', SUSPENDED);
+    await cluster.runPod('outage-restart', before);
+    const again = await cluster.until('outage-restart', READY);
     expect(again.status?.restarts).toMatchObject({ count: 1, lastReason: 'Error' });
     for (const name of ['outage-retain', 'outage-delete', 'outage-finished', 'outage-idle', 'outage-restart']) {
       expect(await deletionMs('pods', name)).toBeGreaterThanOrEqual(startedMs);
@@ -313,24 +316,24 @@ describe('deadlines survive', () => {
   });
 
   it('a use that is reported while the controller is about to suspend', async () => {
-    const { status } = await world.ready('racer', { idle: { suspendAfterSeconds: 5 } });
+    const { status } = await cluster.ready('racer', { idle: { suspendAfterSeconds: 5 } });
     const dueMs = Date.parse(status?.lastActivityTime ?? '') + 5_000;
     await untilMs(dueMs - 300);
-    process.kill(world.controller.pid, 'SIGSTOP');
+    process.kill(cluster.controller.pid, 'SIGSTOP');
     await untilMs(dueMs + 100);
-    await world.annotate('racer', { [ACTIVITY]: timeOf(Date.now()) });
-    process.kill(world.controller.pid, 'SIGCONT');
-    await world.ready('after-race');
-    expect(summaryOf(await world.sandbox('racer'))).toContain(READY);
-    expect(await world.requests({ verb: 'delete', resource: 'pods', name: 'racer' })).toEqual([]);
+    await cluster.annotate('racer', { [ACTIVITY]: timeOf(Date.now()) });
+    process.kill(cluster.controller.pid, 'SIGCONT');
+    await cluster.ready('after-race');
+    expect(summaryOf(await cluster.sandbox('racer'))).toContain(READY);
+    expect(await cluster.requests({ verb: 'delete', resource: 'pods', name: 'racer' })).toEqual([]);
   });
 
   it('a restart of the API server under a controller that goes on', async () => {
     const deadlineMs = soonMs(6);
-    await world.ready('bridge', { shutdownTime: timeOf(deadlineMs) });
-    await world.plane.restart();
+    await cluster.ready('bridge', { shutdownTime: timeOf(deadlineMs) });
+    await cluster.plane.restart();
     const backMs = Date.now();
     expectOnTime(sinceMs(await retained('bridge'), 'Ready'), deadlineMs, Math.max(deadlineMs, backMs));
-    await world.ready('after-outage');
+    await cluster.ready('after-outage');
   });
 });

@@ -136,9 +136,9 @@ describe('an idle limit', () => {
     await startReady({ idle: { suspendAfterSeconds: 60 } });
     await h.clock.advance(30_000);
     use();
-    const usedMs = h.clock.now();
-    await h.until(() => lastActivityMs() >= usedMs, 'the use is published');
-    await reach(usedMs + 60_000, () => h.sandbox().spec.operatingMode === 'Suspended');
+    const lastUsedMs = h.clock.now();
+    await h.until(() => lastActivityMs() >= lastUsedMs, 'the use is published');
+    await reach(lastUsedMs + 60_000, () => h.sandbox().spec.operatingMode === 'Suspended');
   });
 
   it('deletes the Sandbox, and keeps the disks that outlive it', async () => {
@@ -147,7 +147,7 @@ describe('an idle limit', () => {
     await startReady({ idle, persistentVolumeClaimRetentionPolicy, volumeClaimTemplates: [WORK] });
     await reach(lastActivityMs() + 60_000, () => h.api.object(sandboxes, KEY) === undefined);
     await h.until(isPodGoing, 'the Pod goes');
-    expect(h.claimNames()).toEqual(['work-notebook']);
+    expect(h.diskNames()).toEqual(['work-notebook']);
     await h.until(() => h.api.objects(events).some(({ reason }) => reason === 'IdleDeleted'), 'there is an Event');
   });
 });

@@ -38,7 +38,7 @@ describe('the startup action', () => {
     [
       'Suspended still makes the disks',
       snapshotOf({ sandbox: created('Suspended', { spec: { ...suspended, volumeClaimTemplates: [WORK] } }) }),
-      ['createClaim'],
+      ['createDisk'],
     ],
     [
       'Suspended finds a Sandbox that its owner created suspended as it should be',

@@ -9,7 +9,7 @@ import {
   NOW_MS,
   STRANGER,
   WORK,
-  claimOf,
+  diskOf,
   kinds,
   notebook,
   podOf,
@@ -24,7 +24,7 @@ type Spec = NonNullable<Parameters<typeof notebook>[0]>['spec'];
 /** A running Sandbox whose status is current. */
 function settled(spec: Spec): Snapshot {
   const sandbox = notebook({ spec: { service: true, volumeClaimTemplates: [WORK], ...spec } });
-  const parts = { ownedPods: [podOf(sandbox)], service: serviceOf(sandbox), claims: [claimOf(sandbox)] };
+  const parts = { ownedPods: [podOf(sandbox)], service: serviceOf(sandbox), disks: [diskOf(sandbox)] };
   return snapshotOf({ sandbox: published(snapshotOf({ sandbox, ...parts })), ...parts });
 }
 
@@ -68,7 +68,7 @@ describe('an expiry', () => {
 
   it('is visible before anything goes, and the second pass is a new one', () => {
     const plan = decide(settled({ shutdownTime: NOW }));
-    expect(plan.map((step) => step.kind)).toEqual(['patchStatus', 'recordEvent', 'lookAgain']);
+    expect(plan.map((step) => step.kind)).toEqual(['patchStatus', 'recordEvent', 'requeueNow']);
     expect(stepOf(plan, 'patchStatus').patch).toMatchObject({ status: { phase: 'Expired' } });
   });
 
@@ -88,17 +88,17 @@ describe('an expiry', () => {
     [
       'with Delete and retained disks releases them before the Sandbox goes',
       { shutdownPolicy: 'Delete', persistentVolumeClaimRetentionPolicy: { whenExpired: 'Retain' } },
-      ['deletePod', 'deleteService', 'patchClaim'],
+      ['deletePod', 'deleteService', 'patchDisk'],
     ],
     [
       'with Delete follows whenDeleted where whenExpired is not set',
       { shutdownPolicy: 'Delete', persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain' } },
-      ['deletePod', 'deleteService', 'patchClaim'],
+      ['deletePod', 'deleteService', 'patchDisk'],
     ],
     [
       'that retains the Sandbox deletes the disks when told so',
       { persistentVolumeClaimRetentionPolicy: { whenExpired: 'Delete' } },
-      ['deletePod', 'deleteService', 'deleteClaim'],
+      ['deletePod', 'deleteService', 'deleteDisk'],
     ],
   ];
   it.each(rows)('%s', (_, spec, steps) => {
@@ -109,16 +109,16 @@ describe('an expiry', () => {
     const snapshot = marked({ shutdownPolicy: 'Delete' });
     const done = { ...snapshot, ownedPods: [podOf(snapshot.sandbox, { terminating: true })], service: undefined };
     expect(kinds(done)).toEqual(['deleteSandbox']);
-    const failures = [{ phase: 'pvcs' as const, message: 'forbidden' }];
+    const failures = [{ phase: 'disks' as const, message: 'forbidden' }];
     expect(kinds({ ...done, failures })).not.toContain('deleteSandbox');
   });
 
   it('takes back a released disk before deleting it, for nothing that is not ours is deleted', () => {
     const policy = { whenDeleted: 'Retain', whenExpired: 'Delete' } as const;
     const snapshot = marked({ persistentVolumeClaimRetentionPolicy: policy });
-    const claim = claimOf(snapshot.sandbox, { ownerReferences: [] });
-    const claims = new Map([['work-notebook', claim]]);
-    expect(kinds({ ...snapshot, claims, ownedPods: [], service: undefined })).toEqual(['patchClaim']);
+    const disk = diskOf(snapshot.sandbox, { ownerReferences: [] });
+    const disks = new Map([['work-notebook', disk]]);
+    expect(kinds({ ...snapshot, disks, ownedPods: [], service: undefined })).toEqual(['patchDisk']);
   });
 
   it('skips what belongs to somebody else', () => {
@@ -128,7 +128,7 @@ describe('an expiry', () => {
       ownedPods: [],
       foreignPod: podOf(snapshot.sandbox, { owner: STRANGER }),
       service: serviceOf(snapshot.sandbox, { metadata: foreign }),
-      claims: new Map([['work-notebook', claimOf(snapshot.sandbox, foreign)]]),
+      disks: new Map([['work-notebook', diskOf(snapshot.sandbox, foreign)]]),
     };
     expect(kinds({ ...snapshot, ...around })).toEqual(['patchSandbox']);
   });
@@ -156,14 +156,14 @@ describe('an expiry', () => {
     const { sandbox } = marked({});
     const spec = { ...sandbox.spec, shutdownTime: '2026-01-01T13:00:00Z' };
     const metadata = { ...sandbox.metadata, generation: 2 };
-    const back = snapshotOf({ sandbox: { ...sandbox, spec, metadata }, claims: [claimOf(sandbox)] });
+    const back = snapshotOf({ sandbox: { ...sandbox, spec, metadata }, disks: [diskOf(sandbox)] });
     expect(kinds(back)).toEqual(['createPod']);
   });
 
   it('is not undone by an edit that leaves the deadline in the past', () => {
     const { sandbox } = marked({});
     const edited = { ...sandbox, metadata: { ...sandbox.metadata, generation: 2, annotations: {} } };
-    const plan = decide(snapshotOf({ sandbox: edited, claims: [claimOf(sandbox)] }));
+    const plan = decide(snapshotOf({ sandbox: edited, disks: [diskOf(sandbox)] }));
     expect(plan.map((step) => step.kind)).toEqual(['patchStatus']);
     expect(stepOf(plan, 'patchStatus').patch).toMatchObject({ status: { observedGeneration: 2 } });
   });

@@ -1,23 +1,33 @@
-import { findCondition, sandboxConditions, sandboxReasons } from '@sandlot/api-types';
+import {
+  findCondition,
+  isPoolMember,
+  labels,
+  launchTypes,
+  rfc3339,
+  sandboxConditions,
+  sandboxReasons,
+} from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { ownershipOf, refusalOf } from '../ownership/ownership.ts';
-import { claimNames, keepsClaimsWhenDeleted, releaseClaim, takeOverClaim } from '../disks/decide-disks.ts';
-import { isTerminating } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
-import type { Plan, Step } from '../plan/steps.ts';
 
 type Lived = Pick<Sandbox, 'spec' | 'status'>;
+type Moment = Pick<Snapshot, 'sandbox' | 'nowMs'>;
+
+/** When the Sandbox of `moment` expires, epoch milliseconds; undefined: never. */
+export function effectiveExpiryMs(moment: Moment): number | undefined {
+  return expiryMs(moment.sandbox, startedAtOf(moment));
+}
 
 /**
  * When the Sandbox expires: the earliest of its absolute time, its lifetime from `startedAt`, and its time after it
- * finished. Epoch milliseconds; undefined when it never does (API contract, effective expiry).
+ * finished. Epoch milliseconds; undefined: never. See docs/reference/sandbox.md#expiry.
  */
 export function expiryMs(sandbox: Lived, startedAt: string | undefined): number | undefined {
   const { shutdown, ttl } = expiryTimes(sandbox, startedAt);
   return earliest([shutdown, ttl]);
 }
 
-/** The same by its cause: the absolute time, and the earlier of both lifetimes. */
+/** The same by cause: the absolute time, and the earlier one of both relative times. */
 export function expiryTimes(
   { spec, status }: Lived,
   startedAt: string | undefined,
@@ -26,8 +36,21 @@ export function expiryTimes(
   const finishedAt = finished?.status === 'True' ? finished.lastTransitionTime : undefined;
   return {
     shutdown: spec.shutdownTime === undefined ? undefined : Date.parse(spec.shutdownTime),
-    ttl: earliest([after(startedAt, spec.ttlSeconds), after(finishedAt, spec.ttlSecondsAfterFinished)]),
+    ttl: earliest([addSeconds(startedAt, spec.ttlSeconds), addSeconds(finishedAt, spec.ttlSecondsAfterFinished)]),
   };
+}
+
+/**
+ * When the lifetime began: at creation, or, for a Sandbox born in a pool, in the first pass that sees it adopted. A pool
+ * member has no lifetime. An adopted Sandbox whose start was cleared by its expiry falls back to its creation: a new start
+ * would bring it back to life.
+ */
+export function startedAtOf({ sandbox, nowMs }: Moment): string | undefined {
+  const { metadata, status } = sandbox;
+  if (isPoolMember(sandbox)) return undefined;
+  if (status?.startedAt !== undefined) return status.startedAt;
+  const wasAdopted = metadata.labels?.[labels.launchType] === launchTypes.warm && status?.phase !== 'Expired';
+  return wasAdopted ? rfc3339(nowMs) : metadata.creationTimestamp;
 }
 
 /** Whether an earlier pass has published the expiry. */
@@ -36,73 +59,16 @@ export function isMarkedExpired({ status }: Sandbox): boolean {
 }
 
 /**
- * Whether the deadline acts in this pass. A spec edit is always seen by a normal pass first, so that its effect is
- * visible before the end; once expired, an edit that leaves the deadline in the past changes nothing.
+ * Whether the deadline acts in this pass. A normal pass sees every edit of the spec first, so that its effect is visible
+ * before the end. Once the Sandbox is expired, an edit that leaves the deadline in the past changes nothing.
  */
-export function isExpired(
-  { sandbox, nowMs }: Pick<Snapshot, 'sandbox' | 'nowMs'>,
-  deadlineMs: number | undefined,
-): boolean {
+export function isExpired({ sandbox, nowMs }: Moment, deadlineMs: number | undefined): boolean {
   if (deadlineMs === undefined || nowMs < deadlineMs) return false;
   const suspended = findCondition(sandbox.status?.conditions, sandboxConditions.suspended);
   return isMarkedExpired(sandbox) || suspended?.observedGeneration === sandbox.metadata.generation;
 }
 
-/**
- * The second pass of an expiry, after the condition is visible: children of ours go, others are skipped, and the disks
- * and the Sandbox follow their policies. The Sandbox goes only once all of that is done: a disk that could not be released
- * would go with it. Empty when nothing is left, or something failed.
- */
-export function decideTeardown(snapshot: Snapshot): Plan {
-  if (snapshot.failures.length > 0) return [];
-  const { sandbox } = snapshot;
-  const deletesSandbox = sandbox.spec.shutdownPolicy === 'Delete';
-  const children = [...podsToDelete(snapshot), ...serviceToDelete(snapshot), ...claimSteps(snapshot, deletesSandbox)];
-  if (children.length > 0 || !deletesSandbox) return children;
-  return [{ kind: 'deleteSandbox', phase: 'expiry' }];
-}
-
-function podsToDelete({ ownedPods }: Snapshot): Step[] {
-  return ownedPods.filter((pod) => !isTerminating(pod)).map((pod) => ({ kind: 'deletePod', pod, phase: 'expiry' }));
-}
-
-function serviceToDelete({ service, sandbox }: Snapshot): Step[] {
-  if (service === undefined || isTerminating(service) || ownershipOf(service, sandbox) !== 'ours') return [];
-  return [{ kind: 'deleteService', service, phase: 'expiry' }];
-}
-
-/**
- * References are stripped before the Sandbox is deleted, or garbage collection would take the disks that are to stay.
- * Disks that `whenDeleted` had released but expiry deletes become ours again first: nothing that is not ours is deleted.
- * What is ours goes with a deleted Sandbox by itself.
- */
-function claimSteps({ sandbox, claims }: Snapshot, deletesSandbox: boolean): Step[] {
-  const present = claimNames(sandbox)
-    .map((name) => claims.get(name))
-    .filter((claim) => claim !== undefined)
-    .filter((claim) => !isTerminating(claim));
-  const owned = present.filter((claim) => ownershipOf(claim, sandbox) === 'ours');
-  if (keepsClaimsWhenExpired(sandbox)) {
-    return deletesSandbox ? owned.map((claim) => releaseClaim(claim, sandbox)) : [];
-  }
-  const released = keepsClaimsWhenDeleted(sandbox)
-    ? present.filter(
-        (claim) => ownershipOf(claim, sandbox) === 'unowned' && refusalOf('PVC', claim, sandbox) === undefined,
-      )
-    : [];
-  const taken = released.map((claim) => takeOverClaim(claim, sandbox));
-  if (deletesSandbox) return taken;
-  return [...taken, ...owned.map((claim): Step => ({ kind: 'deleteClaim', phase: 'expiry', claim }))];
-}
-
-/** Effective `whenExpired`: as written, else kept with a retained Sandbox, else as on deletion. */
-function keepsClaimsWhenExpired(sandbox: Sandbox): boolean {
-  const written = sandbox.spec.persistentVolumeClaimRetentionPolicy?.whenExpired;
-  if (written !== undefined) return written === 'Retain';
-  return sandbox.spec.shutdownPolicy !== 'Delete' || keepsClaimsWhenDeleted(sandbox);
-}
-
-function after(origin: string | undefined, seconds: number | undefined): number | undefined {
+function addSeconds(origin: string | undefined, seconds: number | undefined): number | undefined {
   return origin === undefined || seconds === undefined ? undefined : Date.parse(origin) + seconds * 1_000;
 }
 

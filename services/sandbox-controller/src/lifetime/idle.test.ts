@@ -1,12 +1,13 @@
 import { describe, expect, it } from 'vitest';
-import { decide, wakeAtMs } from '../decide.ts';
+import { decide } from '../decide.ts';
+import { requeueAtMs } from './decide-requeue.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import { statusOf } from '../status/status.ts';
 import {
   NOW,
   NOW_MS,
   WORK,
-  claimOf,
+  diskOf,
   kinds,
   notebook,
   podOf,
@@ -63,12 +64,12 @@ describe('idleness', () => {
     ['suspends that long after the last use', withAnnotations(ready(limits, 61), reported(1)), ['suspendSandbox']],
     [
       'takes a report of the far future for one of the moment it was first seen',
-      { ...withAnnotations(ready(limits, 90), reported(9e6)), reportSeenMs: NOW_MS + 30_000 },
+      { ...withAnnotations(ready(limits, 90), reported(9e6)), earlyReportSeenMs: NOW_MS + 30_000 },
       ['suspendSandbox'],
     ],
     [
       'waits for its limit after such a report too',
-      { ...withAnnotations(ready(limits, 89), reported(9e6)), reportSeenMs: NOW_MS + 30_000 },
+      { ...withAnnotations(ready(limits, 89), reported(9e6)), earlyReportSeenMs: NOW_MS + 30_000 },
       ['patchStatus'],
     ],
     [
@@ -87,13 +88,13 @@ describe('idleness', () => {
         ...ready(limits, 600, {
           spec: { volumeClaimTemplates: [WORK], persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain' } },
         }),
-        claims: new Map([['work-notebook', claimOf(notebook())]]),
+        disks: new Map([['work-notebook', diskOf(notebook())]]),
       },
-      ['patchClaim'],
+      ['patchDisk'],
     ],
     [
       'does not delete while a disk could not be let go of',
-      { ...ready(limits, 600), failures: [{ phase: 'pvcs', message: 'forbidden' }] },
+      { ...ready(limits, 600), failures: [{ phase: 'disks', message: 'forbidden' }] },
       ['patchStatus', 'recordEvent'],
     ],
   ];
@@ -114,9 +115,9 @@ describe('idleness', () => {
   });
 
   it('wakes for the nearest limit', () => {
-    expect(wakeAtMs(ready(limits))).toBe(NOW_MS + 60_000);
-    expect(wakeAtMs(asleep(60))).toBe(NOW_MS + 600_000);
-    expect(wakeAtMs(ready({}))).toBeUndefined();
+    expect(requeueAtMs(ready(limits))).toBe(NOW_MS + 60_000);
+    expect(requeueAtMs(asleep(60))).toBe(NOW_MS + 600_000);
+    expect(requeueAtMs(ready({}))).toBeUndefined();
   });
 
   it('says that it deleted the Sandbox', () => {
@@ -142,7 +143,7 @@ describe('the last activity', () => {
     ['is never in the future', withAnnotations(ready(limits, 30), reported(900)), at(30)],
     [
       'is when a report of the future was first seen',
-      { ...withAnnotations(ready(limits, 50), reported(900)), reportSeenMs: NOW_MS + 30_000 },
+      { ...withAnnotations(ready(limits, 50), reported(900)), earlyReportSeenMs: NOW_MS + 30_000 },
       at(30),
     ],
     ['is not written for less than a quarter of the limit', withAnnotations(ready(limits, 30), reported(14)), NOW],

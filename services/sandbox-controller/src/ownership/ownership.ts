@@ -1,12 +1,12 @@
 import { CORE_GROUP, EXTENSIONS_GROUP, labels, nameHash } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { controllerOf } from '@sandlot/kube';
-import type { JsonObject, KubeObject, OwnerReference } from '@sandlot/kube';
+import { controllerOf } from '@sandlot/kube/objects';
+import type { JsonObject, KubeObject, OwnerReference } from '@sandlot/kube/objects';
 
-/** How a child of the right name relates to the Sandbox. Ownership is proven by UID alone. */
+/** How a child of the right name relates to the Sandbox. Only the UID of the controller proves ownership. */
 export type Ownership = 'ours' | 'unowned' | 'foreign';
 
-/** Who controls `child`, seen from `sandbox`. */
+/** Whether `sandbox`, nothing, or another object controls `child`. */
 export function ownershipOf(child: KubeObject, sandbox: Sandbox): Ownership {
   const controller = controllerOf(child);
   if (controller === undefined) return 'unowned';
@@ -14,8 +14,8 @@ export function ownershipOf(child: KubeObject, sandbox: Sandbox): Ownership {
 }
 
 /**
- * The one reference every child carries. `blockOwnerDeletion` lets a foreground deletion wait for the child
- * (API contract, ownership).
+ * The one owner reference of every child: docs/reference/sandbox.md#ownership. `blockOwnerDeletion` makes a foreground
+ * deletion wait for the child.
  */
 export function ownerReference(sandbox: Sandbox): OwnerReference {
   return {
@@ -28,22 +28,22 @@ export function ownerReference(sandbox: Sandbox): OwnerReference {
   };
 }
 
-/** The label that finds the children of a Sandbox. It never proves ownership: hashes collide. */
+/** The label by which the controller finds the children of a Sandbox. Hashes collide, so it never proves ownership. */
 export function trackingLabel(sandbox: Sandbox): Record<string, string> {
   return { [labels.nameHash]: nameHash(sandbox.metadata.name ?? '') };
 }
 
-/** Whether the Sandbox was made by its owner and not by a claim or a pool: no claim-controller will ever speak to its daemon. */
+/** Whether a user created the Sandbox, not a claim or a pool. The claim-controller never speaks to its daemon. */
 export function isAuthored(sandbox: Sandbox): boolean {
   const { labels: given = {} } = sandbox.metadata;
-  // A member of a batch has no owner.
+  // A Sandbox of a detached claim has no owner.
   if (given[labels.claimUid] !== undefined || given[labels.claimName] !== undefined) return false;
   return controllerOf(sandbox)?.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`) !== true;
 }
 
 export type ChildNoun = 'pod' | 'service' | 'PVC';
 
-/** Why `child` must be left alone; undefined when it is ours or may be taken over (API contract, ownership). */
+/** Why `child` must be left alone; undefined when it is ours or may be taken over: docs/reference/sandbox.md#ownership. */
 export function refusalOf(noun: ChildNoun, child: KubeObject, sandbox: Sandbox): string | undefined {
   const name = child.metadata.name ?? '';
   const owner = controllerOf(child);
@@ -65,23 +65,23 @@ function mayBeTakenOver(child: KubeObject, sandbox: Sandbox): boolean {
 }
 
 /**
- * Metadata of a merge patch that makes `child` ours. Guarded by resourceVersion: the list of owners is replaced whole, so
- * an owner added meanwhile must make the patch fail.
+ * Metadata of a merge patch that makes `child` ours. The patch replaces the whole list of owners, so it is guarded by
+ * resourceVersion: it must fail when somebody adds an owner meanwhile.
  */
 export function takeOver(child: KubeObject, sandbox: Sandbox): JsonObject {
-  return guarded(child, [...ownersBesides(child, sandbox), ownerReference(sandbox)]);
+  return guardedOwners(child, [...otherOwners(child, sandbox), ownerReference(sandbox)]);
 }
 
-/** The opposite of {@link takeOver}, guarded alike: garbage collection no longer follows the Sandbox to `child`. */
+/** The opposite of {@link takeOver}, guarded alike: garbage collection no longer deletes `child` with the Sandbox. */
 export function release(child: KubeObject, sandbox: Sandbox): JsonObject {
-  return guarded(child, ownersBesides(child, sandbox));
+  return guardedOwners(child, otherOwners(child, sandbox));
 }
 
-function guarded({ metadata }: KubeObject, owners: readonly OwnerReference[]): JsonObject {
+function guardedOwners({ metadata }: KubeObject, owners: readonly OwnerReference[]): JsonObject {
   const ownerReferences = owners.map((owner) => ({ ...owner }));
   return { uid: metadata.uid, resourceVersion: metadata.resourceVersion, ownerReferences };
 }
 
-function ownersBesides(child: KubeObject, sandbox: Sandbox): OwnerReference[] {
+function otherOwners(child: KubeObject, sandbox: Sandbox): OwnerReference[] {
   return (child.metadata.ownerReferences ?? []).filter((owner) => owner.uid !== sandbox.metadata.uid);
 }

@@ -3,13 +3,13 @@ import type { Sandbox } from '@sandlot/api-types';
 import type { Change } from '@sandlot/kube';
 import { isReadyNow } from '../status/status.ts';
 
-/** Within the second in which the Pod has to follow its Sandbox (API contract, commit protocol, invariant f). */
+/** The Pod has to follow its Sandbox within a second: docs/reference/sandbox-claim.md#adoption. */
 const ADOPTION_DELAY_MS = 800;
 
 /**
- * How long a change of a Sandbox can wait before it is looked at, milliseconds. Nobody waits for what follows the adoption
- * of one that is Ready: the claim shows it at once, and labels of the Pod may come later. In a burst of claims those
- * writes would take the server from the claims that are still to be served.
+ * How many milliseconds the pass for a change of a Sandbox can wait. After the adoption of a Ready Sandbox nothing is
+ * urgent: the claim shows Ready at once, and the labels of the Pod may follow. In a burst these writes would slow the
+ * claims that are still to be served.
  */
 export function delayOf({ old, next }: Pick<Change<Sandbox>, 'old' | 'next'>): number {
   if (old === undefined || next === undefined || next.metadata.deletionTimestamp !== undefined) return 0;
@@ -17,7 +17,7 @@ export function delayOf({ old, next }: Pick<Change<Sandbox>, 'old' | 'next'>): n
   return wasAdopted && !isAwaited(old, next) && isReadyNow(next.status) ? ADOPTION_DELAY_MS : 0;
 }
 
-/** Whether its claim waits for what the adoption changes in the Pod: another image, or network rules of its own. */
+/** Whether the claim waits for a change of the Pod: another image, or network rules of its own. */
 function isAwaited(old: Sandbox, next: Sandbox): boolean {
   const imageOf = ({ spec }: Sandbox): string | undefined => spec.podTemplate.spec.containers[0]?.image;
   return imageOf(old) !== imageOf(next) || next.metadata.labels?.[labels.network] !== undefined;

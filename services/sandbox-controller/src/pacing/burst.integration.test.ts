@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { READY, RealWorld, eventually } from '../../test/real-cluster.ts';
+import { READY, RealCluster, eventually } from '../../test/real-cluster.ts';
 import type { AuditedRequest } from '../../test/real-cluster.ts';
 
 const COUNT = 150;
@@ -8,14 +8,14 @@ const NAMES = Array.from({ length: COUNT }, (_, index) => `box-${index}`);
 const SLOW_MS = 4_000;
 const WRITES = new Set(['create', 'update', 'patch', 'delete']);
 
-let world: RealWorld;
+let cluster: RealCluster;
 beforeAll(async () => {
-  world = await RealWorld.start({ scheduler: true, kwokNodes: 1, audit: true });
+  cluster = await RealCluster.start({ scheduler: true, kwokNodes: 1, audit: true });
   // A new node is tainted for a moment; a Pod that fits nowhere is told of, and that is a write.
-  await world.create('first');
-  await world.until('first', READY);
+  await cluster.create('first');
+  await cluster.until('first', READY);
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => cluster[Symbol.asyncDispose]());
 
 const kindOf = ({ verb, resource, subresource }: AuditedRequest): string =>
   `${verb} ${resource}${subresource === '' ? '' : `/${subresource}`}`;
@@ -23,7 +23,7 @@ const kindOf = ({ verb, resource, subresource }: AuditedRequest): string =>
 /** The writes of the controller about each name, in order, its lease and Events included. */
 async function writesByName(): Promise<Map<string, AuditedRequest[]>> {
   const found = new Map<string, AuditedRequest[]>();
-  for (const request of await world.requests({})) {
+  for (const request of await cluster.requests({})) {
     if (WRITES.has(request.verb)) found.set(request.name, [...(found.get(request.name) ?? []), request]);
   }
   return found;
@@ -37,15 +37,15 @@ function lateNews([pod, ...others]: readonly AuditedRequest[]): AuditedRequest[]
 
 /** How many reconciles the process says it has finished. */
 async function reconciles(): Promise<number> {
-  const text = await (await fetch(`http://127.0.0.1:${world.controller.metricsPort}/metrics`)).text();
+  const text = await (await fetch(`http://127.0.0.1:${cluster.controller.metricsPort}/metrics`)).text();
   const counts = [...text.matchAll(/^sandlot_reconcile_seconds_count\{.*\} (\d+)$/gm)];
   return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
 describe('a burst of Sandboxes', () => {
   it('costs three writes for each: its Pod, the name of the Pod, and one status', async () => {
-    await Promise.all(NAMES.map((name) => world.create(name)));
-    for (const name of NAMES) await world.until(name, READY);
+    await Promise.all(NAMES.map((name) => cluster.create(name)));
+    for (const name of NAMES) await cluster.until(name, READY);
     const writes = await writesByName();
     for (const name of NAMES) {
       const made = writes.get(name) ?? [];
@@ -56,12 +56,12 @@ describe('a burst of Sandboxes', () => {
   });
 
   it.each([
-    ['is stopped', () => world.controller.stop()],
-    ['is killed', () => world.killController()],
+    ['is stopped', () => cluster.controller.stop()],
+    ['is killed', () => cluster.killController()],
   ])('costs a controller that %s and starts anew no write but those of its lease', async (_, end) => {
     await end();
     const before = await writesByName();
-    await world.startController();
+    await cluster.startController();
     await eventually(reconciles, (count) => count >= COUNT + 1);
     const after = await writesByName();
     const changed = [...after].filter(([name, writes]) => writes.length !== (before.get(name)?.length ?? 0));

@@ -1,47 +1,47 @@
 import type { Sandbox } from '@sandlot/api-types';
 import { describe, expect, it } from 'vitest';
-import { Patience } from './quiet-start.ts';
+import { QuietStarts } from './quiet-start.ts';
 import { notebook, published, snapshotOf } from '../../test/builders.ts';
 
 const starting = (uid: string): Sandbox => notebook({ metadata: { uid } });
-const told = (uid: string): Sandbox => published(snapshotOf({ sandbox: starting(uid) }));
+const startedOf = (uid: string): Sandbox => published(snapshotOf({ sandbox: starting(uid) }));
 
-/** With so many Sandboxes that are starting, named `uid-0` and so on. */
-function patienceWith(count: number): Patience {
-  const patience = new Patience();
-  for (let i = 0; i < count; i += 1) patience.observed({ old: undefined, next: starting(`uid-${i}`) });
-  return patience;
+/** With `count` Sandboxes that are starting, `uid-0` and so on. */
+function startsWith(count: number): QuietStarts {
+  const starts = new QuietStarts();
+  for (let i = 0; i < count; i += 1) starts.onSandboxChange({ old: undefined, next: starting(`uid-${i}`) });
+  return starts;
 }
 
-describe('the start of a Sandbox goes untold', () => {
+describe('the start of a Sandbox is quiet', () => {
   it.each([
     ['for five seconds when it starts alone', 1, 5_000],
-    ['for five seconds when fifty start', 50, 5_000],
-    ['for longer the more start with it', 500, 50_000],
+    ['for five seconds when fifty Sandboxes start', 50, 5_000],
+    ['for longer, the more Sandboxes start with it', 500, 50_000],
     ['for two minutes at most', 50_000, 120_000],
   ])('%s', (_, count, quietMs) => {
-    expect(patienceWith(count).quietMs(starting('uid-0'))).toBe(quietMs);
+    expect(startsWith(count).quietMs(starting('uid-0'))).toBe(quietMs);
   });
 
-  it('for as long as it was once granted, when those before it are done', () => {
-    const patience = patienceWith(500);
-    patience.quietMs(starting('uid-499'));
-    for (let i = 0; i < 499; i += 1) patience.observed({ old: starting(`uid-${i}`), next: told(`uid-${i}`) });
-    expect(patience.quietMs(starting('uid-499'))).toBe(50_000);
-    patience.observed({ old: undefined, next: starting('late') });
-    expect(patience.quietMs(starting('late'))).toBe(5_000);
+  it('for as long as it was once granted, also when the starts before it are over', () => {
+    const starts = startsWith(500);
+    starts.grant(starting('uid-499'));
+    for (let i = 0; i < 499; i += 1) starts.onSandboxChange({ old: starting(`uid-${i}`), next: startedOf(`uid-${i}`) });
+    expect(starts.quietMs(starting('uid-499'))).toBe(50_000);
+    starts.onSandboxChange({ old: undefined, next: starting('late') });
+    expect(starts.quietMs(starting('late'))).toBe(5_000);
   });
 
-  it('and what it was granted is forgotten once it has a status or is gone', () => {
-    const patience = patienceWith(500);
-    patience.quietMs(starting('uid-0'));
-    patience.quietMs(starting('uid-1'));
-    patience.observed({ old: starting('uid-0'), next: told('uid-0') });
-    for (let i = 1; i < 500; i += 1) patience.observed({ old: starting(`uid-${i}`), next: undefined });
-    expect([patience.quietMs(starting('uid-0')), patience.quietMs(starting('uid-1'))]).toEqual([5_000, 5_000]);
+  it('for no granted time once it has a status or is gone', () => {
+    const starts = startsWith(500);
+    starts.grant(starting('uid-0'));
+    starts.grant(starting('uid-1'));
+    starts.onSandboxChange({ old: starting('uid-0'), next: startedOf('uid-0') });
+    for (let i = 1; i < 500; i += 1) starts.onSandboxChange({ old: starting(`uid-${i}`), next: undefined });
+    expect([starts.quietMs(starting('uid-0')), starts.quietMs(starting('uid-1'))]).toEqual([5_000, 5_000]);
   });
 
   it('for five seconds again when it restarts or resumes', () => {
-    expect(patienceWith(500).quietMs(told('uid-0'))).toBe(5_000);
+    expect(startsWith(500).quietMs(startedOf('uid-0'))).toBe(5_000);
   });
 });

@@ -1,48 +1,50 @@
 import type { Sandbox } from '@sandlot/api-types';
 
-/** A Pod that fits nowhere is told of after this long: somebody has to make room. A node may be unfit for a moment. */
+/** How long an unschedulable Pod is quiet: a node may be unfit for a moment; after that somebody has to make room. */
 export const UNFIT_MS = 2_000;
 
 /**
- * How long the first seconds of a Pod are not reported step by step: most Pods are Ready by then, and their whole start
- * costs one status write. A slow start is told as it goes, and everything a client may act on is written at once.
+ * For this long the start of a Pod is not reported step by step. Most Pods are Ready by then, so their whole start costs
+ * one status write. A slower start is reported as it goes, and what a client may act on is written at once.
  */
 const QUIET_START_MS = 5_000;
 
-/** For each Sandbox that starts: however many there are, telling that starts are slow costs ten writes a second at most. */
+/** For each Sandbox that starts: reports about slow starts cost ten writes a second at most, however many there are. */
 const PER_START_MS = 100;
 
-/** Whatever else starts, a Pod that hangs for two minutes is reported. */
+/** A Pod that hangs for two minutes is reported, whatever else starts. */
 const LONGEST_QUIET_MS = 120_000;
 
 /**
- * How long the start of each Sandbox may go untold. In a burst every start is slow because of all the others, and a report
- * of each would slow them further: the more Sandboxes are starting, the longer it is until a start counts as slow. What a
- * start was once granted it keeps, for the last of a burst has waited for all those before it. Kept in memory only: a new
- * process starts from what its cache shows.
+ * How long the start of each Sandbox is not reported. In a burst all starts are slow because of each other, and reports
+ * would slow them further, so the quiet time grows with the number of Sandboxes that start. A start keeps the longest time
+ * it was granted: the last one of a burst has waited for all those before it. In memory only.
  */
-export class Patience {
-  /** Of the Sandboxes in the cache, those without a status. */
-  #untold = 0;
+export class QuietStarts {
+  /** Sandboxes in the cache without a status. */
+  #starting = 0;
   readonly #grantedMs = new Map<string, number>();
 
-  /** Milliseconds after the creation of the Pod. Asked in every pass, as the burst may still be growing. */
-  quietMs(sandbox: Sandbox): number {
-    if (!isUntold(sandbox)) return QUIET_START_MS;
-    const { uid = '' } = sandbox.metadata;
-    const nowMs = Math.min(Math.max(QUIET_START_MS, this.#untold * PER_START_MS), LONGEST_QUIET_MS);
-    const grantedMs = Math.max(nowMs, this.#grantedMs.get(uid) ?? 0);
-    if (grantedMs > QUIET_START_MS) this.#grantedMs.set(uid, grantedMs);
-    return grantedMs;
+  /** Grants the quiet time of this moment, if it is longer than what the start has. Call it in every pass. */
+  grant(sandbox: Sandbox): void {
+    const quietMs = this.quietMs(sandbox);
+    if (quietMs > QUIET_START_MS) this.#grantedMs.set(sandbox.metadata.uid ?? '', quietMs);
   }
 
-  /** To be called with every change of the cache of Sandboxes. */
-  observed({ old, next }: { readonly old: Sandbox | undefined; readonly next: Sandbox | undefined }): void {
-    this.#untold += Number(isUntold(next)) - Number(isUntold(old));
-    if (!isUntold(next)) this.#grantedMs.delete((next ?? old)?.metadata.uid ?? '');
+  /** Milliseconds after the creation of the Pod. */
+  quietMs(sandbox: Sandbox): number {
+    if (!isStarting(sandbox)) return QUIET_START_MS;
+    const nowMs = Math.min(Math.max(QUIET_START_MS, this.#starting * PER_START_MS), LONGEST_QUIET_MS);
+    return Math.max(nowMs, this.#grantedMs.get(sandbox.metadata.uid ?? '') ?? 0);
+  }
+
+  /** Call it with every change of the cache of Sandboxes. */
+  onSandboxChange({ old, next }: { readonly old: Sandbox | undefined; readonly next: Sandbox | undefined }): void {
+    this.#starting += Number(isStarting(next)) - Number(isStarting(old));
+    if (!isStarting(next)) this.#grantedMs.delete((next ?? old)?.metadata.uid ?? '');
   }
 }
 
-function isUntold(sandbox: Sandbox | undefined): boolean {
+function isStarting(sandbox: Sandbox | undefined): boolean {
   return sandbox !== undefined && sandbox.status?.conditions === undefined;
 }

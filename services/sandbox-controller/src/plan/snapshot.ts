@@ -1,9 +1,16 @@
 import type { Sandbox } from '@sandlot/api-types';
 import type { PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
-import type { RuntimeSettings } from '../pod/runtime-injection.ts';
 
-/** What `service` means on a Sandbox that leaves it unset (API contract, `service` left unset). */
+/** What `service` means on a Sandbox that leaves it unset: docs/reference/sandbox.md#service-left-unset. */
 export type UnsetService = 'V1Alpha1' | 'Never' | 'Always';
+
+/** What the installation says about the in-sandbox daemon. */
+export interface RuntimeSettings {
+  /** Image of the daemon for Sandboxes that name none; empty when the installation has none. */
+  readonly image: string;
+  /** Ed25519 public key of the installation, base64 of its 32 bytes. Empty: the daemon trusts its first caller. */
+  readonly publicKey: string;
+}
 
 /** Choices of the installation that decisions depend on. */
 export interface Settings {
@@ -13,57 +20,57 @@ export interface Settings {
 }
 
 /** The parts of a pass that can fail on their own; a failure of one is reported and does not stop the others. */
-export type Phase = 'pvcs' | 'pod' | 'service' | 'expiry';
+export type Phase = 'disks' | 'pod' | 'service' | 'expiry';
 
 /** Something this pass could not do. The message is published under `ReconcilerError`. */
 export interface Failure {
   readonly phase: Phase;
   readonly message: string;
-  /** When what the API server refused may be tried again, in wall time. Absent: with the queue's backoff. */
+  /** When to retry what the API server refused, in wall time. Absent: with the queue's back-off. */
   readonly retryAtMs?: number;
 }
 
 /**
- * Everything a decision depends on, at one moment. Observation builds it from the caches; applying a step yields the next
- * one, so that one pure function decides from the first look to the last write of a pass.
+ * Everything a decision depends on, at one moment, as plain data. `observe` builds it from the caches; applying a step
+ * yields the next one, so one pure function decides from the first look to the last write of a pass. All times are epoch
+ * milliseconds.
  */
 export interface Snapshot {
-  /** Wall time of the pass. */
   readonly nowMs: number;
   readonly settings: Settings;
   readonly sandbox: Sandbox;
-  /** How long after its creation the progress of a Pod need not be told, in milliseconds. */
+  /** For how many milliseconds after its creation the progress of a Pod is not reported. */
   readonly quietMs: number;
-  /** Until when the generation that an adoption made may go untold, in wall time; undefined when there is none. */
-  readonly aftermathUntilMs: number | undefined;
-  /** Wall time, milliseconds, until when its Pod goes on as before its adoption. */
-  readonly yieldsUntilMs: number | undefined;
-  /** Pods whose controller is this Sandbox's UID, terminating ones included. More than one is never resolved by us. */
+  /** Until when the status need not show the generation that an adoption made; undefined: it is not held. */
+  readonly statusHoldUntilMs: number | undefined;
+  /** Until when the Pod need not get the labels of its adoption; undefined: it is not held. */
+  readonly podHoldUntilMs: number | undefined;
+  /** Pods whose controller is this Sandbox's UID, terminating ones included. The controller never resolves more than one. */
   readonly ownedPods: readonly Pod[];
-  /** A Pod that has the name ours has or would have, but is not controlled by this Sandbox. */
+  /** A Pod with the name that ours has or would have, but not controlled by this Sandbox. */
   readonly foreignPod: Pod | undefined;
   /** The Service of the Sandbox's name, whoever owns it. */
   readonly service: Service | undefined;
-  /** PersistentVolumeClaims of the templates' names, whoever owns them. */
-  readonly claims: ReadonlyMap<string, PersistentVolumeClaim>;
-  /** What went wrong so far in this pass. A phase with a failure decides nothing more until the next pass. */
+  /** PersistentVolumeClaims by name, of the names that the templates give, whoever owns them. */
+  readonly disks: ReadonlyMap<string, PersistentVolumeClaim>;
+  /** What has gone wrong in this pass. Nothing more is decided for a phase with a failure until the next pass. */
   readonly failures: readonly Failure[];
-  /** Until when a request to wake the Sandbox stands, in wall time; undefined when nobody asked. */
-  readonly wakeUntilMs: number | undefined;
-  /** The trace of whoever asked, as the text of the annotation that carries it. */
+  /** Until when a request to wake the Sandbox stands; undefined without a request. */
+  readonly wakeRequestUntilMs: number | undefined;
+  /** The trace context of that request, as the text of the annotation that carries it. */
   readonly wakeTrace?: string | undefined;
-  /** When a report of activity ahead of our clock was first seen, in wall time; undefined for any other report. */
-  readonly reportSeenMs: number | undefined;
-  /** When gateways or the API reported last that it was used, in wall time; undefined when they have not. */
-  readonly usedMs?: number | undefined;
-  /** Keys of the troubles that its Events tell of already, and until when they need not be told again, in wall time. */
-  readonly told: ReadonlyMap<string, number>;
+  /** When a report of activity ahead of our clock was first seen; undefined for any other report. */
+  readonly earlyReportSeenMs: number | undefined;
+  /** When the Sandbox was last used, as gateways and the API report it; undefined without a report. */
+  readonly lastUsedMs?: number | undefined;
+  /** Keys of the troubles that already have an Event, and until when each needs no other one. */
+  readonly reportedTroubles: ReadonlyMap<string, number>;
   /** The Sandbox went away under this pass: nothing is left to decide. */
   readonly gone: boolean;
 }
 
 /** Whether `phase` has failed in this pass. */
-export function failed(snapshot: Snapshot, phase: Phase): boolean {
+export function hasFailed(snapshot: Snapshot, phase: Phase): boolean {
   return snapshot.failures.some((failure) => failure.phase === phase);
 }
 

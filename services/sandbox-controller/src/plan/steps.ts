@@ -1,6 +1,6 @@
 import type { JsonObject, KubeObject, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
+import type { WakeAnswer } from '../wake/wake-answers.ts';
 import type { Phase } from './snapshot.ts';
-import type { WakeRefusal } from '../wake/wake-refusals.ts';
 
 /** A Kubernetes Event about the Sandbox. */
 export interface EventNote {
@@ -11,27 +11,27 @@ export interface EventNote {
 
 export const warning = (reason: string, message: string): EventNote => ({ type: 'Warning', reason, message });
 
-/** Something that a person would ask about and that no condition says. */
+/** A problem that a person would ask about and that no condition shows. */
 export interface Trouble {
-  /** The same trouble of the same incarnation has the same key. */
+  /** Stays the same while the same trouble of the same object lasts. */
   readonly key: string;
   readonly note: EventNote;
-  /** Before this it is none yet, epoch milliseconds. */
+  /** Epoch milliseconds; before this time it is not a trouble yet. */
   readonly dueMs?: number;
-  /** It has happened, once: it is not told again. */
+  /** It happened once and is reported once. */
   readonly isPast?: boolean;
-  /** The object whose own Events hold the reason; `otherwise` is told when they do not. Without either it is not told. */
-  readonly reasonsOf?: KubeObject;
+  /** The object whose own Events hold the cause; `otherwise` is reported when they do not. Without either nothing is. */
+  readonly causedBy?: KubeObject;
   readonly otherwise?: string;
 }
 
 /**
- * An effect on a child. Objects to create come complete, patches come as the JSON that is sent (guarded by the UID of the
- * object they were decided on), deletes name the incarnation they mean. `phase` is what a failure counts against.
+ * A write to a child. Objects to create come complete. Patches are the JSON that is sent and name the UID of the object
+ * they were decided on. Deletes name the incarnation they mean. A failure counts against `phase`.
  */
 export type ChildStep = { readonly phase: Phase } & (
-  | { readonly kind: 'createClaim' | 'deleteClaim'; readonly claim: PersistentVolumeClaim }
-  | { readonly kind: 'patchClaim'; readonly claim: PersistentVolumeClaim; readonly patch: JsonObject }
+  | { readonly kind: 'createDisk' | 'deleteDisk'; readonly disk: PersistentVolumeClaim }
+  | { readonly kind: 'patchDisk'; readonly disk: PersistentVolumeClaim; readonly patch: JsonObject }
   | { readonly kind: 'createPod' | 'deletePod'; readonly pod: Pod }
   | {
       readonly kind: 'patchPod';
@@ -44,35 +44,35 @@ export type ChildStep = { readonly phase: Phase } & (
   | { readonly kind: 'patchService'; readonly service: Service; readonly patch: JsonObject }
 );
 
-/** An effect on the Sandbox. */
+/** A write to the Sandbox. */
 export type SandboxStep =
   /** Merge patch of the Sandbox itself, never of its status. */
   | { readonly kind: 'patchSandbox'; readonly patch: JsonObject }
-  /** Merge patch that suspends the Sandbox; its guard fails it when anything was edited meanwhile. */
+  /** Merge patch that suspends the Sandbox, guarded by resourceVersion: an edit made meanwhile makes it fail. */
   | { readonly kind: 'suspendSandbox'; readonly patch: JsonObject }
-  /** Merge patch that answers a request to wake the Sandbox; guarded alike. */
+  /** Merge patch that resumes the Sandbox because of a request to wake it; guarded alike. */
   | { readonly kind: 'resumeSandbox'; readonly patch: JsonObject }
   /** One merge patch of the status. */
   | { readonly kind: 'patchStatus'; readonly patch: JsonObject }
-  /** `note` is recorded once it is done. */
+  /** Guarded by resourceVersion. `note` is recorded once the deletion is accepted. */
   | { readonly kind: 'deleteSandbox'; readonly phase: Phase; readonly note?: EventNote };
 
-/** An effect on no object. */
-export type InformingStep =
-  /** Drops a request to wake the Sandbox. */
-  | { readonly kind: 'refuseWake'; readonly why: WakeRefusal }
+/** A step that writes no object but Events. */
+export type ReportStep =
+  /** Ends a request to wake the Sandbox. */
+  | { readonly kind: 'answerWake'; readonly answer: WakeAnswer }
   | { readonly kind: 'recordEvent'; readonly note: EventNote }
-  /** An Event once in a while, however often it is decided. */
-  | { readonly kind: 'tell'; readonly trouble: Trouble };
+  /** Records an Event for a trouble, and remembers that it has one. */
+  | { readonly kind: 'reportTrouble'; readonly trouble: Trouble };
 
 export type Step =
   | ChildStep
   | SandboxStep
-  /** Reports what must not be done; the text is part of the API contract. */
-  | { readonly kind: 'refuse'; readonly phase: Phase; readonly message: string }
-  | InformingStep
+  | ReportStep
+  /** Fails `phase` with a message for the owner: the controller must not do what the Sandbox asks for. */
+  | { readonly kind: 'reportFailure'; readonly phase: Phase; readonly message: string }
   /** Ends the pass; the next one starts at once from a fresh observation. */
-  | { readonly kind: 'lookAgain' };
+  | { readonly kind: 'requeueNow' };
 
-/** Steps in the order they are applied. Empty: nothing is left to do. */
+/** Steps in the order in which they are applied. Empty: nothing is left to do. */
 export type Plan = readonly Step[];

@@ -1,19 +1,19 @@
 import type { Sandbox } from '@sandlot/api-types';
-import type { Pod, PodSpec, Volume } from '@sandlot/kube';
+import type { Pod, PodSpec, Volume } from '@sandlot/kube/objects';
+import { diskName } from '../disks/disk-names.ts';
 import { isAuthored, ownerReference } from '../ownership/ownership.ts';
+import type { RuntimeSettings } from '../plan/snapshot.ts';
 import { wantedPodMetadata } from './pod-metadata.ts';
-import { claimName } from '../disks/decide-disks.ts';
 import { injectRuntime } from './runtime-injection.ts';
-import type { RuntimeSettings } from './runtime-injection.ts';
 
 /**
- * The Pod of a Sandbox: its template's spec verbatim, plus the volumes of its PersistentVolumeClaims and, where it is asked
- * for, the in-sandbox daemon. It is named like the Sandbox, which makes the name its hostname and keeps a second Pod from ever being created.
+ * The Pod of a Sandbox: the spec of its template verbatim, the volumes of its disks and, if requested, the in-sandbox
+ * daemon. It has the name of the Sandbox, so the name is its hostname and a second Pod cannot be created.
  */
 export function buildPod(sandbox: Sandbox, runtime: RuntimeSettings): Pod {
   const { name, namespace } = sandbox.metadata;
   const { spec } = sandbox.spec.podTemplate;
-  const volumes = withClaimVolumes(spec.volumes ?? [], sandbox);
+  const volumes = withDiskVolumes(spec.volumes ?? [], sandbox);
   return {
     apiVersion: 'v1',
     kind: 'Pod',
@@ -33,12 +33,12 @@ function withRuntime(sandbox: Sandbox, podSpec: PodSpec, { image, publicKey }: R
   });
 }
 
-/** A claim's volume replaces a volume of its name, as in a StatefulSet; claim volumes come last. */
-function withClaimVolumes(volumes: readonly Volume[], sandbox: Sandbox): Volume[] {
-  const claimed = (sandbox.spec.volumeClaimTemplates ?? []).map((template): Volume => {
+/** The volume of a disk replaces a volume of its name, as in a StatefulSet. The volumes of disks come last. */
+function withDiskVolumes(volumes: readonly Volume[], sandbox: Sandbox): Volume[] {
+  const diskVolumes = (sandbox.spec.volumeClaimTemplates ?? []).map((template): Volume => {
     const name = template.metadata?.name ?? '';
-    return { name, persistentVolumeClaim: { claimName: claimName(sandbox, template) } };
+    return { name, persistentVolumeClaim: { claimName: diskName(sandbox, template) } };
   });
-  const replaced = new Set(claimed.map((volume) => volume.name));
-  return [...volumes.filter((volume) => !replaced.has(volume.name)), ...claimed];
+  const replaced = new Set(diskVolumes.map((volume) => volume.name));
+  return [...volumes.filter((volume) => !replaced.has(volume.name)), ...diskVolumes];
 }

@@ -3,9 +3,9 @@ import { describe, expect, it } from 'vitest';
 import { buildPod } from './build-pod.ts';
 import { decidePod } from './decide-pod.ts';
 import { podMetadataPatch, wantedPodMetadata } from './pod-metadata.ts';
-import { decideClaims } from '../disks/decide-disks.ts';
-import { reducedPod, reducedSandbox } from '../wiring/transform.ts';
-import { RUNTIME, STRANGER, WORK, claimOf, notebook, podOf, snapshotOf, stepOf } from '../../test/builders.ts';
+import { decideDisks } from '../disks/decide-disks.ts';
+import { reducePod, reduceSandbox } from '../wiring/transform.ts';
+import { RUNTIME, STRANGER, WORK, diskOf, notebook, podOf, snapshotOf, stepOf } from '../../test/builders.ts';
 
 const HASH = 'agents.x-k8s.io/sandbox-name-hash';
 const tracking = { [HASH]: nameHash('notebook') };
@@ -79,7 +79,7 @@ describe('the Pod', () => {
         'or sandbox tracking label ("agents.x-k8s.io/sandbox-name-hash")',
     ],
   ])('is refused when one of its name %s', (_, foreignPod, message) => {
-    expect(stepOf(decidePod(snapshotOf({ foreignPod })), 'refuse').message).toBe(message);
+    expect(stepOf(decidePod(snapshotOf({ foreignPod })), 'reportFailure').message).toBe(message);
   });
 
   it('that is taken over is guarded by the version that was judged', () => {
@@ -210,7 +210,7 @@ describe('disks', () => {
   it('are made from their template and belong to the Sandbox', () => {
     const template = { metadata: { name: 'work', labels: { a: 'b' }, annotations: { c: 'd' } }, spec: WORK.spec };
     const given = notebook({ spec: { volumeClaimTemplates: [template] } });
-    expect(stepOf(decideClaims(snapshotOf({ sandbox: given })), 'createClaim').claim).toEqual({
+    expect(stepOf(decideDisks(snapshotOf({ sandbox: given })), 'createDisk').disk).toEqual({
       apiVersion: 'v1',
       kind: 'PersistentVolumeClaim',
       metadata: {
@@ -225,32 +225,32 @@ describe('disks', () => {
   });
 
   it('that outlive a deleted Sandbox are made without an owner', () => {
-    const { claim } = stepOf(decideClaims(snapshotOf({ sandbox: retained })), 'createClaim');
-    expect(claim.metadata.ownerReferences).toBeUndefined();
-    expect(claim.metadata.labels).toEqual(tracking);
+    const { disk } = stepOf(decideDisks(snapshotOf({ sandbox: retained })), 'createDisk');
+    expect(disk.metadata.ownerReferences).toBeUndefined();
+    expect(disk.metadata.labels).toEqual(tracking);
   });
 
   const adoptable = { ownerReferences: [], labels: { 'agents.x-k8s.io/adoptable': 'true' } };
   it.each([
-    ['of ours are left alone', sandbox, claimOf(sandbox), []],
+    ['of ours are left alone', sandbox, diskOf(sandbox), []],
     [
       'without an owner and with our label are taken back',
       sandbox,
-      claimOf(sandbox, { ownerReferences: [] }),
-      ['patchClaim'],
+      diskOf(sandbox, { ownerReferences: [] }),
+      ['patchDisk'],
     ],
-    ['without an owner that are adoptable are taken over', sandbox, claimOf(sandbox, adoptable), ['patchClaim']],
+    ['without an owner that are adoptable are taken over', sandbox, diskOf(sandbox, adoptable), ['patchDisk']],
     [
       'without an owner and label are refused',
       sandbox,
-      claimOf(sandbox, { ownerReferences: [], labels: {} }),
-      ['refuse'],
+      diskOf(sandbox, { ownerReferences: [], labels: {} }),
+      ['reportFailure'],
     ],
-    ['of somebody else are refused', sandbox, claimOf(sandbox, { ownerReferences: [STRANGER] }), ['refuse']],
-    ['lose their owner when they are to be retained', retained, claimOf(sandbox), ['patchClaim']],
-    ['without an owner are as they should be when retained', retained, claimOf(sandbox, { ownerReferences: [] }), []],
-  ])('%s', (...[, given, claim, steps]) => {
-    expect(decideClaims(snapshotOf({ sandbox: given, claims: [claim] })).map((step) => step.kind)).toEqual(steps);
+    ['of somebody else are refused', sandbox, diskOf(sandbox, { ownerReferences: [STRANGER] }), ['reportFailure']],
+    ['lose their owner when they are to be retained', retained, diskOf(sandbox), ['patchDisk']],
+    ['without an owner are as they should be when retained', retained, diskOf(sandbox, { ownerReferences: [] }), []],
+  ])('%s', (...[, given, disk, steps]) => {
+    expect(decideDisks(snapshotOf({ sandbox: given, disks: [disk] })).map((step) => step.kind)).toEqual(steps);
   });
 
   it.each([
@@ -264,23 +264,23 @@ describe('disks', () => {
         '("agents.x-k8s.io/adoptable") or sandbox tracking label ("agents.x-k8s.io/sandbox-name-hash")',
     ],
   ])('are refused in the words of the contract (%#)', (metadata, message) => {
-    const snapshot = snapshotOf({ sandbox, claims: [claimOf(sandbox, metadata)] });
-    expect(stepOf(decideClaims(snapshot), 'refuse').message).toBe(message);
+    const snapshot = snapshotOf({ sandbox, disks: [diskOf(sandbox, metadata)] });
+    expect(stepOf(decideDisks(snapshot), 'reportFailure').message).toBe(message);
   });
 
   it('that were refused keep the Pod from being created', () => {
     const snapshot = snapshotOf({
       sandbox,
-      claims: [claimOf(sandbox)],
-      failures: [{ phase: 'pvcs', message: 'refused' }],
+      disks: [diskOf(sandbox)],
+      failures: [{ phase: 'disks', message: 'refused' }],
     });
     expect(decidePod(snapshot)).toEqual([]);
   });
 
   it('being retained keep the owners that others gave them', () => {
     const other = { ...STRANGER, controller: false };
-    const claim = claimOf(sandbox, { ownerReferences: [...(claimOf(sandbox).metadata.ownerReferences ?? []), other] });
-    expect(stepOf(decideClaims(snapshotOf({ sandbox: retained, claims: [claim] })), 'patchClaim').patch).toEqual({
+    const disk = diskOf(sandbox, { ownerReferences: [...(diskOf(sandbox).metadata.ownerReferences ?? []), other] });
+    expect(stepOf(decideDisks(snapshotOf({ sandbox: retained, disks: [disk] })), 'patchDisk').patch).toEqual({
       metadata: { uid: 'uid-work-notebook', resourceVersion: '3', labels: tracking, ownerReferences: [other] },
     });
   });
@@ -298,10 +298,10 @@ describe('what caches keep', () => {
       apiVersion: 'agents.x-k8s.io/v1alpha1',
       fieldsV1: { 'f:spec': { 'f:podTemplate': { 'f:spec': {} } } },
     };
-    const reduced = reducedSandbox(notebook({ metadata: { ...bulk, managedFields: [entry, ...bulk.managedFields] } }));
+    const reduced = reduceSandbox(notebook({ metadata: { ...bulk, managedFields: [entry, ...bulk.managedFields] } }));
     expect(reduced.metadata.managedFields).toEqual([{ ...entry, fieldsV1: { 'f:spec': { 'f:podTemplate': {} } } }]);
     expect(reduced.metadata.annotations).toEqual({ a: 'b' });
-    expect(reducedSandbox(reduced)).toEqual(reduced);
+    expect(reduceSandbox(reduced)).toEqual(reduced);
   });
 
   it('of a Pod is metadata, status and the node', () => {
@@ -311,7 +311,7 @@ describe('what caches keep', () => {
       metadata: { ...pod.metadata, ...bulk },
       spec: { containers: [{ name: 'main' }], nodeName: 'n' },
     };
-    expect(reducedPod(full)).toEqual({
+    expect(reducePod(full)).toEqual({
       metadata: { ...pod.metadata, annotations: { a: 'b' } },
       spec: { containers: [], nodeName: 'n' },
       status: pod.status,

@@ -1,24 +1,23 @@
 import { effectiveMode } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import type { Pod } from '@sandlot/kube';
-import { buildPod } from './build-pod.ts';
-import { podMetadataPatch, wantedPodMetadata } from './pod-metadata.ts';
-import { claimNames } from '../disks/decide-disks.ts';
-import { decideImage } from './inplace-image.ts';
+import type { Pod } from '@sandlot/kube/objects';
+import { diskNames } from '../disks/disk-names.ts';
 import { refusalOf, takeOver } from '../ownership/ownership.ts';
+import { hasFailed, isTerminating, onlyPod } from '../plan/snapshot.ts';
+import type { RuntimeSettings, Snapshot } from '../plan/snapshot.ts';
+import type { Plan } from '../plan/steps.ts';
+import { buildPod } from './build-pod.ts';
+import { decideImage } from './decide-image.ts';
+import { podMetadataPatch, wantedPodMetadata } from './pod-metadata.ts';
 import { isRestartDue } from './restart.ts';
 import { injectionRefusal } from './runtime-injection.ts';
-import type { RuntimeSettings } from './runtime-injection.ts';
-import { failed, isTerminating, onlyPod } from '../plan/snapshot.ts';
-import type { Snapshot } from '../plan/snapshot.ts';
-import type { Plan } from '../plan/steps.ts';
 
 /**
- * Keeps exactly one Pod while the Sandbox runs, and none while it is suspended. With several Pods under our UID nothing
- * is decided: choosing would be guessing which one holds the user's work.
+ * Keeps exactly one Pod while the Sandbox runs, and none while it is suspended: docs/reference/sandbox.md#pod-states. With
+ * several Pods under our UID nothing is decided, because a choice could delete the one that holds the user's work.
  */
 export function decidePod(snapshot: Snapshot): Plan {
-  if (failed(snapshot, 'pod') || snapshot.ownedPods.length > 1) return [];
+  if (hasFailed(snapshot, 'pod') || snapshot.ownedPods.length > 1) return [];
   if (effectiveMode(snapshot.sandbox.spec) === 'Suspended') return decideSuspension(snapshot);
   const pod = onlyPod(snapshot);
   if (pod !== undefined) return decidePresent(snapshot, pod);
@@ -32,8 +31,8 @@ function decideSuspension(snapshot: Snapshot): Plan {
 }
 
 /**
- * A terminating Pod is waited for, on a dead node too: its name and its disks are taken until it is gone. One that ended
- * and is to be replaced goes when its time has come.
+ * A terminating Pod keeps its name and disks until it is gone, on a dead node too, so nothing is done. A Pod that ended is
+ * deleted when its restart is due.
  */
 function decidePresent(snapshot: Snapshot, pod: Pod): Plan {
   if (isTerminating(pod)) return [];
@@ -45,27 +44,27 @@ function decidePresent(snapshot: Snapshot, pod: Pod): Plan {
 
 function decideTakeOver({ sandbox }: Snapshot, pod: Pod): Plan {
   const refusal = refusalOf('pod', pod, sandbox);
-  if (refusal !== undefined) return [{ kind: 'refuse', phase: 'pod', message: refusal }];
+  if (refusal !== undefined) return [{ kind: 'reportFailure', phase: 'pod', message: refusal }];
   if (isTerminating(pod)) return [];
   const metadata = { ...takeOver(pod, sandbox), ...wantedPodMetadata(sandbox) };
   return [{ kind: 'patchPod', phase: 'pod', pod, patch: { metadata } }];
 }
 
-/** Only on disks that are ours: a Pod must never mount what a refused or terminating claim of the name holds. */
+/** Only with all disks ours: a Pod must never mount a foreign or terminating PersistentVolumeClaim of the right name. */
 function decideCreation(snapshot: Snapshot): Plan {
-  const { sandbox, claims } = snapshot;
-  const isComplete = claimNames(sandbox).every((name) => {
-    const claim = claims.get(name);
-    return claim !== undefined && !isTerminating(claim);
+  const { sandbox, disks } = snapshot;
+  const isComplete = diskNames(sandbox).every((name) => {
+    const disk = disks.get(name);
+    return disk !== undefined && !isTerminating(disk);
   });
-  if (!isComplete || failed(snapshot, 'pvcs')) return [];
+  if (!isComplete || hasFailed(snapshot, 'disks')) return [];
   const { runtime } = snapshot.settings;
   const refusal = runtimeRefusal(sandbox, runtime);
-  if (refusal !== undefined) return [{ kind: 'refuse', phase: 'pod', message: refusal }];
+  if (refusal !== undefined) return [{ kind: 'reportFailure', phase: 'pod', message: refusal }];
   return [{ kind: 'createPod', phase: 'pod', pod: buildPod(sandbox, runtime) }];
 }
 
-/** A Pod without the daemon that was asked for would look well and serve nobody. */
+/** A Pod without the requested daemon would be Ready and useless. */
 function runtimeRefusal({ spec }: Sandbox, { image }: RuntimeSettings): string | undefined {
   if (spec.runtime?.inject !== true) return undefined;
   return injectionRefusal(spec.podTemplate.spec, spec.runtime.image ?? image);

@@ -7,19 +7,19 @@ import {
   withoutReservedKeys,
 } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { controllerOf } from '@sandlot/kube';
-import type { JsonObject, Pod } from '@sandlot/kube';
+import { controllerOf } from '@sandlot/kube/objects';
+import type { JsonObject, Pod } from '@sandlot/kube/objects';
 import { trackingLabel } from '../ownership/ownership.ts';
 
 type StringMap = Readonly<Record<string, string>>;
 
-/** What the metadata of the Pod must contain besides what others put there. */
+/** What the metadata of the Pod must contain; other writers may add more. */
 export interface PodMetadata {
   readonly labels: StringMap;
   readonly annotations: StringMap;
 }
 
-/** Labels controllers put on the Sandbox and its Pod carries too; the user cannot set them (API contract, labels). */
+/** Labels that controllers set on the Sandbox and its Pod; users cannot: docs/reference/labels-and-annotations.md#labels. */
 const SYSTEM_LABELS: readonly string[] = [
   labels.warmPoolMember,
   labels.templateRefHash,
@@ -31,7 +31,7 @@ const SYSTEM_LABELS: readonly string[] = [
   labels.network,
 ];
 
-/** Metadata of the Pod as the Sandbox stands now: the template's, then the system's, which users cannot override. */
+/** Metadata of the Pod: the template's, then the system's, which users cannot override. */
 export function wantedPodMetadata(sandbox: Sandbox): PodMetadata {
   const template = sandbox.spec.podTemplate.metadata;
   const ownLabels = withoutReservedKeys(template?.labels);
@@ -40,33 +40,33 @@ export function wantedPodMetadata(sandbox: Sandbox): PodMetadata {
     labels: { ...ownLabels, ...trackingLabel(sandbox), ...systemLabels(sandbox) },
     annotations: {
       ...ownAnnotations,
-      ...listed(annotations.propagatedLabels, ownLabels),
-      ...listed(annotations.propagatedAnnotations, ownAnnotations),
+      ...keyList(annotations.propagatedLabels, ownLabels),
+      ...keyList(annotations.propagatedAnnotations, ownAnnotations),
     },
   };
 }
 
 /**
- * Merge patch that brings the metadata of an existing Pod up to date, undefined when it is. Keys of the template that
- * left it are removed: the Pod itself lists what came from the template. Keys others put on the Pod stay.
+ * Merge patch that brings the metadata of a Pod up to date; undefined when it is. Keys that have left the template are
+ * removed: the Pod lists which keys came from there. Keys that others set on the Pod stay.
  */
 export function podMetadataPatch(sandbox: Sandbox, pod: Pod): JsonObject | undefined {
   const wanted = wantedPodMetadata(sandbox);
   const present = { labels: pod.metadata.labels ?? {}, annotations: pod.metadata.annotations ?? {} };
   const lists = [annotations.propagatedLabels, annotations.propagatedAnnotations];
   const labelChanges = changes(present.labels, wanted.labels, [
-    ...keysListed(present.annotations[annotations.propagatedLabels]),
+    ...keysOf(present.annotations[annotations.propagatedLabels]),
     ...SYSTEM_LABELS,
   ]);
   const annotationChanges = changes(present.annotations, wanted.annotations, [
-    ...keysListed(present.annotations[annotations.propagatedAnnotations]),
+    ...keysOf(present.annotations[annotations.propagatedAnnotations]),
     ...lists,
   ]);
   if (labelChanges === undefined && annotationChanges === undefined) return undefined;
   return { metadata: { uid: pod.metadata.uid, labels: labelChanges, annotations: annotationChanges } };
 }
 
-/** Members to set and, as null, those of `prunable` that are present and no longer wanted; undefined when none. */
+/** Keys to set and, as null, those of `prunable` that are present and unwanted; undefined when there is no change. */
 function changes(present: StringMap, wanted: StringMap, prunable: readonly string[]): JsonObject | undefined {
   const patch: Record<string, string | null> = {};
   for (const [key, value] of Object.entries(wanted)) if (present[key] !== value) patch[key] = value;
@@ -86,8 +86,8 @@ function systemLabels(sandbox: Sandbox): Record<string, string> {
 }
 
 /**
- * A claim or a pool controls the Sandbox, or a detached claim delivered it: that one has no owner, and its Pod must
- * keep the label its NetworkPolicy selects.
+ * Whether a claim or a pool controls the Sandbox, or a detached claim delivered it. The latter has no owner, but its Pod
+ * must keep the label that its NetworkPolicy selects.
  */
 function isMadeByExtension(sandbox: Sandbox): boolean {
   const owner = controllerOf(sandbox);
@@ -95,12 +95,12 @@ function isMadeByExtension(sandbox: Sandbox): boolean {
   return owner.apiVersion.startsWith(`${EXTENSIONS_GROUP}/`);
 }
 
-function listed(annotation: string, keys: StringMap): Record<string, string> {
+function keyList(annotation: string, keys: StringMap): Record<string, string> {
   const names = Object.keys(keys).sort();
   return names.length === 0 ? {} : { [annotation]: names.join(',') };
 }
 
-/** A list on a Pod written by an older release may name system keys: they are synced, never pruned, by their own rule. */
-function keysListed(list: string | undefined): string[] {
+/** A list that an older release wrote may name system keys; those follow the Sandbox instead of the template. */
+function keysOf(list: string | undefined): string[] {
   return (list ?? '').split(',').filter((key) => key !== '' && !isReservedKey(key));
 }

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { decide, wakeAtMs } from '../decide.ts';
+import { decide } from '../decide.ts';
+import { requeueAtMs } from '../lifetime/decide-requeue.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import { statusOf } from '../status/status.ts';
 import {
@@ -139,7 +140,7 @@ describe('the delay', () => {
 
   it('is never early: the Pod goes at the published time and not a millisecond before', () => {
     const due = later(ended(onFailure), 5);
-    expect(wakeAtMs({ ...due, nowMs: NOW_MS })).toBe(NOW_MS + 5_000);
+    expect(requeueAtMs({ ...due, nowMs: NOW_MS })).toBe(NOW_MS + 5_000);
     expect(kinds({ ...due, nowMs: due.nowMs - 1 })).not.toContain('deletePod');
     expect(kinds(due)).toEqual(['deletePod']);
   });
@@ -167,7 +168,7 @@ describe('the count of restarts', () => {
   it('returns to none after resetAfterSeconds of unbroken Ready, and not before', () => {
     const { sandbox } = ended({ ...onFailure, resetAfterSeconds: 30 }, {}, 4);
     const ready = snapshotOf({ sandbox, ownedPods: [podOf(sandbox)] });
-    expect(wakeAtMs(ready)).toBe(NOW_MS + 30_000);
+    expect(requeueAtMs(ready)).toBe(NOW_MS + 30_000);
     expect(statusOf({ ...ready, nowMs: NOW_MS + 29_999 }).restarts).toEqual({ count: 4 });
     expect(statusOf({ ...ready, nowMs: NOW_MS + 30_000 }).restarts).toBeUndefined();
   });

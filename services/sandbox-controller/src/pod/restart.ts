@@ -1,15 +1,15 @@
 import { effectiveMode, findCondition, nameHash, rfc3339, sandboxConditions, sandboxReasons } from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
-import type { Pod } from '@sandlot/kube';
-import { failed, isTerminating, onlyPod } from '../plan/snapshot.ts';
+import type { Pod } from '@sandlot/kube/objects';
+import { hasFailed, isTerminating, onlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 
 type Restarts = NonNullable<SandboxStatus['restarts']>;
 
 /**
- * Whether the Pod has ended and will be replaced: its policy covers the way it ended and restarts are left. Until then it
- * has not finished, or a claim's TTL would fire on a sandbox about to come back (API contract, restart of a terminal Pod).
- * A Pod that somebody deletes is replaced anyway, without a delay.
+ * Whether the Pod has ended and will be replaced: the policy covers how it ended, and restarts are left. Such a Sandbox is
+ * not Finished, or a claim's TTL would end a sandbox that is about to come back:
+ * docs/reference/sandbox.md#restart-of-a-terminal-pod. A Pod that somebody deletes is replaced anyway, without a delay.
  */
 export function awaitsRestart(snapshot: Snapshot): boolean {
   const { spec } = snapshot.sandbox;
@@ -21,21 +21,21 @@ export function awaitsRestart(snapshot: Snapshot): boolean {
   return (isScheduled || !isTerminating(pod)) && (maxRestarts === 0 || countOf(snapshot) < maxRestarts);
 }
 
-/** Whether the time for the replacement has come. Only a time that is published counts: it survives everything. */
+/** Whether the time for the restart has come. Only a published time counts, because it survives a crash. */
 export function isRestartDue(snapshot: Snapshot): boolean {
   const dueMs = restartMs(snapshot.sandbox);
   return dueMs !== undefined && dueMs <= snapshot.nowMs && awaitsRestart(snapshot);
 }
 
-/** When the Pod is replaced, or the restarts so far are forgotten; undefined: neither is ahead. Epoch milliseconds. */
-export function restartWakeMs(snapshot: Snapshot): number | undefined {
+/** When the Pod is replaced or the restart count resets, epoch milliseconds; undefined: never. */
+export function restartRequeueAtMs(snapshot: Snapshot): number | undefined {
   const { sandbox } = snapshot;
   const pod = onlyPod(snapshot);
   if (pod !== undefined && !isTerminating(pod) && awaitsRestart(snapshot)) return restartMs(sandbox);
   return (sandbox.status?.restarts?.count ?? 0) > 0 ? steadyMs(sandbox) : undefined;
 }
 
-/** `status.restarts`: what ended last, when a replacement is due, and how many there were. */
+/** `status.restarts`: how the last Pod ended, when the next restart is due, and how many there were. */
 export function restartsOf(snapshot: Snapshot): Restarts | undefined {
   const { sandbox } = snapshot;
   const pod = onlyPod(snapshot);
@@ -69,13 +69,13 @@ function restartMs({ status }: Sandbox): number | undefined {
   return published === undefined ? undefined : Date.parse(published);
 }
 
-/** The Pod that was to be replaced is gone. Its successor is only created once this is on record, so it counts once. */
+/** The Pod to replace is gone. The status records this before the new Pod is created, so the restart counts once. */
 function isBeingReplaced(snapshot: Snapshot): boolean {
-  const isGone = snapshot.ownedPods.length === 0 && !failed(snapshot, 'pod');
+  const isGone = snapshot.ownedPods.length === 0 && !hasFailed(snapshot, 'pod');
   return isGone && effectiveMode(snapshot.sandbox.spec) === 'Running' && restartMs(snapshot.sandbox) !== undefined;
 }
 
-/** Restarts so far; none once the Sandbox has been Ready for long enough, even if that is noticed only after the next exit. */
+/** Restarts so far; 0 once the Sandbox was Ready for long enough, even if only a pass after the next exit sees that. */
 function countOf(snapshot: Snapshot): number {
   const { sandbox, nowMs } = snapshot;
   const pod = onlyPod(snapshot);
@@ -91,7 +91,7 @@ function steadyMs({ spec, status }: Sandbox): number | undefined {
   return Date.parse(ready.lastTransitionTime) + policyOf(spec).resetAfterSeconds * 1_000;
 }
 
-/** Exits are recorded where a policy is concerned with them. Without times of containers, the first look dates the exit. */
+/** Recorded only for exits that the policy covers. Without container times, the first pass that sees the exit dates it. */
 function lastExit(snapshot: Snapshot): Pick<Restarts, 'lastReason' | 'lastExitTime'> {
   const { sandbox, nowMs } = snapshot;
   const pod = onlyPod(snapshot);
@@ -105,20 +105,20 @@ function isExitRecorded(sandbox: Sandbox): boolean {
   return restarts?.lastExitTime !== undefined && (restartMs(sandbox) !== undefined || phase === 'Finished');
 }
 
-/** Doubling delay after the exit, in whole seconds as times in a status are: rounded up, so that it is never early. */
+/** When to restart after an exit. The delay doubles; whole seconds, as in a status, rounded up so that it is never early. */
 function scheduleMs(snapshot: Snapshot, pod: Pod): number {
   const { metadata, spec } = snapshot.sandbox;
   const count = countOf(snapshot);
   const { backoffSeconds, maxBackoffSeconds } = policyOf(spec);
   const seconds = Math.min(backoffSeconds * 2 ** count, maxBackoffSeconds);
   const spread = Math.floor(seconds / 10);
-  // Sandboxes that failed together come back apart, and every pass arrives at the same time for one of them.
+  // Spreads Sandboxes that failed together; by hash, so that every pass computes the same time.
   const draw = Number.parseInt(nameHash(`${metadata.uid ?? ''}/${count}`), 16) % (2 * spread + 1);
   const fromSeconds = Math.ceil((exitMs(pod) ?? snapshot.nowMs) / 1_000);
   return (fromSeconds + seconds - spread + draw) * 1_000;
 }
 
-/** When the last container ended, as the kubelet reported it. */
+/** When the last container ended, as the kubelet reports it. */
 function exitMs({ status }: Pod): number | undefined {
   const times = (status?.containerStatuses ?? []).flatMap(({ state }) => {
     const finishedAt = state?.terminated?.finishedAt;
@@ -127,7 +127,7 @@ function exitMs({ status }: Pod): number | undefined {
   return times.length === 0 ? undefined : Math.max(...times);
 }
 
-/** Why the Pod ended: what the node says (`Evicted`), else what a failed container does (`OOMKilled`). */
+/** Why the Pod ended: the reason of the Pod (`Evicted`), else of a failed container (`OOMKilled`). */
 function exitReason({ status }: Pod): string {
   const ended = (status?.containerStatuses ?? []).flatMap(({ state }) => state?.terminated ?? []);
   const culprit = ended.find(({ exitCode }) => exitCode !== 0) ?? ended[0];

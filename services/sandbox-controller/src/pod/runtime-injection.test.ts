@@ -166,12 +166,12 @@ describe('a daemon that cannot be started', () => {
 
   it('for want of an image keeps the Pod from being made, and says what to set', () => {
     const snapshot = snapshotOf({ sandbox: asking({}), settings: { runtime: { image: '', publicKey: '' } } });
-    expect(stepOf(decidePod(snapshot), 'refuse').message).toContain('runtime.image');
+    expect(stepOf(decidePod(snapshot), 'reportFailure').message).toContain('runtime.image');
   });
 
   it('because the hook of its container runs no command says so by name', () => {
     const snapshot = snapshotOf({ sandbox: asking({ lifecycle: { postStart: { sleep: { seconds: 1 } } } }) });
-    expect(stepOf(decidePod(snapshot), 'refuse').message).toContain('container "main"');
+    expect(stepOf(decidePod(snapshot), 'reportFailure').message).toContain('container "main"');
   });
 
   it.each<[string, EnvVar[], boolean]>([
@@ -182,7 +182,7 @@ describe('a daemon that cannot be started', () => {
     ['none', [{ name: 'SANDLOT_EXEC_PORT', value: '0' }], false],
   ])('on a port for the agent-sandbox API that is %s', (_, env, isRefused) => {
     const [step] = decidePod(snapshotOf({ sandbox: asking({ env }) }));
-    expect(step?.kind).toBe(isRefused ? 'refuse' : 'createPod');
+    expect(step?.kind).toBe(isRefused ? 'reportFailure' : 'createPod');
     expect(JSON.stringify(step).includes('takes no SANDLOT_EXEC_PORT but 8888 and 0')).toBe(isRefused);
   });
 });

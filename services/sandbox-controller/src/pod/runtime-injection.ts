@@ -1,47 +1,39 @@
-import type { Container, EnvVar, PodSpec } from '@sandlot/kube';
-
-/** What the installation says about the in-sandbox daemon. */
-export interface RuntimeSettings {
-  /** Image of the daemon for Sandboxes that name none; empty when the installation has none. */
-  readonly image: string;
-  /** Ed25519 public key, base64 of its 32 bytes, by which the daemon knows the installation; empty: it trusts whoever comes first. */
-  readonly publicKey: string;
-}
+import type { Container, EnvVar, PodSpec } from '@sandlot/kube/objects';
 
 export interface Injection {
   readonly image: string;
   readonly publicKey: string;
   readonly sandboxUid: string;
-  /** Whether the agent-sandbox API answers although nobody said so: nobody will, as no claim is served by the Sandbox. */
+  /** Whether the agent-sandbox API answers without being opened: no claim serves this Sandbox, so nothing will open it. */
   readonly execOpen: boolean;
 }
 
-/** The port of the daemon. A container that declares it has a daemon of its own, and the Pod is left as it is. */
+/** Port of the daemon. A container that declares it has a daemon of its own, and the Pod stays as it is. */
 const ENVD_PORT = 49_983;
-/** Port of the agent-sandbox API, by which the gateway knows it: it has no authentication, and is closed to E2B clients. */
+/** Port of the agent-sandbox API. It has no authentication; the gateway recognises it by this port and closes it to E2B clients. */
 const EXEC_PORT = '8888';
-/** Where the daemon remembers what it was told while a container is started anew. */
+/** Where the daemon keeps its state across restarts of the container. */
 const STATE_FOLDER = '/.sandlot';
 const PROGRAM_FOLDER = `${STATE_FOLDER}/bin`;
 const PROGRAM = `${PROGRAM_FOLDER}/sandlot-runtime`;
-/** Whatever is added to a Pod has a name that starts so (API contract, runtime injection). */
+/** Everything added to a Pod has a name with this prefix: docs/reference/sandbox-template.md#runtime-injection. */
 const PROGRAM_VOLUME = 'sandlot-runtime';
 const STATE_VOLUME = 'sandlot-runtime-state';
 const INSTALLER = 'sandlot-runtime-install';
 
-/** Secrets are never on a disk; the program is, since it would take memory of the Pod for as long as that lives. */
+/** The state holds secrets, so it is in memory. The program is on the node's disk: it would cost the Pod memory. */
 const VOLUMES = [
   { name: PROGRAM_VOLUME, emptyDir: { sizeLimit: '64Mi' } },
   { name: STATE_VOLUME, emptyDir: { medium: 'Memory', sizeLimit: '16Mi' } },
 ];
 
-/** What runs in the sandbox cannot replace the program that the next start of its container runs. */
+/** Read-only: code in the sandbox cannot replace the program that the next start of the container runs. */
 const MOUNTS = [
   { name: STATE_VOLUME, mountPath: STATE_FOLDER },
   { name: PROGRAM_VOLUME, mountPath: PROGRAM_FOLDER, readOnly: true },
 ];
 
-/** Restricted by the Pod Security Standards: it copies one file into a folder that is open to all. */
+/** As the restricted Pod Security Standard demands: the installer only copies one file into a shared folder. */
 const INSTALLER_SECURITY = {
   runAsNonRoot: true,
   runAsUser: 65_532,
@@ -52,13 +44,13 @@ const INSTALLER_SECURITY = {
   seccompProfile: { type: 'RuntimeDefault' },
 };
 
-/** Of an installer beside containers that state nothing. */
+/** When the first container states no resources. */
 const INSTALLER_RESOURCES = { requests: { cpu: '10m', memory: '32Mi' }, limits: { memory: '64Mi' } };
 
 /**
- * The Pod spec with the daemon in its first container, started by an entry wrapper where the container sets `command`,
- * else by its postStart hook (API contract, runtime injection). Injection is done when the Pod is built: the Sandbox keeps
- * its template as written. Call it for specs that {@link injectionRefusal} has nothing against.
+ * The Pod spec with the daemon in its first container, started by an entry wrapper where the container sets `command`, else
+ * by its postStart hook: docs/reference/sandbox-template.md#runtime-injection. The Sandbox keeps its template as written.
+ * Call it for specs that {@link injectionRefusal} accepts.
  */
 export function injectRuntime(spec: PodSpec, injection: Injection): PodSpec {
   const [first, ...others] = spec.containers;
@@ -71,7 +63,7 @@ export function injectRuntime(spec: PodSpec, injection: Injection): PodSpec {
   };
 }
 
-/** Why the daemon cannot be started in this Pod, for the owner of the Sandbox; undefined when it can. */
+/** Why the daemon cannot start in this Pod, as a text for the owner; undefined when it can. */
 export function injectionRefusal(spec: PodSpec, image: string): string | undefined {
   const [first] = spec.containers;
   if (first === undefined || hasDaemon(spec)) return undefined;
@@ -81,7 +73,7 @@ export function injectionRefusal(spec: PodSpec, image: string): string | undefin
   return portRefusal(first) ?? hookRefusal(first);
 }
 
-/** On any other port the API would be open to whom the gateway keeps from the one it knows. */
+/** The gateway protects the API only on the port it knows. */
 function portRefusal({ name, env = [] }: Container): string | undefined {
   const given = env.findLast((variable) => variable.name === 'SANDLOT_EXEC_PORT');
   if (given === undefined || given.value === EXEC_PORT || given.value === '0') return undefined;
@@ -112,21 +104,18 @@ function installer(image: string, { resources }: Container): Container {
   };
 }
 
-/**
- * Those of the container that follows, where it states any: the Pod keeps its class of service, and asks the scheduler for
- * nothing more.
- */
+/** As the first container states: the Pod keeps its quality-of-service class and requests no more from the scheduler. */
 function installerResources(stated: Container['resources']): Container['resources'] {
-  const requests = compute(stated?.requests);
-  const limits = compute(stated?.limits);
+  const requests = cpuAndMemory(stated?.requests);
+  const limits = cpuAndMemory(stated?.limits);
   if (requests === undefined && limits === undefined) return INSTALLER_RESOURCES;
   return { ...(requests === undefined ? {} : { requests }), ...(limits === undefined ? {} : { limits }) };
 }
 
 type Amounts = Readonly<Record<string, string | number>>;
 
-/** Devices are for the work itself. */
-function compute(amounts: Amounts = {}): Record<string, string | number> | undefined {
+/** CPU and memory only; the installer needs no devices. */
+function cpuAndMemory(amounts: Amounts = {}): Record<string, string | number> | undefined {
   const kept = Object.entries(amounts).filter(([name]) => name === 'cpu' || name === 'memory');
   return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
@@ -135,14 +124,14 @@ function withDaemon(container: Container, injection: Injection): Container {
   const { env = [], volumeMounts = [] } = container;
   return {
     ...container,
-    env: [...withoutOurs(env), ...environment(container, injection)],
+    env: [...withoutReserved(env), ...daemonVariables(container, injection)],
     volumeMounts: [...volumeMounts, ...MOUNTS],
-    ...started(container),
+    ...startDaemon(container),
   };
 }
 
-/** A container whose command is the image's own cannot be wrapped: nobody here knows what the image would run. */
-function started(container: Container): Partial<Container> {
+/** Only a command in the template can be wrapped: the controller does not know the command of the image. */
+function startDaemon(container: Container): Partial<Container> {
   if (hasCommand(container)) return { command: [PROGRAM, 'run', '--', ...(container.command ?? [])] };
   const hook = postStartOf(container);
   const theirs = hook === undefined ? undefined : commandOf(hook);
@@ -162,7 +151,7 @@ interface Lifecycle {
   readonly postStart?: Hook;
 }
 
-/** As the API server has checked it. */
+/** The API server has validated it. */
 function lifecycleOf(container: Container): Lifecycle {
   return container['lifecycle'] ?? {};
 }
@@ -175,8 +164,8 @@ function commandOf({ exec }: Hook): readonly string[] | undefined {
   return exec?.command;
 }
 
-/** Who the daemon is and whom it trusts is not the template's to say. */
-const OURS: ReadonlySet<string> = new Set([
+/** Identity and trust of the daemon: the template must not set them. */
+const RESERVED: ReadonlySet<string> = new Set([
   'SANDLOT_RUNTIME_PUBLIC_KEY',
   'SANDLOT_SANDBOX_UID',
   'SANDLOT_RUNTIME_DIR',
@@ -184,12 +173,15 @@ const OURS: ReadonlySet<string> = new Set([
   'SANDLOT_EXEC_OPEN',
 ]);
 
-function withoutOurs(env: readonly EnvVar[]): EnvVar[] {
-  return env.filter(({ name }) => !OURS.has(name));
+function withoutReserved(env: readonly EnvVar[]): EnvVar[] {
+  return env.filter(({ name }) => !RESERVED.has(name));
 }
 
-/** Other variables of the daemon are the template's: SANDLOT_DEFAULT_USER, SANDLOT_WORKDIR, SANDLOT_EXEC_PORT. */
-function environment({ env = [], workingDir }: Container, { publicKey, sandboxUid, execOpen }: Injection): EnvVar[] {
+/** The template may set the other variables: SANDLOT_DEFAULT_USER, SANDLOT_WORKDIR, SANDLOT_EXEC_PORT. */
+function daemonVariables(
+  { env = [], workingDir }: Container,
+  { publicKey, sandboxUid, execOpen }: Injection,
+): EnvVar[] {
   const given = new Set(env.map(({ name }) => name));
   const defaults = {
     SANDLOT_EXEC_PORT: EXEC_PORT,
@@ -199,7 +191,7 @@ function environment({ env = [], workingDir }: Container, { publicKey, sandboxUi
     SANDLOT_SANDBOX_UID: sandboxUid,
     SANDLOT_RUNTIME_DIR: STATE_FOLDER,
     SANDLOT_ENVD_PORT: String(ENVD_PORT),
-    // Said in any case: what is not said here could come by envFrom.
+    // Always set: an unset variable could come from envFrom.
     SANDLOT_EXEC_OPEN: String(execOpen),
     ...(publicKey === '' ? {} : { SANDLOT_RUNTIME_PUBLIC_KEY: publicKey }),
   };

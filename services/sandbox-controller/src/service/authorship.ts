@@ -1,6 +1,6 @@
 import type { Sandbox } from '@sandlot/api-types';
-import { controllerOf } from '@sandlot/kube';
-import type { ObjectMeta } from '@sandlot/kube';
+import { controllerOf } from '@sandlot/kube/objects';
+import type { ObjectMeta } from '@sandlot/kube/objects';
 import type { UnsetService } from '../plan/snapshot.ts';
 
 const V1ALPHA1 = 'agents.x-k8s.io/v1alpha1';
@@ -8,8 +8,8 @@ const V1ALPHA1 = 'agents.x-k8s.io/v1alpha1';
 type FieldsEntry = NonNullable<ObjectMeta['managedFields']>[number];
 
 /**
- * The entries of `managedFields` that prove the Pod template was written through v1alpha1, without their field sets.
- * Caches keep only these: the rest of managedFields is by far the largest part of an object.
+ * The entries of `managedFields` that prove that the Pod template was written through v1alpha1, without their field sets.
+ * Caches keep only these, because the rest of managedFields is by far the largest part of an object.
  */
 export function authorshipEntries(entries: readonly FieldsEntry[] | undefined): FieldsEntry[] {
   return (entries ?? []).filter(wroteTemplateThroughV1Alpha1).map((entry) => ({
@@ -29,7 +29,7 @@ function member(value: unknown, name: string): unknown {
   return Object.entries(value).find(([key]) => key === name)?.[1];
 }
 
-/** Whether the Sandbox wants a Service: as it says, or, unset, as the installation reads it for its author. */
+/** Whether the Sandbox wants a Service: as it says, else as docs/reference/sandbox.md#service-left-unset decides. */
 export function wantsService(sandbox: Sandbox, unset: UnsetService): boolean {
   const { service } = sandbox.spec;
   if (service !== undefined) return service;
@@ -37,7 +37,7 @@ export function wantsService(sandbox: Sandbox, unset: UnsetService): boolean {
   return unset === 'Always';
 }
 
-/** Written by its author, not by a controller, and through v1alpha1, whose users were promised a stable hostname. */
+/** Written by a user, not by a controller, and through v1alpha1, which promised its users a stable hostname. */
 function isAuthoredThroughV1Alpha1(sandbox: Sandbox): boolean {
   return controllerOf(sandbox) === undefined && authorshipEntries(sandbox.metadata.managedFields).length > 0;
 }

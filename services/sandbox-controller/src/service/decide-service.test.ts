@@ -46,7 +46,7 @@ describe('the Service', () => {
     ['is kept when unset and owned', { sandbox: unset, service: serviceOf(unset) }, []],
     ['is deleted when refused and owned', { sandbox: unwanted, service: serviceOf(unwanted) }, ['deleteService']],
     ['of somebody else is not deleted', { sandbox: unwanted, service: foreign }, []],
-    ['of somebody else is refused when one is wanted', { sandbox: wanting, service: foreign }, ['refuse']],
+    ['of somebody else is refused when one is wanted', { sandbox: wanting, service: foreign }, ['reportFailure']],
     ['of somebody else is ignored when none is wanted', { sandbox: unset, service: foreign }, []],
     [
       'that is adoptable is taken over',
@@ -61,7 +61,7 @@ describe('the Service', () => {
     [
       'with an address cannot be taken over',
       { sandbox: wanting, service: serviceOf(wanting, { metadata: adoptable, spec: { clusterIP: '10.1.0.1' } }) },
-      ['refuse'],
+      ['reportFailure'],
     ],
     [
       'that is being deleted is waited for',
@@ -139,7 +139,7 @@ describe('the Service', () => {
         '("agents.x-k8s.io/adoptable") or sandbox tracking label ("agents.x-k8s.io/sandbox-name-hash")',
     ],
   ])('is refused in the words of the contract (%#)', (service, message) => {
-    expect(stepOf(decideService(snapshotOf({ sandbox: wanting, service })), 'refuse').message).toBe(message);
+    expect(stepOf(decideService(snapshotOf({ sandbox: wanting, service })), 'reportFailure').message).toBe(message);
   });
 });
 

@@ -1,17 +1,17 @@
 import { labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import type { JsonObject, Service } from '@sandlot/kube';
+import type { JsonObject, Service } from '@sandlot/kube/objects';
 import { wantsService } from './authorship.ts';
 import { ownerReference, ownershipOf, refusalOf, takeOver, trackingLabel } from '../ownership/ownership.ts';
 import { samePorts, servicePorts } from './service-ports.ts';
-import { failed, isTerminating } from '../plan/snapshot.ts';
+import { hasFailed, isTerminating } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import type { Plan, Step } from '../plan/steps.ts';
 
-/** The headless Service: made when wanted, removed when refused, and otherwise an owned one is kept in shape. */
+/** The headless Service: created when wanted, deleted for `service: false`; otherwise an owned one is kept up to date. */
 export function decideService(snapshot: Snapshot): Plan {
   const { sandbox, service, settings } = snapshot;
-  if (failed(snapshot, 'service') || snapshot.ownedPods.length > 1) return [];
+  if (hasFailed(snapshot, 'service') || snapshot.ownedPods.length > 1) return [];
   if (sandbox.spec.service === false) return decideRemoval(sandbox, service);
   const wanted = wantsService(sandbox, settings.unsetService);
   if (service === undefined)
@@ -19,13 +19,13 @@ export function decideService(snapshot: Snapshot): Plan {
   return decideExisting({ sandbox, service, wanted });
 }
 
-/** The Service this Sandbox uses: its own, unless it asked for none. */
+/** The Service that this Sandbox uses: its own, unless `service` is false. */
 export function serviceInUse({ sandbox, service }: Snapshot): Service | undefined {
   if (service === undefined || sandbox.spec.service === false || isTerminating(service)) return undefined;
   return ownershipOf(service, sandbox) === 'ours' ? service : undefined;
 }
 
-/** Whether Ready needs the Service: asked for, or unset with one in use (API contract, conditions). */
+/** Whether Ready needs the Service: it is wanted, or unset with one in use. See docs/reference/sandbox.md#conditions. */
 export function needsService(snapshot: Snapshot): boolean {
   return wantsService(snapshot.sandbox, snapshot.settings.unsetService) || serviceInUse(snapshot) !== undefined;
 }
@@ -46,7 +46,7 @@ function decideExisting(existing: Existing): Step[] {
   const isOurs = ownershipOf(service, sandbox) === 'ours';
   if (isTerminating(service) || (!isOurs && !wanted)) return [];
   const refusal = refusalOf('service', service, sandbox) ?? refusalOfClusterIp(service, isOurs);
-  if (refusal !== undefined) return [{ kind: 'refuse', phase: 'service', message: refusal }];
+  if (refusal !== undefined) return [{ kind: 'reportFailure', phase: 'service', message: refusal }];
   const spec = specDrift(existing);
   if (isOurs && spec === undefined && hasTrackingLabel(existing)) return [];
   const owner = isOurs ? { uid: service.metadata.uid } : takeOver(service, sandbox);
@@ -58,7 +58,7 @@ function hasTrackingLabel({ sandbox, service }: Existing): boolean {
   return service.metadata.labels?.[labels.nameHash] === trackingLabel(sandbox)[labels.nameHash];
 }
 
-/** An address cannot be taken from a Service: only a headless one can become ours. */
+/** The clusterIP of a Service is immutable, so only a headless one can become ours. */
 function refusalOfClusterIp(service: Service, isOurs: boolean): string | undefined {
   const clusterIP = service.spec?.clusterIP ?? '';
   if (isOurs || clusterIP === '' || clusterIP === 'None') return undefined;
@@ -66,7 +66,7 @@ function refusalOfClusterIp(service: Service, isOurs: boolean): string | undefin
   return `cannot adopt service "${name}": ClusterIP is "${clusterIP}" (expected "None", field is immutable)`;
 }
 
-/** Selector drift is always repaired; ports are ours only when the Sandbox asks for the Service. */
+/** Drift of the selector is always repaired, drift of the ports only when the Sandbox wants the Service. */
 function specDrift(existing: Existing): JsonObject | undefined {
   const drift = { ...selectorDrift(existing), ...(existing.wanted ? portDrift(existing) : {}) };
   return Object.keys(drift).length === 0 ? undefined : drift;
@@ -82,8 +82,8 @@ function selectorDrift({ sandbox, service }: Existing): JsonObject {
 }
 
 /**
- * API servers give a headless Service without a selector both address families, whatever the cluster has, and refuse those
- * it has not once there is a selector. It gets the one family that a Service of ours has from the start.
+ * API servers give a headless Service without a selector both address families, whatever the cluster supports, and refuse
+ * the unsupported one once there is a selector. So it gets one family, as a Service that the controller creates.
  */
 function familiesForSelector({ spec: { selector = {}, ipFamilyPolicy, ipFamilies = [] } = {} }: Service): JsonObject {
   if (Object.keys(selector).length > 0 || ipFamilyPolicy !== 'RequireDualStack') return {};

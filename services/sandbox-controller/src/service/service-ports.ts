@@ -1,4 +1,4 @@
-import type { Container, PodSpec } from '@sandlot/kube';
+import type { Container, PodSpec } from '@sandlot/kube/objects';
 
 /** A port of the headless Service. */
 export interface ServicePort {
@@ -14,8 +14,9 @@ interface PortKey {
 }
 
 /**
- * Service ports of a Pod: those its containers and sidecars declare, one per number and protocol, sorted. The first
- * explicit name of a port wins; a name that an earlier port took, or none, gives a generated one (API contract, ports).
+ * Service ports of a Pod: those that its containers and sidecars declare, one per number and protocol, sorted. The first
+ * explicit name of a port wins. A port without a name, or whose name an earlier port has, gets a generated one. See
+ * docs/reference/names-and-hashes.md#ports.
  */
 export function servicePorts(spec: PodSpec): ServicePort[] {
   const named = new Map<string, PortKey & { name: string }>();
@@ -35,7 +36,7 @@ export function servicePorts(spec: PodSpec): ServicePort[] {
   });
 }
 
-/** Whether the Service has exactly these ports; what the API server defaults counts as written. */
+/** Whether the Service has exactly these ports. Absent fields equal the API server's defaults. */
 export function samePorts(
   present: readonly { name?: string; port: number; targetPort?: number | string; protocol?: string }[],
   wanted: readonly ServicePort[],

@@ -160,7 +160,7 @@ describe('conditions', () => {
       snapshotOf({
         sandbox: suspended,
         ownedPods: [podOf(running), podOf(running, { name: 'other' })],
-        failures: [{ phase: 'pvcs', message: 'boom' }],
+        failures: [{ phase: 'disks', message: 'boom' }],
       }),
       ['PodScheduled=Unknown/PodSchedulingUnknown', 'Ready=False/MultiplePods', 'Suspended=Unknown/PodStateUnknown'],
       'multiple Pods (2) are controlled by this Sandbox; refusing to choose or create a Pod',

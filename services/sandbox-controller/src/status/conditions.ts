@@ -7,11 +7,11 @@ import {
   setCondition,
 } from '@sandlot/api-types';
 import type { Condition, NextCondition } from '@sandlot/api-types';
-import type { Pod } from '@sandlot/kube';
-import { runsMarkedImage } from '../pod/inplace-image.ts';
+import type { Pod } from '@sandlot/kube/objects';
+import { runsRequestedImage } from '../pod/decide-image.ts';
 import { awaitsRestart } from '../pod/restart.ts';
 import { needsService, serviceInUse } from '../service/decide-service.ts';
-import { failed, isTerminating, onlyPod } from '../plan/snapshot.ts';
+import { hasFailed, isTerminating, onlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 
 /** A condition before its generation is stamped. */
@@ -19,7 +19,8 @@ type Finding = Omit<NextCondition, 'type' | 'observedGeneration'>;
 
 /**
  * The conditions of a Sandbox that has not expired: always Ready and Suspended, PodScheduled while it has a Pod, Finished
- * while that Pod is in a terminal phase. There is never a fifth: typed clients compare the whole set.
+ * while that Pod is in a terminal phase. Never add a fifth type: typed clients compare the whole set. The reasons:
+ * docs/reference/sandbox.md#conditions.
  */
 export function conditionsOf(snapshot: Snapshot, nowRfc3339: string): Condition[] {
   const found: Record<string, Finding | undefined> = {
@@ -31,7 +32,7 @@ export function conditionsOf(snapshot: Snapshot, nowRfc3339: string): Condition[
   return stamp(snapshot, found, nowRfc3339);
 }
 
-/** The conditions of an expired Sandbox: Suspended and Finished as they were, Ready says why, PodScheduled goes. */
+/** The conditions of an expired Sandbox: Suspended and Finished stay, Ready says why, PodScheduled is removed. */
 export function conditionsOfExpired(snapshot: Snapshot, nowRfc3339: string): Condition[] {
   const before = snapshot.sandbox.status?.conditions;
   const found: Record<string, Finding | undefined> = {
@@ -58,9 +59,9 @@ function stamp(
     .sort((a, b) => (a.type < b.type ? -1 : 1));
 }
 
-/** Nothing is known about Pods: none was seen, and looking or acting failed. */
+/** Nothing is known about the Pod: none was seen, and reading or writing Pods failed, or there are several. */
 function isPodUnknown(snapshot: Snapshot): boolean {
-  return onlyPod(snapshot) === undefined && (failed(snapshot, 'pod') || snapshot.ownedPods.length > 1);
+  return onlyPod(snapshot) === undefined && (hasFailed(snapshot, 'pod') || snapshot.ownedPods.length > 1);
 }
 
 function suspendedOf(snapshot: Snapshot): Finding {
@@ -80,8 +81,8 @@ function suspendedOf(snapshot: Snapshot): Finding {
 }
 
 /**
- * Terminal phase of the Pod. A Pod that ends because it is being deleted has not finished its work: kubelets pass
- * through Failed on the way out, and a claim's TTL must not fire on that. One that we delete to replace it did end.
+ * Terminal phase of the Pod. A Pod that ends because it is being deleted has not finished its work: kubelets report Failed
+ * on the way out, and a claim's TTL must not start then. A Pod that the controller deletes for a restart did end.
  */
 function terminalPhaseOf(snapshot: Snapshot): 'Succeeded' | 'Failed' | undefined {
   const pod = onlyPod(snapshot);
@@ -114,7 +115,7 @@ function podScheduledOf(snapshot: Snapshot): Finding | undefined {
   return { status: reported.status, reason: given === '' ? fallback : given, message: reported.message ?? '' };
 }
 
-/** Why the Sandbox is not Ready, in order of precedence (API contract, conditions); readiness itself comes last. */
+/** Why the Sandbox is not Ready, in order of precedence: docs/reference/sandbox.md#conditions. Readiness comes last. */
 const checks: readonly ((snapshot: Snapshot) => Omit<Finding, 'status'> | undefined)[] = [
   ({ ownedPods }) =>
     ownedPods.length > 1
@@ -152,7 +153,7 @@ function withServiceText(snapshot: Snapshot, message: string): string {
   return serviceInUse(snapshot) === undefined ? messages.withoutService(message) : messages.withService(message);
 }
 
-/** A terminating Pod is never ready, whatever its last probe said: its address is about to go. */
+/** A terminating Pod is never ready, whatever its last probe said: its address is about to disappear. */
 function podReadiness(snapshot: Snapshot): { ready: boolean; message: string } {
   const pod = onlyPod(snapshot);
   if (pod === undefined) return { ready: false, message: messages.podMissing };
@@ -163,8 +164,8 @@ function podReadiness(snapshot: Snapshot): { ready: boolean; message: string } {
   return { ready: hasAddress, message: hasAddress ? messages.podReady : messages.podWithoutIPs };
 }
 
-/** While the old image still runs, its probes say nothing. */
+/** Probes of the old image do not count once another one is requested. */
 function passesProbes({ sandbox }: Snapshot, pod: Pod): boolean {
-  if (!runsMarkedImage(sandbox, pod)) return false;
+  if (!runsRequestedImage(sandbox, pod)) return false;
   return findCondition(pod.status?.conditions, 'Ready')?.status === 'True';
 }

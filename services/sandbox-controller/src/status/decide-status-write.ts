@@ -1,37 +1,37 @@
 import { isDeepStrictEqual } from 'node:util';
 import { findCondition, mergePatchOf, sandboxConditions } from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
-import type { JsonObject, JsonValue, Pod } from '@sandlot/kube';
-import { expiryMs } from '../lifetime/expiry.ts';
+import type { JsonObject, JsonValue, Pod } from '@sandlot/kube/objects';
+import { effectiveExpiryMs } from '../lifetime/expiry.ts';
 import { UNFIT_MS } from '../pacing/quiet-start.ts';
 import { onlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
-import { isReadyNow, startOf } from './status.ts';
+import { isReadyNow } from './status.ts';
 
-/** The time of a snapshot is when its pass began: a Pod that the pass created itself is younger, by this at most. */
+/** The time of a snapshot is when its pass began, so a Pod that the pass created is younger, by at most this. */
 const LONGEST_PASS_MS = 60_000;
 
-/** What to do about a status: nothing, write it, or wait until the given time for a change that makes it worth it. */
+/** What to do about a status: nothing, write it, or hold it until the given time for a change that makes it worth it. */
 export type StatusWrite =
   | { readonly kind: 'none' }
   | { readonly kind: 'write'; readonly patch: JsonObject }
   | { readonly kind: 'hold'; readonly untilMs: number };
 
-/** Decides about writing `next`; equal states are never written. */
+/** Decides about writing `next`. Equal states are never written. */
 export function decideStatusWrite(snapshot: Snapshot, next: SandboxStatus): StatusWrite {
   const before = snapshot.sandbox.status ?? {};
   const changed = changedFields(before, next);
   if (changed.length === 0 || isNodeNameOnly(changed, next)) return { kind: 'none' };
-  const { aftermathUntilMs = 0, nowMs, sandbox } = snapshot;
-  if (aftermathUntilMs > nowMs && isAdoptionOnly(sandbox, next)) return { kind: 'hold', untilMs: aftermathUntilMs };
+  const { statusHoldUntilMs = 0, nowMs, sandbox } = snapshot;
+  if (statusHoldUntilMs > nowMs && isAdoptionOnly(sandbox, next)) return { kind: 'hold', untilMs: statusHoldUntilMs };
   const untilMs = quietUntilMs(snapshot);
   if (untilMs !== undefined && isProgressOnly(before, next)) return { kind: 'hold', untilMs };
-  // What changed, null for what went, lists whole. The UID keeps it off a Sandbox made anew.
-  const patch = { metadata: { uid: snapshot.sandbox.metadata.uid }, status: mergePatchOf(before, next) };
+  // The UID makes the patch fail on a new Sandbox of the same name.
+  const patch = { metadata: { uid: sandbox.metadata.uid }, status: mergePatchOf(before, next) };
   return { kind: 'write', patch };
 }
 
-/** Nothing is new but that the adoption was seen, and no deadline counts from when it was. */
+/** Only the adoption is new, and no deadline counts from when it was seen. */
 function isAdoptionOnly({ spec, status = {} }: Sandbox, next: SandboxStatus): boolean {
   if (spec.ttlSeconds !== undefined || status.startedAt !== undefined) return false;
   return isDeepStrictEqual(withoutAdoption(status), withoutAdoption(next));
@@ -51,17 +51,17 @@ function changedFields(before: SandboxStatus, next: SandboxStatus): string[] {
   return [...names].filter((name) => !isDeepStrictEqual(fieldOf(before, name), fieldOf(next, name)));
 }
 
-/** The node is known seconds before the Pod runs; it rides along with the next change unless the Sandbox is Ready. */
-function isNodeNameOnly(changed: readonly string[], next: SandboxStatus): boolean {
-  return changed.length === 1 && changed[0] === 'nodeName' && !isReadyNow(next);
-}
-
 function fieldOf(status: SandboxStatus, name: string): JsonValue | undefined {
   const fields: Readonly<Record<string, JsonValue | undefined>> = { ...status };
   return fields[name];
 }
 
-/** End of the quiet time of the Pod; undefined when it is over, or a deadline falls into it. */
+/** The node is known seconds before the Pod runs. Unless the Sandbox is Ready, the node waits for the next change. */
+function isNodeNameOnly(changed: readonly string[], next: SandboxStatus): boolean {
+  return changed.length === 1 && changed[0] === 'nodeName' && !isReadyNow(next);
+}
+
+/** End of the quiet time of the Pod; undefined when it is over, or when a deadline falls into it. */
 function quietUntilMs(snapshot: Snapshot): number | undefined {
   const pod = onlyPod(snapshot);
   const created = pod?.metadata.creationTimestamp;
@@ -69,9 +69,9 @@ function quietUntilMs(snapshot: Snapshot): number | undefined {
   const quietMs = isUnschedulable(pod) ? UNFIT_MS : snapshot.quietMs;
   const untilMs = Date.parse(created) + quietMs;
   const remainingMs = untilMs - snapshot.nowMs;
-  const deadlineMs = expiryMs(snapshot.sandbox, startOf(snapshot));
+  const expiryAtMs = effectiveExpiryMs(snapshot);
   if (remainingMs <= 0 || remainingMs > quietMs + LONGEST_PASS_MS) return undefined;
-  return deadlineMs !== undefined && deadlineMs < untilMs ? undefined : untilMs;
+  return expiryAtMs !== undefined && expiryAtMs < untilMs ? undefined : untilMs;
 }
 
 function isUnschedulable(pod: Pod): boolean {
@@ -79,8 +79,8 @@ function isUnschedulable(pod: Pod): boolean {
 }
 
 /**
- * Only how far the start has come differs: no answer that a client acts on does. Ready is not True before and after for
- * the same reason, nothing was suspended or finished, and the generation is not one whose effect somebody waits for.
+ * Only the progress of the start is new, nothing that a client acts on: Ready is not True before and after for the same
+ * reason, nothing was suspended or finished, and the generation is not a new one whose effect a client waits for.
  */
 function isProgressOnly(before: SandboxStatus, next: SandboxStatus): boolean {
   if (isReadyNow(before) || isReadyNow(next)) return false;
@@ -90,7 +90,7 @@ function isProgressOnly(before: SandboxStatus, next: SandboxStatus): boolean {
     before.observedGeneration === next.observedGeneration &&
     before.phase === next.phase &&
     reasonOf(before) === reasonOf(next) &&
-    statusOfSuspended(before) === statusOfSuspended(next)
+    suspendedStatusOf(before) === suspendedStatusOf(next)
   );
 }
 
@@ -98,6 +98,6 @@ function reasonOf(status: SandboxStatus): string | undefined {
   return findCondition(status.conditions, sandboxConditions.ready)?.reason;
 }
 
-function statusOfSuspended(status: SandboxStatus): string | undefined {
+function suspendedStatusOf(status: SandboxStatus): string | undefined {
   return findCondition(status.conditions, sandboxConditions.suspended)?.status;
 }

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
   NAMESPACE,
   READY,
-  RealWorld,
+  RealCluster,
   SUSPENDED,
   TIME,
   at,
@@ -32,11 +32,11 @@ const notSuspended = 'Suspended=False/NotSuspended: Sandbox is not suspended';
 const unscheduled = 'PodScheduled=Unknown/PodSchedulingUnknown: Pod has not reported a PodScheduled condition yet';
 const terminated = 'Suspended=True/PodTerminated: Pod has been terminated. Sandbox is suspended';
 
-let world: RealWorld;
+let cluster: RealCluster;
 beforeAll(async () => {
-  world = await RealWorld.start();
+  cluster = await RealCluster.start();
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => cluster[Symbol.asyncDispose]());
 
 const selector = (name: string): string => `agents.x-k8s.io/sandbox-name-hash=${nameHash(name)}`;
 const network = (name: string) => ({ service: name, serviceFQDN: `${name}.${NAMESPACE}.svc.cluster.local` });
@@ -45,7 +45,7 @@ const base = (name: string) => ({ selector: selector(name), startedAt: TIME });
 async function readyHistory({ metadata: { name = '', resourceVersion } }: Sandbox): Promise<string[]> {
   const seen: string[] = [];
   const selection = { namespace: NAMESPACE, fieldSelector: `metadata.name=${name}`, timeoutSeconds: 30 };
-  for await (const event of world.client.watch(sandboxesV1Alpha1, { ...selection, resourceVersion })) {
+  for await (const event of cluster.client.watch(sandboxesV1Alpha1, { ...selection, resourceVersion })) {
     if (event.type === 'BOOKMARK') continue;
     const { status } = event.object;
     const ready = status?.conditions?.find((condition) => condition.type === 'Ready')?.status ?? 'none';
@@ -56,21 +56,21 @@ async function readyHistory({ metadata: { name = '', resourceVersion } }: Sandbo
 }
 
 /** The kubelet has stopped a Pod that was being deleted. */
-const stopPod = (name: string): Promise<void> => world.client.delete(pods, at(name), { gracePeriodSeconds: 0 });
+const stopPod = (name: string): Promise<void> => cluster.client.delete(pods, at(name), { gracePeriodSeconds: 0 });
 
 describe.concurrent('a Sandbox that runs', () => {
   it('shows each step of its start, with its children owned by it', async () => {
-    await world.create('newborn', withAll);
+    await cluster.create('newborn', withAll);
     const waiting = 'Ready=False/DependenciesNotReady: Pod exists with phase: Pending; Service Exists';
-    const pending = await world.until('newborn', 'Ready=False/DependenciesNotReady');
+    const pending = await cluster.until('newborn', 'Ready=False/DependenciesNotReady');
     const common = { ...base('newborn'), ...network('newborn'), replicas: 1, phase: 'Pending' as const };
     expect(wholeStatus(pending)).toEqual(expected({ conditions: [unscheduled, waiting, notSuspended], ...common }));
     expect(pending.metadata.annotations).toEqual({ [POD_NAME]: 'newborn' });
     expect(pending.metadata.finalizers).toBeUndefined();
     const children = await Promise.all([
-      world.pod('newborn'),
-      world.client.get(services, at('newborn')),
-      world.client.get(persistentVolumeClaims, at('work-newborn')),
+      cluster.pod('newborn'),
+      cluster.client.get(services, at('newborn')),
+      cluster.client.get(persistentVolumeClaims, at('work-newborn')),
     ]);
     for (const child of children) {
       expect(child.metadata.ownerReferences).toEqual(ownedBy(pending));
@@ -81,33 +81,33 @@ describe.concurrent('a Sandbox that runs', () => {
       [{ ...running(), podIP: '', podIPs: [] }, 'Pod is Ready but has no podIPs yet; Service Exists'],
     ];
     for (const [report, message] of steps) {
-      await world.report('newborn', report);
-      const seen = await world.untilSaid('newborn', message);
+      await cluster.report('newborn', report);
+      const seen = await cluster.untilSaid('newborn', message);
       const conditions = [scheduled, `Ready=False/DependenciesNotReady: ${message}`, notSuspended];
       expect(wholeStatus(seen)).toEqual(expected({ conditions, ...common }));
     }
-    await world.report('newborn', running());
+    await cluster.report('newborn', running());
     const ready = 'Ready=True/DependenciesReady: Pod is Ready; Service Exists';
-    expect(wholeStatus(await world.until('newborn', READY))).toEqual(
+    expect(wholeStatus(await cluster.until('newborn', READY))).toEqual(
       expected({ conditions: [scheduled, ready, notSuspended], ...common, podIPs: ['10.0.0.7'], phase: 'Running' }),
     );
   });
 
   it('gets a deleted Pod back under its name on its disks, and is visibly not Ready in between', async () => {
-    const known = await world.ready('phoenix', withAll);
-    const pod = await world.pod('phoenix');
-    const disk = await world.client.get(persistentVolumeClaims, at('work-phoenix'));
+    const known = await cluster.ready('phoenix', withAll);
+    const pod = await cluster.pod('phoenix');
+    const disk = await cluster.client.get(persistentVolumeClaims, at('work-phoenix'));
     const history = readyHistory(known);
     await stopPod('phoenix');
-    const between = await world.until('phoenix', 'Ready=False/DependenciesNotReady');
+    const between = await cluster.until('phoenix', 'Ready=False/DependenciesNotReady');
     expect(sinceMs(between, 'Suspended')).toBe(sinceMs(known, 'Suspended'));
-    const successor = await world.runPod('phoenix', pod);
+    const successor = await cluster.runPod('phoenix', pod);
     expect(await history).toEqual(['False', 'True']);
-    const back = await world.until('phoenix', READY);
+    const back = await cluster.until('phoenix', READY);
     expect(wholeStatus(back)).toEqual(wholeStatus(known));
     expect(sinceMs(back, 'Suspended')).toBe(sinceMs(known, 'Suspended'));
     expect(successor.spec.volumes?.map((volume) => volume.persistentVolumeClaim?.claimName)).toContain('work-phoenix');
-    const same = await world.client.get(persistentVolumeClaims, at('work-phoenix'));
+    const same = await cluster.client.get(persistentVolumeClaims, at('work-phoenix'));
     expect(same.metadata.uid).toBe(disk.metadata.uid);
   });
 
@@ -115,21 +115,21 @@ describe.concurrent('a Sandbox that runs', () => {
     ['its kubelet', 'slow', onNode],
     ['a finalizer', 'held', {}],
   ])('creates nothing while %s holds the Pod that is being deleted', async (holder, name, spec) => {
-    await world.ready(name, spec);
-    const before = await world.pod(name);
-    if (holder === 'a finalizer') await world.hold(pods, name);
-    await world.client.delete(pods, at(name));
-    const waiting = await world.untilSaid(name, 'Pod is Running but not Ready');
+    await cluster.ready(name, spec);
+    const before = await cluster.pod(name);
+    if (holder === 'a finalizer') await cluster.hold(pods, name);
+    await cluster.client.delete(pods, at(name));
+    const waiting = await cluster.untilSaid(name, 'Pod is Running but not Ready');
     const conditions = [scheduled, 'Ready=False/DependenciesNotReady: Pod is Running but not Ready', notSuspended];
     const nodeName = before.spec.nodeName === undefined ? {} : { nodeName: before.spec.nodeName };
     expect(wholeStatus(waiting)).toEqual(
       expected({ conditions, ...base(name), ...nodeName, podIPs: ['10.0.0.7'], replicas: 1, phase: 'Pending' }),
     );
-    expect((await world.pod(name)).metadata.uid).toBe(before.metadata.uid);
-    if (holder === 'a finalizer') await world.letGo(pods, name);
+    expect((await cluster.pod(name)).metadata.uid).toBe(before.metadata.uid);
+    if (holder === 'a finalizer') await cluster.letGo(pods, name);
     else await stopPod(name);
-    await world.runPod(name, before);
-    await world.until(name, READY);
+    await cluster.runPod(name, before);
+    await cluster.until(name, READY);
   });
 
   it.each([
@@ -137,9 +137,9 @@ describe.concurrent('a Sandbox that runs', () => {
     ['Failed', 'PodFailed', 'Pod failed'],
   ] as const)('is finished with a Pod that %s, until somebody deletes the Pod', async (phase, reason, message) => {
     const name = phase.toLowerCase();
-    await world.ready(name);
-    const before = await world.endPod(name, phase);
-    const finished = await world.until(name, `Finished=True/${reason}`);
+    await cluster.ready(name);
+    const before = await cluster.endPod(name, phase);
+    const finished = await cluster.until(name, `Finished=True/${reason}`);
     const conditions = [
       `Finished=True/${reason}: ${message}`,
       scheduled,
@@ -149,21 +149,21 @@ describe.concurrent('a Sandbox that runs', () => {
     expect(wholeStatus(finished)).toEqual(
       expected({ conditions, ...base(name), podIPs: ['10.0.0.7'], replicas: 1, phase: 'Finished' }),
     );
-    expect((await world.pod(name)).metadata.uid).toBe(before.metadata.uid);
+    expect((await cluster.pod(name)).metadata.uid).toBe(before.metadata.uid);
     await stopPod(name);
-    await world.runPod(name, before);
-    expect(summaryOf(await world.until(name, READY))).not.toContain(`Finished=True/${reason}`);
+    await cluster.runPod(name, before);
+    expect(summaryOf(await cluster.until(name, READY))).not.toContain(`Finished=True/${reason}`);
   });
 
   it('touches neither of two Pods that it controls, and tells once', async () => {
-    const sandbox = await world.ready('twins', { service: true });
-    const [first, second] = [await world.pod('twins'), { metadata: { ...at('twin') } }];
+    const sandbox = await cluster.ready('twins', { service: true });
+    const [first, second] = [await cluster.pod('twins'), { metadata: { ...at('twin') } }];
     const { labels, ownerReferences } = first.metadata;
-    await world.client.create(pods, {
+    await cluster.client.create(pods, {
       metadata: { ...second.metadata, labels, ownerReferences },
       spec: { containers: [container] },
     });
-    const seen = await world.until('twins', 'Ready=False/MultiplePods');
+    const seen = await cluster.until('twins', 'Ready=False/MultiplePods');
     const message = 'multiple Pods (2) are controlled by this Sandbox; refusing to choose or create a Pod';
     const unknown =
       'PodScheduled=Unknown/PodSchedulingUnknown: Pod state is unknown. Pod scheduling cannot be determined';
@@ -176,33 +176,35 @@ describe.concurrent('a Sandbox that runs', () => {
         phase: 'Pending',
       }),
     );
-    await world.report('twin', running());
+    await cluster.report('twin', running());
     const notes = await eventually(
-      async () => (await world.client.list(events, { namespace: NAMESPACE })).items,
+      async () => (await cluster.client.list(events, { namespace: NAMESPACE })).items,
       (found) => found.some((event) => event.reason === 'MultiplePods'),
     );
     expect(notes.filter((event) => event.reason === 'MultiplePods')).toMatchObject([{ type: 'Warning' }]);
-    expect((await world.pod('twins')).metadata.uid).toBe(first.metadata.uid);
-    expect((await world.pod('twin')).metadata.deletionTimestamp).toBeUndefined();
+    expect((await cluster.pod('twins')).metadata.uid).toBe(first.metadata.uid);
+    expect((await cluster.pod('twin')).metadata.deletionTimestamp).toBeUndefined();
     await stopPod('twin');
-    expect(wholeStatus(await world.until('twins', READY))).toEqual(wholeStatus(sandbox));
+    expect(wholeStatus(await cluster.until('twins', READY))).toEqual(wholeStatus(sandbox));
   });
 
   it('repairs an annotation that names the wrong Pod', async () => {
-    await world.ready('misnamed');
-    await world.annotate('misnamed', { [POD_NAME]: 'elsewhere' });
-    await world.untilSandbox('misnamed', ({ metadata }) => metadata.annotations?.[POD_NAME] === 'misnamed');
-    await world.until('misnamed', READY);
+    await cluster.ready('misnamed');
+    await cluster.annotate('misnamed', { [POD_NAME]: 'elsewhere' });
+    await cluster.untilSandbox('misnamed', ({ metadata }) => metadata.annotations?.[POD_NAME] === 'misnamed');
+    await cluster.until('misnamed', READY);
   });
 
   it('hands edits of the metadata of its template on to the Pod, and nothing else', async () => {
     const podTemplate = { metadata: { labels: { team: 'a', tier: '1' } }, spec: { containers: [container] } };
-    await world.ready('dressed', { podTemplate });
-    const before = await world.pod('dressed');
+    await cluster.ready('dressed', { podTemplate });
+    const before = await cluster.pod('dressed');
     const spec = { containers: [{ ...container, image: 'other' }] };
-    await world.edit('dressed', { podTemplate: { metadata: { labels: { team: null, tier: '2', zone: 'b' } }, spec } });
+    await cluster.edit('dressed', {
+      podTemplate: { metadata: { labels: { team: null, tier: '2', zone: 'b' } }, spec },
+    });
     const after = await eventually(
-      () => world.pod('dressed'),
+      () => cluster.pod('dressed'),
       (pod) => pod.metadata.labels?.['zone'] === 'b',
     );
     const tracking = { 'agents.x-k8s.io/sandbox-name-hash': nameHash('dressed') };
@@ -214,11 +216,11 @@ describe.concurrent('a Sandbox that runs', () => {
 
 describe.concurrent('a Sandbox that is suspended', () => {
   it('tells how far it is, keeps Service and disk, and comes back on the same disk', async () => {
-    const awake = await world.ready('sleeper', { ...withAll, ...onNode });
-    const disk = await world.client.get(persistentVolumeClaims, at('work-sleeper'));
-    const before = await world.pod('sleeper');
-    await world.edit('sleeper', { operatingMode: 'Suspended' });
-    const suspending = await world.until('sleeper', 'Suspended=False/PodTerminating');
+    const awake = await cluster.ready('sleeper', { ...withAll, ...onNode });
+    const disk = await cluster.client.get(persistentVolumeClaims, at('work-sleeper'));
+    const before = await cluster.pod('sleeper');
+    await cluster.edit('sleeper', { operatingMode: 'Suspended' });
+    const suspending = await cluster.until('sleeper', 'Suspended=False/PodTerminating');
     const kept = { ...base('sleeper'), ...network('sleeper') };
     const stopping = [
       scheduled,
@@ -230,45 +232,45 @@ describe.concurrent('a Sandbox that is suspended', () => {
     );
     expect(sinceMs(suspending, 'Suspended')).toBe(sinceMs(awake, 'Suspended'));
     await stopPod('sleeper');
-    const asleep = await world.until('sleeper', SUSPENDED);
+    const asleep = await cluster.until('sleeper', SUSPENDED);
     const stopped = ['Ready=False/SandboxSuspended: Sandbox is suspended', terminated];
     const record = { suspendedAt: TIME, suspendedBy: 'User' as const };
     expect(wholeStatus(asleep)).toEqual(
       expected({ generation: 2, conditions: stopped, ...kept, ...record, phase: 'Suspended' }),
     );
     expect(asleep.metadata.annotations ?? {}).not.toHaveProperty([POD_NAME]);
-    await world.edit('sleeper', { operatingMode: 'Running' });
-    await world.runPod('sleeper', before);
-    const back = await world.until('sleeper', READY);
+    await cluster.edit('sleeper', { operatingMode: 'Running' });
+    await cluster.runPod('sleeper', before);
+    const back = await cluster.until('sleeper', READY);
     const ready = 'Ready=True/DependenciesReady: Pod is Ready; Service Exists';
     const again = { ...kept, nodeName: 'node-1', podIPs: ['10.0.0.7'], replicas: 1, resumedAt: TIME };
     expect(wholeStatus(back)).toEqual(
       expected({ generation: 3, conditions: [scheduled, ready, notSuspended], ...again, phase: 'Running' }),
     );
-    const same = await world.client.get(persistentVolumeClaims, at('work-sleeper'));
+    const same = await cluster.client.get(persistentVolumeClaims, at('work-sleeper'));
     expect(same.metadata.uid).toBe(disk.metadata.uid);
   });
 
   it('waits for a Pod that a finalizer holds', async () => {
-    const awake = await world.ready('drowsy');
-    await world.hold(pods, 'drowsy');
-    await world.edit('drowsy', { operatingMode: 'Suspended' });
-    const suspending = await world.until('drowsy', 'Suspended=False/PodTerminating');
+    const awake = await cluster.ready('drowsy');
+    await cluster.hold(pods, 'drowsy');
+    await cluster.edit('drowsy', { operatingMode: 'Suspended' });
+    const suspending = await cluster.until('drowsy', 'Suspended=False/PodTerminating');
     expect(sinceMs(suspending, 'Suspended')).toBe(sinceMs(awake, 'Suspended'));
-    await world.letGo(pods, 'drowsy');
-    await world.until('drowsy', SUSPENDED);
+    await cluster.letGo(pods, 'drowsy');
+    await cluster.until('drowsy', SUSPENDED);
   });
 
   it('leaves a Pod alone that has its name and is not its own', async () => {
     const labels = { 'agents.x-k8s.io/sandbox-name-hash': nameHash('usurped') };
-    const ownerReferences = [await world.stranger()];
-    await world.client.create(pods, {
+    const ownerReferences = [await cluster.stranger()];
+    await cluster.client.create(pods, {
       metadata: { ...at('usurped'), labels, ownerReferences },
       spec: { containers: [container] },
     });
-    await world.report('usurped', running());
-    await world.create('usurped', { operatingMode: 'Suspended', service: true });
-    const seen = await world.until('usurped', 'Suspended=False/PodNotOwned');
+    await cluster.report('usurped', running());
+    await cluster.create('usurped', { operatingMode: 'Suspended', service: true });
+    const seen = await cluster.until('usurped', 'Suspended=False/PodNotOwned');
     const conditions = [
       'Ready=False/SandboxSuspended: Sandbox is suspending',
       'Suspended=False/PodNotOwned: Refused to delete pod because it is not owned by this sandbox',
@@ -276,9 +278,9 @@ describe.concurrent('a Sandbox that is suspended', () => {
     expect(wholeStatus(seen)).toEqual(
       expected({ conditions, ...base('usurped'), ...network('usurped'), phase: 'Suspending' }),
     );
-    expect((await world.pod('usurped')).metadata).toMatchObject({ labels, ownerReferences });
+    expect((await cluster.pod('usurped')).metadata).toMatchObject({ labels, ownerReferences });
     await stopPod('usurped');
-    await world.until('usurped', SUSPENDED);
+    await cluster.until('usurped', SUSPENDED);
   });
 
   const edits: readonly (readonly [
@@ -286,11 +288,11 @@ describe.concurrent('a Sandbox that is suspended', () => {
     name: string,
     set: (name: string, isOn: boolean) => Promise<unknown>,
   ])[] = [
-    ['operatingMode', 'by-mode', (name, isOn) => world.edit(name, { operatingMode: isOn ? 'Running' : 'Suspended' })],
+    ['operatingMode', 'by-mode', (name, isOn) => cluster.edit(name, { operatingMode: isOn ? 'Running' : 'Suspended' })],
     [
       'replicas through v1alpha1',
       'by-replicas',
-      (name, isOn) => world.client.mergePatch(sandboxesV1Alpha1, at(name), { spec: { replicas: isOn ? 1 : 0 } }),
+      (name, isOn) => cluster.client.mergePatch(sandboxesV1Alpha1, at(name), { spec: { replicas: isOn ? 1 : 0 } }),
     ],
     [
       'the scale of v1alpha1',
@@ -300,13 +302,13 @@ describe.concurrent('a Sandbox that is suspended', () => {
     ['the scale of v1beta1', 'by-scale-beta', (name, isOn) => scale('sandboxes.v1beta1.agents.x-k8s.io', name, isOn)],
   ];
   const scale = (resource: string, name: string, isOn: boolean): Promise<string> =>
-    world.kubectl(['scale', resource, name, `--replicas=${isOn ? 1 : 0}`]);
+    cluster.kubectl(['scale', resource, name, `--replicas=${isOn ? 1 : 0}`]);
 
   it.each(edits)('by %s has no Pod until it is resumed the same way', async (_, name, set) => {
-    await world.ready(name);
+    await cluster.ready(name);
     await set(name, false);
-    const asleep = await world.until(name, SUSPENDED);
-    expect(await world.isGone(pods, name)).toBe(true);
+    const asleep = await cluster.until(name, SUSPENDED);
+    expect(await cluster.isGone(pods, name)).toBe(true);
     expect(wholeStatus(asleep)).toEqual(
       expected({
         generation: 2,
@@ -318,40 +320,40 @@ describe.concurrent('a Sandbox that is suspended', () => {
       }),
     );
     await set(name, true);
-    await world.runPod(name);
-    await world.until(name, READY);
+    await cluster.runPod(name);
+    await cluster.until(name, READY);
   });
 
   it('stays suspended while its owner switches from one spelling to the other', async () => {
-    await world.create('bilingual', { replicas: 0 }, sandboxesV1Alpha1);
-    const first = await world.until('bilingual', SUSPENDED);
-    await world.edit('bilingual', { replicas: null, operatingMode: 'Suspended' });
-    const second = await world.untilSandbox('bilingual', ({ status }) => status?.observedGeneration === 2);
+    await cluster.create('bilingual', { replicas: 0 }, sandboxesV1Alpha1);
+    const first = await cluster.until('bilingual', SUSPENDED);
+    await cluster.edit('bilingual', { replicas: null, operatingMode: 'Suspended' });
+    const second = await cluster.untilSandbox('bilingual', ({ status }) => status?.observedGeneration === 2);
     expect(sinceMs(second, 'Suspended')).toBe(sinceMs(first, 'Suspended'));
     expect(second.spec).not.toHaveProperty('replicas');
-    expect(await world.isGone(pods, 'bilingual')).toBe(true);
+    expect(await cluster.isGone(pods, 'bilingual')).toBe(true);
   });
 
   it('from the start has disks and no Pod', async () => {
-    await world.create('unborn', { operatingMode: 'Suspended', volumeClaimTemplates: [work], service: true });
-    const asleep = await world.until('unborn', SUSPENDED);
+    await cluster.create('unborn', { operatingMode: 'Suspended', volumeClaimTemplates: [work], service: true });
+    const asleep = await cluster.until('unborn', SUSPENDED);
     const conditions = ['Ready=False/SandboxSuspended: Sandbox is suspended', terminated];
     const record = { suspendedAt: TIME, suspendedBy: 'User' as const, startedAt: TIME };
     expect(wholeStatus(asleep)).toEqual(expected({ conditions, ...network('unborn'), ...record, phase: 'Suspended' }));
-    expect(await world.isGone(persistentVolumeClaims, 'work-unborn')).toBe(false);
-    expect(await world.isGone(pods, 'unborn')).toBe(true);
+    expect(await cluster.isGone(persistentVolumeClaims, 'work-unborn')).toBe(false);
+    expect(await cluster.isGone(pods, 'unborn')).toBe(true);
     expect(messageOf(asleep, 'Finished')).toBeUndefined();
   });
 });
 
 describe.concurrent('a Sandbox in two versions', () => {
   it('is the same object, whichever it was created in', async () => {
-    await world.create('alpha', { replicas: 1, service: true }, sandboxesV1Alpha1);
-    await world.create('beta', { operatingMode: 'Running', service: true });
+    await cluster.create('alpha', { replicas: 1, service: true }, sandboxesV1Alpha1);
+    await cluster.create('beta', { operatingMode: 'Running', service: true });
     for (const name of ['alpha', 'beta']) {
-      await world.runPod(name);
-      const beta = await world.until(name, READY);
-      const alpha = await world.client.get(sandboxesV1Alpha1, at(name));
+      await cluster.runPod(name);
+      const beta = await cluster.until(name, READY);
+      const alpha = await cluster.client.get(sandboxesV1Alpha1, at(name));
       expect({ ...alpha, apiVersion: undefined, metadata: { ...alpha.metadata, managedFields: undefined } }).toEqual({
         ...beta,
         apiVersion: undefined,

@@ -167,28 +167,28 @@ describe('writing the status', () => {
     const { status } = published(snapshotOf({ sandbox: member, ownedPods: [pod] }));
     const adopted = (spec = {}) =>
       notebook({ metadata: { generation: 2, labels: { 'agents.x-k8s.io/launch-type': 'warm' } }, spec, status });
-    const aftermathUntilMs = NOW_MS + 3_000;
+    const statusHoldUntilMs = NOW_MS + 3_000;
 
     it('holds back that it was seen', () => {
-      const snapshot = snapshotOf({ sandbox: adopted(), ownedPods: [pod], aftermathUntilMs });
-      expect(write(snapshot)).toEqual({ kind: 'hold', untilMs: aftermathUntilMs });
+      const snapshot = snapshotOf({ sandbox: adopted(), ownedPods: [pod], statusHoldUntilMs });
+      expect(write(snapshot)).toEqual({ kind: 'hold', untilMs: statusHoldUntilMs });
     });
 
     it.each([
       ['when many are not adopted at the moment', snapshotOf({ sandbox: adopted(), ownedPods: [pod] })],
       [
         'once it was held back long enough',
-        snapshotOf({ sandbox: adopted(), ownedPods: [pod], aftermathUntilMs: NOW_MS }),
+        snapshotOf({ sandbox: adopted(), ownedPods: [pod], statusHoldUntilMs: NOW_MS }),
       ],
       [
         'when its time to live begins with it',
-        snapshotOf({ sandbox: adopted({ ttlSeconds: 60 }), ownedPods: [pod], aftermathUntilMs }),
+        snapshotOf({ sandbox: adopted({ ttlSeconds: 60 }), ownedPods: [pod], statusHoldUntilMs }),
       ],
       [
         'when its idle time begins with it',
-        snapshotOf({ sandbox: adopted({ idle: { suspendAfterSeconds: 60 } }), ownedPods: [pod], aftermathUntilMs }),
+        snapshotOf({ sandbox: adopted({ idle: { suspendAfterSeconds: 60 } }), ownedPods: [pod], statusHoldUntilMs }),
       ],
-      ['when its Pod is lost', snapshotOf({ sandbox: adopted(), ownedPods: [], aftermathUntilMs })],
+      ['when its Pod is lost', snapshotOf({ sandbox: adopted(), ownedPods: [], statusHoldUntilMs })],
     ])('writes it %s', (_, snapshot) => {
       expect(write(snapshot).kind).toBe('write');
     });

@@ -1,9 +1,6 @@
 import {
   effectiveMode,
   findCondition,
-  isPoolMember,
-  labels,
-  launchTypes,
   nameHashSelector,
   rfc3339,
   sandboxConditions,
@@ -11,25 +8,26 @@ import {
   suspenderOf,
 } from '@sandlot/api-types';
 import type { Condition, Sandbox, SandboxStatus } from '@sandlot/api-types';
-import { conditionsOf, conditionsOfExpired } from './conditions.ts';
-import { expiryMs } from '../lifetime/expiry.ts';
+import { startupOf } from '../lifetime/decide-startup.ts';
+import { expiryMs, startedAtOf } from '../lifetime/expiry.ts';
 import { lastActivityOf } from '../lifetime/idle.ts';
-import { awaitsRestart, restartsOf } from '../pod/restart.ts';
-import { serviceInUse } from '../service/decide-service.ts';
+
 import { onlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
-import { startupOf } from '../lifetime/decide-startup.ts';
+import { awaitsRestart, restartsOf } from '../pod/restart.ts';
+import { serviceInUse } from '../service/decide-service.ts';
+import { conditionsOf, conditionsOfExpired } from './conditions.ts';
 
 /**
- * The whole status of a Sandbox that has not expired. Empty values are left out, as Go clients leave them out, so that
- * equal states compare equal.
+ * The whole status of a Sandbox that has not expired: docs/reference/sandbox.md#status. Empty values are left out, as Go
+ * clients leave them out, so that equal states compare equal.
  */
 export function statusOf(snapshot: Snapshot): SandboxStatus {
   const { sandbox, nowMs } = snapshot;
   const before = sandbox.status ?? {};
   const conditions = conditionsOf(snapshot, rfc3339(nowMs));
-  const startedAt = startOf(snapshot);
-  return compact({
+  const startedAt = startedAtOf(snapshot);
+  return withoutEmpty({
     runtime: runtimeOf(sandbox, isTrue(conditions, sandboxConditions.ready)),
     lastActivityTime: lastActivityOf(snapshot, isTrue(conditions, sandboxConditions.ready)),
     restarts: restartsOf(snapshot),
@@ -40,12 +38,12 @@ export function statusOf(snapshot: Snapshot): SandboxStatus {
     observedGeneration: sandbox.metadata.generation,
     phase: phaseOf(snapshot, conditions),
     startedAt,
-    expiresAt: deadlineText({ ...sandbox, status: { ...before, conditions } }, startedAt),
+    expiresAt: expiresAtOf({ ...sandbox, status: { ...before, conditions } }, startedAt),
     ...suspensionFields(snapshot, conditions),
   });
 }
 
-/** First pass of an expiry: the reason becomes visible before anything goes away. */
+/** First pass of an expiry: the reason becomes visible before anything is deleted. */
 export function expiringStatusOf(snapshot: Snapshot): SandboxStatus {
   const conditions = conditionsOfExpired(snapshot, rfc3339(snapshot.nowMs));
   return {
@@ -56,26 +54,18 @@ export function expiringStatusOf(snapshot: Snapshot): SandboxStatus {
   };
 }
 
-/** What a retained Sandbox shows once its children are gone: the conditions alone (API contract, status). */
+/** What a retained Sandbox shows once its children are gone: docs/reference/sandbox.md#status. */
 export function expiredStatusOf(snapshot: Snapshot): SandboxStatus {
   const conditions = conditionsOfExpired(snapshot, rfc3339(snapshot.nowMs));
-  return compact({ conditions, observedGeneration: snapshot.sandbox.metadata.generation, phase: 'Expired' });
+  return withoutEmpty({ conditions, observedGeneration: snapshot.sandbox.metadata.generation, phase: 'Expired' });
 }
 
-/**
- * Where the lifetime is counted from: creation, or, for a Sandbox born in a pool, the first pass that sees it adopted.
- * A member still in its pool has no lifetime. An adopted Sandbox whose start was cleared by its expiry falls back to
- * creation: starting anew would bring it back to life.
- */
-export function startOf({ sandbox, nowMs }: Pick<Snapshot, 'sandbox' | 'nowMs'>): string | undefined {
-  const { metadata, status } = sandbox;
-  if (isPoolMember(sandbox)) return undefined;
-  if (status?.startedAt !== undefined) return status.startedAt;
-  const wasAdopted = metadata.labels?.[labels.launchType] === launchTypes.warm && status?.phase !== 'Expired';
-  return wasAdopted ? rfc3339(nowMs) : metadata.creationTimestamp;
+/** Whether the status says Ready. */
+export function isReadyNow(status: SandboxStatus | undefined): boolean {
+  return isTrue(status?.conditions, sandboxConditions.ready);
 }
 
-/** A Pod that is Ready has the daemon running: its start is part of the container's. */
+/** The daemon starts with its container, so it runs in a Pod that is Ready. */
 function runtimeOf({ spec, status }: Sandbox, isReady: boolean): SandboxStatus['runtime'] {
   if (spec.runtime?.inject !== true) return status?.runtime;
   const { version, initializedAt } = status?.runtime ?? {};
@@ -105,7 +95,7 @@ function podFields(snapshot: Snapshot): SandboxStatus {
   };
 }
 
-/** A restart lasts until the successor is Ready, or the Sandbox takes another turn. */
+/** `Restarting` lasts until the new Pod is Ready, or until the Sandbox is suspended or finishes. */
 function phaseOf(snapshot: Snapshot, conditions: readonly Condition[]): NonNullable<SandboxStatus['phase']> {
   const { sandbox } = snapshot;
   if (effectiveMode(sandbox.spec) === 'Suspended') {
@@ -116,7 +106,7 @@ function phaseOf(snapshot: Snapshot, conditions: readonly Condition[]): NonNulla
   return awaitsRestart(snapshot) || sandbox.status?.phase === 'Restarting' ? 'Restarting' : 'Pending';
 }
 
-/** When the last suspension was complete and who asked for it, or when the Sandbox left it. */
+/** When the last suspension was complete and who asked for it, or when the Sandbox was resumed. */
 function suspensionFields({ sandbox, nowMs }: Snapshot, conditions: readonly Condition[]): SandboxStatus {
   const { suspendedAt, suspendedBy, resumedAt, conditions: before } = sandbox.status ?? {};
   const wasSuspended = isTrue(before, sandboxConditions.suspended);
@@ -130,22 +120,17 @@ function suspensionFields({ sandbox, nowMs }: Snapshot, conditions: readonly Con
   };
 }
 
-function deadlineText(sandbox: Sandbox, startedAt: string | undefined): string | undefined {
-  const deadline = expiryMs(sandbox, startedAt);
-  return deadline === undefined ? undefined : rfc3339(deadline);
+function expiresAtOf(sandbox: Sandbox, startedAt: string | undefined): string | undefined {
+  const ms = expiryMs(sandbox, startedAt);
+  return ms === undefined ? undefined : rfc3339(ms);
 }
 
 function isTrue(conditions: readonly Condition[] | undefined, type: string): boolean {
   return findCondition(conditions, type)?.status === 'True';
 }
 
-/** Whether the status says Ready. */
-export function isReadyNow(status: SandboxStatus | undefined): boolean {
-  return isTrue(status?.conditions, sandboxConditions.ready);
-}
-
 /** Leaves out what Go clients leave out: undefined, empty text, zero and empty lists. */
-function compact(status: SandboxStatus): SandboxStatus {
+function withoutEmpty(status: SandboxStatus): SandboxStatus {
   return Object.fromEntries(
     Object.entries(status).filter(([, value]) => {
       if (value === undefined || value === '' || value === 0) return false;

@@ -4,7 +4,7 @@ import { restartCovers } from '../pod/restart.ts';
 import { warning } from '../plan/steps.ts';
 import type { EventNote } from '../plan/steps.ts';
 
-/** The Events that belong to a change of status: what happened and, where a person can act, what to do. */
+/** The Events for a change of status: what happened and, where a person can act, what to do. */
 export function transitionNotes({ spec, status }: Pick<Sandbox, 'spec' | 'status'>, next: SandboxStatus): EventNote[] {
   const change = { spec, before: status ?? {}, next };
   return [...readyNotes(change), ...suspensionNotes(change), ...restartNotes(change), ...endNotes(change)];
@@ -30,7 +30,7 @@ function readyNotes(change: Change): EventNote[] {
   return [];
 }
 
-/** The error is another one. */
+/** The Sandbox had an error and now has another one. */
 function anotherErrorNotes({ before, next }: Change): EventNote[] {
   const was = findCondition(before.conditions, sandboxConditions.ready);
   const now = findCondition(next.conditions, sandboxConditions.ready);
@@ -38,7 +38,7 @@ function anotherErrorNotes({ before, next }: Change): EventNote[] {
   return [warning(now.reason, now.message)];
 }
 
-/** A Pod that was Ready and that nobody saw terminating: its node, or somebody in a hurry, removed it. */
+/** A Ready Pod that is gone and never was terminating: its node or a forced deletion removed it. */
 function lossNotes({ before, next }: Change): EventNote[] {
   const wasReady = findCondition(before.conditions, sandboxConditions.ready)?.status === 'True';
   const now = findCondition(next.conditions, sandboxConditions.ready);
@@ -60,7 +60,7 @@ function suspensionNotes(change: Change): EventNote[] {
   return [normal(eventReasons.resumed, 'Sandbox resumes in a new Pod on the same volumes')];
 }
 
-/** Without its time, so that repeated restarts are one Event with a count. */
+/** The message has no time, so that repeated restarts are one Event with a count. */
 function restartNotes({ before, next }: Change): EventNote[] {
   const { lastReason, nextRestartTime } = next.restarts ?? {};
   if (nextRestartTime === undefined || nextRestartTime === before.restarts?.nextRestartTime) return [];
@@ -86,7 +86,7 @@ function restartLimitNote({ next: { restarts } }: Change, { message }: Condition
   return warning(eventReasons.podRestartLimit, `${exit}. ${hint}`);
 }
 
-/** The condition, when this change gave it another reason. */
+/** The condition, if this change gave it another reason. */
 function entered({ before, next }: Change, type: string): Condition | undefined {
   const now = findCondition(next.conditions, type);
   return now?.reason === findCondition(before.conditions, type)?.reason ? undefined : now;

@@ -33,8 +33,8 @@ describe('the number of series', () => {
   it('stays the same from the first thousand Sandboxes to the second, and none bears the name of one', async () => {
     const run = (from: number): void => {
       for (let n = from; n < from + 1_000; n += 1) {
-        metrics.changed(undefined, named(ready, n));
-        metrics.published(named(fresh, n), named(ready, n));
+        metrics.onSandboxChange(undefined, named(ready, n));
+        metrics.onStatusWritten(named(fresh, n), named(ready, n));
       }
     };
     run(0);

@@ -1,4 +1,4 @@
-// Lifecycle events of Sandboxes, derived from what their status says (docs/events.md).
+// Lifecycle events of Sandboxes, derived from their status (docs/events.md).
 import { annotations, findCondition, labels, sandboxConditions } from '@sandlot/api-types';
 import type { Condition, Sandbox } from '@sandlot/api-types';
 import { controllerOf } from '@sandlot/kube';
@@ -7,7 +7,7 @@ import type { Clock } from '@sandlot/std';
 import { z } from 'zod';
 import { idleDeleteMs } from '../lifetime/idle.ts';
 
-/** How the state of a Sandbox is told. */
+/** How the outbox derives events from Sandboxes. */
 export function sandboxTelling(clock: Pick<Clock, 'now'>): Telling<Sandbox> {
   return {
     factsOf: sandboxFacts,
@@ -16,9 +16,9 @@ export function sandboxTelling(clock: Pick<Clock, 'now'>): Telling<Sandbox> {
   };
 }
 
-/** What the state of a Sandbox says has happened to it, in the order of its life. */
+/** What has happened to a Sandbox by its state, in the order of its life. */
 export function sandboxFacts(sandbox: Sandbox): readonly AnyFact[] {
-  const facts: AnyFact[] = [created(sandbox)];
+  const facts: AnyFact[] = [creationFact(sandbox)];
   const { conditions, resumedAt } = sandbox.status ?? {};
   if (resumedAt !== undefined) {
     facts.push({ type: 'sandbox.resumed', ...at(resumedAt), data: () => about(sandbox) });
@@ -29,33 +29,33 @@ export function sandboxFacts(sandbox: Sandbox): readonly AnyFact[] {
     facts.push({ type: 'sandbox.suspended', ...at(suspended.lastTransitionTime), data });
   }
   const ready = whenTrue(conditions, sandboxConditions.ready);
-  if (ready !== undefined) facts.push(readiness(sandbox, ready));
+  if (ready !== undefined) facts.push(readyFact(sandbox, ready));
   const finished = whenTrue(conditions, sandboxConditions.finished);
-  if (finished !== undefined) facts.push(finish(sandbox, finished));
-  if (sandbox.status?.phase === 'Expired') facts.push(...expiry(sandbox));
+  if (finished !== undefined) facts.push(finishedFact(sandbox, finished));
+  if (sandbox.status?.phase === 'Expired') facts.push(...expiryFacts(sandbox));
   return facts;
 }
 
-function created(sandbox: Sandbox): Fact<'sandbox.created'> {
+function creationFact(sandbox: Sandbox): Fact<'sandbox.created'> {
   const { creationTimestamp = '' } = sandbox.metadata;
   const data = () => ({ ...about(sandbox), launchType: launchTypeOf(sandbox) });
   return { type: 'sandbox.created', ...at(creationTimestamp), data };
 }
 
-function readiness(sandbox: Sandbox, { lastTransitionTime }: Condition): Fact<'sandbox.ready'> {
+function readyFact(sandbox: Sandbox, { lastTransitionTime }: Condition): Fact<'sandbox.ready'> {
   const podName = sandbox.metadata.annotations?.[annotations.podName];
   const data = () => ({ ...about(sandbox), launchType: launchTypeOf(sandbox), podName });
   return { type: 'sandbox.ready', ...at(lastTransitionTime), data };
 }
 
-function finish(sandbox: Sandbox, { reason, message, lastTransitionTime }: Condition): Fact<'sandbox.finished'> {
+function finishedFact(sandbox: Sandbox, { reason, message, lastTransitionTime }: Condition): Fact<'sandbox.finished'> {
   const outcome = reason === 'PodSucceeded' ? 'succeeded' : 'failed';
   const data = () => ({ ...about(sandbox), outcome, reason, message }) as const;
   return { type: 'sandbox.finished', ...at(lastTransitionTime), data };
 }
 
-/** A Sandbox is not Ready from its expiry on, or since before: while it stays expired that moment does not change. */
-function expiry(sandbox: Sandbox): readonly Fact<'sandbox.expired'>[] {
+/** Ready is False from the expiry on, or since before it; while the Sandbox stays expired, its time does not change. */
+function expiryFacts(sandbox: Sandbox): readonly Fact<'sandbox.expired'>[] {
   const ready = findCondition(sandbox.status?.conditions, sandboxConditions.ready);
   if (ready === undefined) return [];
   const { reason, message, lastTransitionTime } = ready;
@@ -72,7 +72,7 @@ const recordedAbout = z.object({
   template: z.string().optional(),
 });
 
-/** Of a Sandbox that went while nobody looked the record tells: who owned it then, and not what ended it. */
+/** For a Sandbox that was deleted while no process watched, the outbox's record says who owned it, but not what ended it. */
 function deletionOf(end: End<Sandbox>, nowMs: number): Fact<'sandbox.deleted'> | undefined {
   const { last, about: recorded } = end;
   const subject = last === undefined ? recordedAbout.safeParse(recorded).data : about(last);
@@ -93,7 +93,7 @@ function whenTrue(conditions: readonly Condition[] | undefined, type: string): C
   return condition?.status === 'True' ? condition : undefined;
 }
 
-/** Identity and time of a transition, from the object alone: every publisher of it arrives at the same. */
+/** Identity and time of a transition, from the object alone, so that every publisher derives the same. */
 function at(time: string): { readonly marker: string; readonly timeMs: number } {
   return { marker: time, timeMs: Date.parse(time) };
 }

@@ -7,7 +7,7 @@ import type { PhaseTiming } from './start-phases.ts';
 import { Timings } from './timings.ts';
 import type { Timing } from './timings.ts';
 
-export interface FollowDeps {
+export interface MeasureDeps {
   readonly informers: Informers;
   readonly metrics: SandboxMetrics;
   readonly manager: Manager;
@@ -15,25 +15,25 @@ export interface FollowDeps {
 }
 
 /**
- * Measures what the caches show. The population is kept by every replica, or a new leader would not know it;
- * what is counted once happens to be counted by the leader.
+ * Measures what the caches show. Every replica counts the population, so that a new leader has the counts; the leader alone
+ * records what happens once.
  */
-export function followCaches({ informers, metrics, manager, clock }: FollowDeps): void {
+export function measureCaches({ informers, metrics, manager, clock }: MeasureDeps): void {
   const timings = new Timings(clock);
-  const measured = (timing: Timing | undefined): void => {
-    if (timing !== undefined && manager.isLeader()) metrics.took(timing);
+  const observeTiming = (timing: Timing | undefined): void => {
+    if (timing !== undefined && manager.isLeader()) metrics.observeTiming(timing);
   };
   const phases = new StartPhases(clock);
-  const went = (ended: readonly PhaseTiming[]): void => {
-    if (manager.isLeader()) for (const phase of ended) metrics.went(phase);
+  const observePhases = (ended: readonly PhaseTiming[]): void => {
+    if (manager.isLeader()) for (const phase of ended) metrics.observePhase(phase);
   };
-  informers.pods.onChange(({ next }) => went(phases.podChanged(next)));
+  informers.pods.onChange(({ next }) => observePhases(phases.onPodChange(next)));
   informers.sandboxes.onChange(({ old, next, initial }) => {
-    metrics.changed(old, next);
-    went(phases.sandboxChanged(old, next, initial));
-    measured(timings.sandboxChanged(old, next));
+    metrics.onSandboxChange(old, next);
+    observePhases(phases.onSandboxChange(old, next, initial));
+    observeTiming(timings.onSandboxChange(old, next));
     if (old === undefined || next !== undefined) return;
-    if (manager.isLeader()) metrics.deleted(old, clock.now());
+    if (manager.isLeader()) metrics.countDeletion(old, clock.now());
   });
-  informers.claims.onChange(({ old, next }) => measured(timings.claimChanged(old, next)));
+  informers.disks.onChange(({ old, next }) => observeTiming(timings.onDiskChange(old, next)));
 }

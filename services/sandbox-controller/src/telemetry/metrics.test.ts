@@ -23,11 +23,11 @@ describe('metrics', () => {
     const { metrics, value } = start();
     const of = (state: string): string =>
       `agent_sandboxes{namespace="team-a",launch_type="cold",sandbox_template="unknown",ready_condition="${state}"`;
-    metrics.changed(undefined, created);
-    metrics.changed(created, ready);
+    metrics.onSandboxChange(undefined, created);
+    metrics.onSandboxChange(created, ready);
     expect([await value(of('Unknown')), await value(of('True'))]).toEqual([Number.NaN, 1]);
-    metrics.changed(ready, undefined);
-    metrics.deleted(ready, NOW_MS);
+    metrics.onSandboxChange(ready, undefined);
+    metrics.countDeletion(ready, NOW_MS);
     expect(await value(of('True'))).toBeNaN();
     expect(await value('sandlot_sandbox_deleted_total{cause="user"}')).toBe(1);
   });
@@ -35,8 +35,8 @@ describe('metrics', () => {
   it('count them in every replica, and tell in the one that works', async () => {
     let isLeader = false;
     const { metrics, value, text } = start(() => isLeader);
-    metrics.changed(undefined, created);
-    metrics.changed(undefined, notebook({ metadata: { uid: 'another' } }));
+    metrics.onSandboxChange(undefined, created);
+    metrics.onSandboxChange(undefined, notebook({ metadata: { uid: 'another' } }));
     expect(await text()).not.toMatch(/^agent_sandboxes\{/m);
     isLeader = true;
     expect(await value('agent_sandboxes{namespace="team-a",launch_type="cold"')).toBe(1);
@@ -46,7 +46,7 @@ describe('metrics', () => {
 
   it('measure from creation to the first Ready', async () => {
     const { metrics, value } = start();
-    metrics.published(pending, ready);
+    metrics.onStatusWritten(pending, ready);
     expect(await value(COUNT)).toBe(1);
     expect(await value('agent_sandbox_creation_latency_ms_sum')).toBe(NOW_MS - Date.parse(EARLIER));
   });
@@ -54,8 +54,8 @@ describe('metrics', () => {
   it('measure it once: neither a flap nor a resume nor a restart of the controller counts again', async () => {
     const { metrics, value } = start();
     const lost = published(snapshotOf({ sandbox: ready, nowMs: NOW_MS + 5_000 }));
-    metrics.published(ready, lost);
-    metrics.published(
+    metrics.onStatusWritten(ready, lost);
+    metrics.onStatusWritten(
       lost,
       published(snapshotOf({ sandbox: lost, nowMs: NOW_MS + 9_000, ownedPods: [podOf(created)] })),
     );
@@ -63,8 +63,8 @@ describe('metrics', () => {
       snapshotOf({ sandbox: { ...ready, spec: { ...ready.spec, replicas: 0 } }, nowMs: NOW_MS + 1_000 }),
     );
     const resuming = published(snapshotOf({ sandbox: { ...suspended, spec: ready.spec }, nowMs: NOW_MS + 7_000 }));
-    metrics.published(suspended, resuming);
-    metrics.published(resuming, published(snapshotOf({ sandbox: resuming, ownedPods: [podOf(created)] })));
+    metrics.onStatusWritten(suspended, resuming);
+    metrics.onStatusWritten(resuming, published(snapshotOf({ sandbox: resuming, ownedPods: [podOf(created)] })));
     expect(await value(COUNT)).toBeNaN();
   });
 
@@ -73,14 +73,14 @@ describe('metrics', () => {
     ['ttl', { ttlSeconds: 1 }],
   ])('tell that an %s ended a Sandbox', async (cause, spec) => {
     const { metrics, value } = start();
-    metrics.deleted(notebook({ spec, status: { phase: 'Expired' } }), NOW_MS);
+    metrics.countDeletion(notebook({ spec, status: { phase: 'Expired' } }), NOW_MS);
     expect(await value(`sandlot_sandbox_deleted_total{cause="${cause}"}`)).toBe(1);
   });
 
   it('tell that idleness ended a Sandbox', async () => {
     const { metrics, value } = start();
     const status = { phase: 'Running' as const, lastActivityTime: EARLIER };
-    metrics.deleted(notebook({ spec: { idle: { deleteAfterSeconds: 60 } }, status }), NOW_MS);
+    metrics.countDeletion(notebook({ spec: { idle: { deleteAfterSeconds: 60 } }, status }), NOW_MS);
     expect(await value('sandlot_sandbox_deleted_total{cause="idle"}')).toBe(1);
   });
 });

@@ -15,23 +15,22 @@ import { idleDeleteMs } from '../lifetime/idle.ts';
 import { START_OWNERS, START_PHASES } from './start-phases.ts';
 import type { PhaseTiming } from './start-phases.ts';
 import type { Timing } from './timings.ts';
-import { WAKE_REFUSALS } from '../wake/wake-refusals.ts';
-import type { WakeRefusal } from '../wake/wake-refusals.ts';
+import { WAKE_REFUSALS } from '../wake/wake-answers.ts';
+import type { WakeAnswer } from '../wake/wake-answers.ts';
 
-/** What the sandbox-controller measures about Sandboxes (API contract, observability). */
+/** What the sandbox-controller measures about Sandboxes: docs/reference/observability.md#metrics. */
 export interface SandboxMetrics {
-  /** The cache changed: keeps the population counted without ever listing it. */
-  changed(old: Sandbox | undefined, next: Sandbox | undefined): void;
-  /** A Sandbox is gone. Unlike the population, only the process that works counts it. */
-  deleted(sandbox: Sandbox, nowMs: number): void;
-  /** A status was published. */
-  published(before: Sandbox, after: Sandbox): void;
+  /** Call it with every change of the cache: it counts the population without a list. */
+  onSandboxChange(old: Sandbox | undefined, next: Sandbox | undefined): void;
+  /** Counts a Sandbox that is gone. Only the leader calls it. */
+  countDeletion(sandbox: Sandbox, nowMs: number): void;
+  /** Call it with every status that was written. */
+  onStatusWritten(before: Sandbox, after: Sandbox): void;
   /** A phase of a first start is over. */
-  went(phase: PhaseTiming): void;
-  /** Something that was measured has ended. */
-  took(timing: Timing): void;
-  /** A request to wake a Sandbox was answered. */
-  woken(answer: WakeRefusal | 'resumed'): void;
+  observePhase(phase: PhaseTiming): void;
+  /** A suspension, a resume or the provisioning of a disk is over. */
+  observeTiming(timing: Timing): void;
+  countWakeAnswer(answer: WakeAnswer): void;
 }
 
 /** Milliseconds; a superset of upstream's buckets, so that stored queries on `le` stay valid. */
@@ -48,9 +47,9 @@ const MAX_STATES = 1_000;
 const DELETION_CAUSES = ['expiry', 'idle', 'ttl', 'user'] as const;
 
 export interface SandboxMetricsOptions {
-  /** Whether this process speaks for all: two replicas that each told of the population would double it. */
+  /** Whether this process exports the population: two replicas that both did would double it. */
   readonly isCounting: () => boolean;
-  /** Templates that have series of their own in any case. */
+  /** Templates that always have series of their own. */
   readonly templateLabels?: readonly string[] | undefined;
 }
 
@@ -77,11 +76,11 @@ export function createSandboxMetrics(registry: MetricsRegistry, options: Sandbox
   });
   for (const cause of DELETION_CAUSES) deleted.inc({ cause }, 0);
   return {
-    changed: createPopulation(registry, options),
-    deleted: (sandbox, nowMs) => deleted.inc({ cause: causeOf(sandbox, nowMs) }),
+    onSandboxChange: createPopulation(registry, options),
+    countDeletion: (sandbox, nowMs) => deleted.inc({ cause: causeOf(sandbox, nowMs) }),
     ...createTransitionMetrics(registry),
-    went: createPhases(registry),
-    published(before, after) {
+    observePhase: createPhases(registry),
+    onStatusWritten(before, after) {
       if (restartCount(after) > restartCount(before)) restarts.inc();
       if (!isFirstReady(before, after)) return;
       const readyAt = findCondition(after.status?.conditions, sandboxConditions.ready)?.lastTransitionTime ?? '';
@@ -93,8 +92,10 @@ export function createSandboxMetrics(registry: MetricsRegistry, options: Sandbox
   };
 }
 
-/** Every replica keeps the counts, or a new leader would not know them; the leader tells. States that nothing is in go. */
-function createPopulation(registry: MetricsRegistry, { isCounting }: SandboxMetricsOptions): SandboxMetrics['changed'] {
+type CountSandboxes = SandboxMetrics['onSandboxChange'];
+
+/** Every replica keeps the counts, so that a new leader has them; only the leader exports them. Empty states are dropped. */
+function createPopulation(registry: MetricsRegistry, { isCounting }: SandboxMetricsOptions): CountSandboxes {
   const counts = new Map<string, { readonly labels: PopulationLabels; count: number }>();
   const bounded = createLabelSetLimit(MAX_STATES, ['namespace', 'sandbox_template', 'owned_by']);
   const add = (sandbox: Sandbox, change: 1 | -1): void => {
@@ -122,7 +123,7 @@ function createPopulation(registry: MetricsRegistry, { isCounting }: SandboxMetr
   };
 }
 
-function createPhases(registry: MetricsRegistry): SandboxMetrics['went'] {
+function createPhases(registry: MetricsRegistry): SandboxMetrics['observePhase'] {
   const phases = createLatencyHistogram({
     registry,
     name: 'sandlot_sandbox_phase_seconds',
@@ -135,13 +136,15 @@ function createPhases(registry: MetricsRegistry): SandboxMetrics['went'] {
 
 const CAUSES = ['User', 'Idle', 'Startup', 'API'];
 
+type TransitionMetrics = Pick<SandboxMetrics, 'observeTiming' | 'countWakeAnswer'>;
+
 /** Suspensions, resumes, disks and requests to wake. */
-function createTransitionMetrics(registry: MetricsRegistry): Pick<SandboxMetrics, 'took' | 'woken'> {
+function createTransitionMetrics(registry: MetricsRegistry): TransitionMetrics {
   const histogram = (name: string, help: string) =>
     createLatencyHistogram({ registry, name, help, labelNames: ['cause'] });
   const suspend = histogram('sandlot_sandbox_suspend_seconds', 'From the wish to suspend a Sandbox to its end.');
   const resume = histogram('sandlot_sandbox_resume_seconds', 'From the wish to resume a Sandbox to Ready.');
-  const pvc = createLatencyHistogram({
+  const disk = createLatencyHistogram({
     registry,
     name: 'sandlot_pvc_provision_seconds',
     help: 'From the creation of a PersistentVolumeClaim to its volume.',
@@ -156,11 +159,11 @@ function createTransitionMetrics(registry: MetricsRegistry): Pick<SandboxMetrics
   for (const cause of CAUSES) for (const latency of [suspend, resume]) latency.zero({ cause });
   for (const answer of ['resumed', ...WAKE_REFUSALS]) wakes.inc({ answer }, 0);
   return {
-    took({ what, cause, seconds }) {
-      if (what === 'pvc') pvc.observe({}, seconds);
+    observeTiming({ what, cause, seconds }) {
+      if (what === 'disk') disk.observe({}, seconds);
       else ({ suspend, resume })[what].observe({ cause }, seconds);
     },
-    woken: (answer) => wakes.inc({ answer }),
+    countWakeAnswer: (answer) => wakes.inc({ answer }),
   };
 }
 
@@ -184,14 +187,14 @@ function originLabels({ metadata }: Pick<Sandbox, 'metadata'>) {
   };
 }
 
-/** A label that users can write too. */
+/** Users can write this label too: unknown values become `unknown`. */
 function launchTypeOf(mark: string | undefined): string {
   return mark === launchTypes.warm || mark === launchTypes.cold ? mark : 'unknown';
 }
 
 /**
- * Ready for the first time, as far as the status remembers: until then Ready has been False since the first status, which
- * Suspended dates. A later loss of Ready, or a resume, gives them different times.
+ * Whether Ready is True for the first time. Until then Ready has been False since the first status, so it has the same
+ * transition time as Suspended; a later loss of Ready, or a resume, gives them different times.
  */
 function isFirstReady(before: Sandbox, after: Sandbox): boolean {
   const was = findCondition(before.status?.conditions, sandboxConditions.ready);

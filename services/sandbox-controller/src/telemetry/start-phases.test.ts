@@ -32,9 +32,9 @@ function podAt(stage: 'made' | 'scheduled' | 'running' | 'ready'): Pod {
   };
 }
 
-const begin = (): void => void told.push(...phases.sandboxChanged(undefined, fresh, false));
-const pod = (stage: Parameters<typeof podAt>[0]): void => void told.push(...phases.podChanged(podAt(stage)));
-const end = (): void => void told.push(...phases.sandboxChanged(fresh, ready, false));
+const begin = (): void => void told.push(...phases.onSandboxChange(undefined, fresh, false));
+const pod = (stage: Parameters<typeof podAt>[0]): void => void told.push(...phases.onPodChange(podAt(stage)));
+const end = (): void => void told.push(...phases.onSandboxChange(fresh, ready, false));
 
 describe('the phases of a first start', () => {
   it('are told as the caches show them', async () => {
@@ -81,9 +81,9 @@ describe('the phases of a first start', () => {
   });
 
   it.each([
-    ['what this process did not see begin', () => phases.sandboxChanged(undefined, fresh, true)],
-    ['a Sandbox that had a status when it was first seen', () => phases.sandboxChanged(undefined, ready, false)],
-    ['nothing at all', () => phases.podChanged(undefined)],
+    ['what this process did not see begin', () => phases.onSandboxChange(undefined, fresh, true)],
+    ['a Sandbox that had a status when it was first seen', () => phases.onSandboxChange(undefined, ready, false)],
+    ['nothing at all', () => phases.onPodChange(undefined)],
   ])('are not told of %s', (_, first) => {
     first();
     pod('ready');

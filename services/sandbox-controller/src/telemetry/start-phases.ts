@@ -6,14 +6,14 @@ import type { Clock } from '@sandlot/std';
 import { TimedMap } from '../wiring/timed-map.ts';
 
 /**
- * Where the time of a first start goes, in its order: `create` until the Pod is there, `schedule` until it has a node,
- * `start` until it runs (disks, images, containers), `ready` until its probes say so, `publish` until the status does.
+ * The phases of a first start, in order: `create` until the Pod exists, `schedule` until it has a node, `start` until it
+ * runs (disks, images, containers), `ready` until its probes pass, `publish` until the status shows it.
  */
 export const START_PHASES = ['create', 'schedule', 'start', 'ready', 'publish'] as const;
 
 export type StartPhase = (typeof START_PHASES)[number];
 
-/** Whom a Sandbox was made for. */
+/** For what a Sandbox was created. */
 export const START_OWNERS = ['claim', 'pool', 'none'] as const;
 
 export interface PhaseTiming {
@@ -24,19 +24,19 @@ export interface PhaseTiming {
 
 interface Start {
   readonly owner: PhaseTiming['owner'];
-  /** How many phases are over. */
-  over: number;
+  /** How many phases have ended. */
+  ended: number;
   lastMs: number;
 }
 
-/** A start that takes longer is no longer measured: it waits for a person, not for a machine. */
+/** A start that takes longer is not measured: it waits for a person, not for a machine. */
 const LONGEST_MS = 3_600_000;
 const MAX_STARTS = 10_000;
 
 /**
- * Measures the phases of first starts with the monotonic clock and from what the caches show, to the millisecond, where
- * the times in the objects are whole seconds. Phases that the watch showed at once took no time, so that the phases of a
- * start add up. What began before this process did is not measured.
+ * Measures the phases of first starts from what the caches show, by the monotonic clock: the times in the objects are whole
+ * seconds. When one event ends several phases, the later ones count as zero, so that the phases of a start add up. What
+ * began before this process is not measured.
  */
 export class StartPhases {
   readonly #clock: Clock;
@@ -47,37 +47,38 @@ export class StartPhases {
     this.#starts = new TimedMap({ clock, max: MAX_STARTS });
   }
 
-  sandboxChanged(old: Sandbox | undefined, next: Sandbox | undefined, initial: boolean): readonly PhaseTiming[] {
+  onSandboxChange(old: Sandbox | undefined, next: Sandbox | undefined, initial: boolean): readonly PhaseTiming[] {
     const uid = (next ?? old)?.metadata.uid ?? '';
     if (next === undefined) this.#starts.delete(uid);
     else if (old === undefined && !initial && next.status === undefined) this.#begin(uid, next);
-    else if (isReady(next)) return this.#reached(uid, START_PHASES.length);
+    else if (isReady(next)) return this.#endPhases(uid, START_PHASES.length);
     return [];
   }
 
-  podChanged(pod: Pod | undefined): readonly PhaseTiming[] {
+  onPodChange(pod: Pod | undefined): readonly PhaseTiming[] {
     if (pod === undefined) return [];
-    return this.#reached(controllerOf(pod)?.uid ?? '', phasesOver(pod));
+    return this.#endPhases(controllerOf(pod)?.uid ?? '', endedPhasesOf(pod));
   }
 
   #begin(uid: string, sandbox: Sandbox): void {
-    this.#starts.set(uid, { owner: ownerOf(sandbox), over: 0, lastMs: this.#clock.monotonic() }, LONGEST_MS);
+    this.#starts.set(uid, { owner: ownerOf(sandbox), ended: 0, lastMs: this.#clock.monotonic() }, LONGEST_MS);
   }
 
-  #reached(uid: string, over: number): readonly PhaseTiming[] {
+  /** Ends the phases up to the first `count` ones. */
+  #endPhases(uid: string, count: number): readonly PhaseTiming[] {
     const start = this.#starts.get(uid);
-    if (start === undefined || over <= start.over) return [];
+    if (start === undefined || count <= start.ended) return [];
     const nowMs = this.#clock.monotonic();
-    const ended = START_PHASES.slice(start.over, over);
+    const phases = START_PHASES.slice(start.ended, count);
     const seconds = (nowMs - start.lastMs) / 1_000;
-    start.over = over;
+    start.ended = count;
     start.lastMs = nowMs;
-    if (over === START_PHASES.length) this.#starts.delete(uid);
-    return ended.map((phase, index) => ({ phase, owner: start.owner, seconds: index === 0 ? seconds : 0 }));
+    if (count === START_PHASES.length) this.#starts.delete(uid);
+    return phases.map((phase, index) => ({ phase, owner: start.owner, seconds: index === 0 ? seconds : 0 }));
   }
 }
 
-function phasesOver({ spec, status }: Pod): number {
+function endedPhasesOf({ spec, status }: Pod): number {
   if (findCondition(status?.conditions, 'Ready')?.status === 'True') return 4;
   if (status?.phase === 'Running') return 3;
   return spec.nodeName === undefined ? 1 : 2;

@@ -4,7 +4,7 @@ import { createMetrics } from '@sandlot/telemetry';
 import { FakeClock } from '@sandlot/std/testing';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createSandboxMetrics } from './metrics.ts';
-import { NOW_MS, claimOf, notebook, podOf, published, snapshotOf } from '../../test/builders.ts';
+import { NOW_MS, diskOf, notebook, podOf, published, snapshotOf } from '../../test/builders.ts';
 import { Timings } from './timings.ts';
 
 let clock: FakeClock;
@@ -27,40 +27,40 @@ const resuming: Sandbox = { ...sleeping, metadata: ready.metadata, spec: ready.s
 
 describe('the time it takes', () => {
   it('to suspend is from the wish to the confirmation, by who suspended it', async () => {
-    expect(timings.sandboxChanged(ready, asked)).toBeUndefined();
+    expect(timings.onSandboxChange(ready, asked)).toBeUndefined();
     await clock.advance(1_500);
-    expect(timings.sandboxChanged(asked, sleeping)).toEqual({ what: 'suspend', cause: 'Idle', seconds: 1.5 });
-    expect(timings.sandboxChanged(sleeping, sleeping)).toBeUndefined();
+    expect(timings.onSandboxChange(asked, sleeping)).toEqual({ what: 'suspend', cause: 'Idle', seconds: 1.5 });
+    expect(timings.onSandboxChange(sleeping, sleeping)).toBeUndefined();
   });
 
   it('to resume is from the wish to Ready, by who had suspended it', async () => {
-    timings.sandboxChanged(sleeping, resuming);
+    timings.onSandboxChange(sleeping, resuming);
     const pending = published(snapshotOf({ sandbox: resuming }));
     await clock.advance(250);
-    expect(timings.sandboxChanged(resuming, pending)).toBeUndefined();
+    expect(timings.onSandboxChange(resuming, pending)).toBeUndefined();
     await clock.advance(250);
-    expect(timings.sandboxChanged(pending, ready)).toEqual({ what: 'resume', cause: 'Idle', seconds: 0.5 });
+    expect(timings.onSandboxChange(pending, ready)).toEqual({ what: 'resume', cause: 'Idle', seconds: 0.5 });
   });
 
   it('for what began before this process did is not known', () => {
-    expect(timings.sandboxChanged(undefined, asked)).toBeUndefined();
-    expect(timings.sandboxChanged(asked, sleeping)).toBeUndefined();
+    expect(timings.onSandboxChange(undefined, asked)).toBeUndefined();
+    expect(timings.onSandboxChange(asked, sleeping)).toBeUndefined();
   });
 
   it('for a suspension that is withdrawn is never told', () => {
-    timings.sandboxChanged(ready, asked);
-    timings.sandboxChanged(asked, undefined);
-    expect(timings.sandboxChanged(asked, sleeping)).toBeUndefined();
+    timings.onSandboxChange(ready, asked);
+    timings.onSandboxChange(asked, undefined);
+    expect(timings.onSandboxChange(asked, sleeping)).toBeUndefined();
   });
 
   it('to provision a disk is from its creation to its volume, and told once', async () => {
-    const of = (phase: 'Pending' | 'Bound'): PersistentVolumeClaim => ({ ...claimOf(notebook()), status: { phase } });
-    timings.claimChanged(undefined, of('Pending'));
+    const of = (phase: 'Pending' | 'Bound'): PersistentVolumeClaim => ({ ...diskOf(notebook()), status: { phase } });
+    timings.onDiskChange(undefined, of('Pending'));
     await clock.advance(2_000);
-    expect(timings.claimChanged(of('Pending'), of('Pending'))).toBeUndefined();
-    expect(timings.claimChanged(of('Pending'), of('Bound'))).toMatchObject({ what: 'pvc', seconds: 2 });
-    expect(timings.claimChanged(of('Bound'), of('Bound'))).toBeUndefined();
-    expect(timings.claimChanged(undefined, of('Bound'))).toBeUndefined();
+    expect(timings.onDiskChange(of('Pending'), of('Pending'))).toBeUndefined();
+    expect(timings.onDiskChange(of('Pending'), of('Bound'))).toMatchObject({ what: 'disk', seconds: 2 });
+    expect(timings.onDiskChange(of('Bound'), of('Bound'))).toBeUndefined();
+    expect(timings.onDiskChange(undefined, of('Bound'))).toBeUndefined();
   });
 });
 
@@ -68,10 +68,10 @@ describe('metrics of transitions', () => {
   it.each([
     ['sandlot_sandbox_suspend_seconds_sum{cause="Idle"} 1.5', 'suspend'],
     ['sandlot_sandbox_resume_seconds_sum{cause="Idle"} 1.5', 'resume'],
-    ['sandlot_pvc_provision_seconds_sum 1.5', 'pvc'],
+    ['sandlot_pvc_provision_seconds_sum 1.5', 'disk'],
   ] as const)('have the names and labels of the contract: %s', async (line, what) => {
     const { registry } = createMetrics({ processMetrics: false });
-    createSandboxMetrics(registry, { isCounting: () => true }).took({ what, cause: 'Idle', seconds: 1.5 });
+    createSandboxMetrics(registry, { isCounting: () => true }).observeTiming({ what, cause: 'Idle', seconds: 1.5 });
     expect((await registry.metrics()).split('\n')).toContain(line);
   });
 });

@@ -4,13 +4,13 @@ import type { PersistentVolumeClaim } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { TimedMap } from '../wiring/timed-map.ts';
 
-/** What takes longer than this is not measured: it waits for a person, not for a machine. */
+/** What takes longer is not measured: it waits for a person, not for a machine. */
 const LONGEST_MS = 3_600_000;
 const MAX_RUNNING = 10_000;
 
 /** How long something took, in seconds. `cause`: who suspended the Sandbox. */
 export interface Timing {
-  readonly what: 'suspend' | 'resume' | 'pvc';
+  readonly what: 'suspend' | 'resume' | 'disk';
   readonly cause: string;
   readonly seconds: number;
 }
@@ -22,22 +22,22 @@ interface Start {
 }
 
 /**
- * Measures, with the monotonic clock and from what the caches show, how long suspensions, resumes and the provisioning of
- * disks take. What began before this process did is not measured.
+ * Measures how long suspensions, resumes and the provisioning of disks take, from what the caches show, by the monotonic
+ * clock. What began before this process is not measured.
  */
 export class Timings {
   readonly #clock: Clock;
   readonly #modes: TimedMap<Start>;
-  readonly #claims: TimedMap<number>;
+  readonly #disks: TimedMap<number>;
 
   constructor(clock: Clock) {
     this.#clock = clock;
     this.#modes = new TimedMap({ clock, max: MAX_RUNNING });
-    this.#claims = new TimedMap({ clock, max: MAX_RUNNING });
+    this.#disks = new TimedMap({ clock, max: MAX_RUNNING });
   }
 
-  /** A suspension begins with the spec that asks for it and ends when it is confirmed; a resume ends when Ready is. */
-  sandboxChanged(old: Sandbox | undefined, next: Sandbox | undefined): Timing | undefined {
+  /** A suspension or resume begins with the edit of the spec. It ends when Suspended, or Ready, is True. */
+  onSandboxChange(old: Sandbox | undefined, next: Sandbox | undefined): Timing | undefined {
     const uid = (next ?? old)?.metadata.uid ?? '';
     if (old === undefined || next === undefined) {
       this.#modes.delete(uid);
@@ -49,24 +49,24 @@ export class Timings {
       const cause = suspenderOf(mode === 'Suspended' ? next : old);
       this.#modes.set(uid, { what, cause, atMs: this.#clock.monotonic() }, LONGEST_MS);
     }
-    return this.#ended(uid, next);
+    return this.#endIfTrue(uid, next);
   }
 
-  /** From the first sight of a claim that waits for its volume until it is bound. */
-  claimChanged(old: PersistentVolumeClaim | undefined, next: PersistentVolumeClaim | undefined): Timing | undefined {
+  /** From the first sight of a disk without a volume until it is bound. */
+  onDiskChange(old: PersistentVolumeClaim | undefined, next: PersistentVolumeClaim | undefined): Timing | undefined {
     const uid = (next ?? old)?.metadata.uid ?? '';
     const nowMs = this.#clock.monotonic();
     if (next !== undefined && !isBound(next)) {
-      if (old === undefined) this.#claims.set(uid, nowMs, LONGEST_MS);
+      if (old === undefined) this.#disks.set(uid, nowMs, LONGEST_MS);
       return undefined;
     }
-    const sinceMs = this.#claims.get(uid);
-    this.#claims.delete(uid);
+    const sinceMs = this.#disks.get(uid);
+    this.#disks.delete(uid);
     if (next === undefined || sinceMs === undefined) return undefined;
-    return { what: 'pvc', cause: '', seconds: (nowMs - sinceMs) / 1_000 };
+    return { what: 'disk', cause: '', seconds: (nowMs - sinceMs) / 1_000 };
   }
 
-  #ended(uid: string, { status }: Sandbox): Timing | undefined {
+  #endIfTrue(uid: string, { status }: Sandbox): Timing | undefined {
     const start = this.#modes.get(uid);
     const type = start?.what === 'suspend' ? sandboxConditions.suspended : sandboxConditions.ready;
     if (start === undefined || findCondition(status?.conditions, type)?.status !== 'True') return undefined;

@@ -2,15 +2,15 @@ import { podNameOf } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { events, persistentVolumeClaims, pods } from '@sandlot/kube';
 import type { KubeClient, Pod, Store } from '@sandlot/kube';
-import type { Clock } from '@sandlot/std';
 import { TokenBucket } from '@sandlot/std';
-import { claimNames } from '../disks/decide-disks.ts';
+import type { Clock } from '@sandlot/std';
+import { diskNames } from '../disks/disk-names.ts';
 import type { StartFacts } from './trace-phases.ts';
 
-/** Starts whose details are read; those of a burst are told from the cache alone. */
+/** How many starts get their details read from the API server; in a burst the others use the cache alone. */
 const RATE = { perSecond: 2, burst: 10 };
-const PATIENCE_MS = 5_000;
-const MOST = 100;
+const DEADLINE_MS = 5_000;
+const MAX_EVENTS = 100;
 
 export interface FactsDeps {
   readonly client: KubeClient;
@@ -21,8 +21,8 @@ export interface FactsDeps {
 type Facts = Pick<StartFacts, 'pod' | 'events' | 'volumes'>;
 
 /**
- * Reads what the phases of a start are told from, for traces that are kept: when containers started, when images were
- * pulled and disks were bound is in no cache. Never rejects: what cannot be read is left out.
+ * Reads what the phases of a start are computed from, for traces that are kept. No cache holds when containers started,
+ * images were pulled and disks were bound. Never rejects: what cannot be read is left out.
  */
 export class FactsReader {
   readonly #deps: FactsDeps;
@@ -37,23 +37,23 @@ export class FactsReader {
     const { namespace } = sandbox.metadata;
     const cached = cache.get(`${namespace ?? ''}/${podNameOf(sandbox)}`);
     if (this.#rate.take(clock.monotonic(), 0) > 0) return { pod: cached, events: [], volumes: [] };
-    const options = { priority: 'background', deadlineMs: PATIENCE_MS } as const;
+    const options = { priority: 'background', deadlineMs: DEADLINE_MS } as const;
     const uid = cached?.metadata.uid;
-    const [pod, told, volumes] = await Promise.all([
+    const [pod, found, volumes] = await Promise.all([
       client.get(pods, { namespace, name: podNameOf(sandbox) }, options).catch(() => cached),
       uid === undefined
         ? []
-        : client.list(events, { ...options, namespace, fieldSelector: `regarding.uid=${uid}`, limit: MOST }).then(
+        : client.list(events, { ...options, namespace, fieldSelector: `regarding.uid=${uid}`, limit: MAX_EVENTS }).then(
             ({ items }) => items,
             () => [],
           ),
       Promise.all(
-        claimNames(sandbox).map((name) =>
+        diskNames(sandbox).map((name) =>
           client.get(persistentVolumeClaims, { namespace, name }, options).catch(() => undefined),
         ),
       ),
     ]);
     const isSame = pod?.metadata.uid === uid;
-    return { pod: isSame ? pod : cached, events: told, volumes: volumes.filter((volume) => volume !== undefined) };
+    return { pod: isSame ? pod : cached, events: found, volumes: volumes.filter((volume) => volume !== undefined) };
   }
 }

@@ -3,7 +3,7 @@ import type { Sandbox } from '@sandlot/api-types';
 import { startTracing } from '@sandlot/telemetry';
 import { describe, expect, it } from 'vitest';
 import { EARLIER, NOW, NOW_MS, notebook } from '../../test/builders.ts';
-import { adoptionOf, createdMs, endedBy, isCreating, isJustAdopted } from './trace-operations.ts';
+import { adoptionOf, createdMs, endedOperation, isCreating, isJustAdopted } from './trace-operations.ts';
 
 type Status = NonNullable<Sandbox['status']>;
 type Turn = readonly [type: string, status: 'True' | 'False', time: string];
@@ -78,7 +78,7 @@ const expired = told('Expired', [
   ['Suspended', 'False', EARLIER],
 ]);
 
-type Case = [before: Sandbox, after: Sandbox, expected: ReturnType<typeof endedBy>];
+type Case = [before: Sandbox, after: Sandbox, expected: ReturnType<typeof endedOperation>];
 
 describe('what a status ends', () => {
   it.each<[string, ...Case]>([
@@ -94,7 +94,7 @@ describe('what a status ends', () => {
     ['a creation that failed, by its expiry', starting, expired, { what: 'create', error: 'Ready is False' }],
     ['nothing, by the expiry of what ran', running, expired, undefined],
   ])('is %s', (_, ...[before, after, expected]: Case) => {
-    expect(endedBy(before, after)).toEqual(expected);
+    expect(endedOperation(before, after)).toEqual(expected);
   });
 });
 

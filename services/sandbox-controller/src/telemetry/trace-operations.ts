@@ -1,4 +1,4 @@
-// Which operation a Sandbox is in, and which one a change of its status ends: from the object alone.
+// Which operation a Sandbox is in, and which one a status write ends, from the object alone.
 import {
   annotations,
   effectiveMode,
@@ -13,10 +13,10 @@ import { controllerOf } from '@sandlot/kube';
 import { operationOf, spanNames } from '@sandlot/telemetry';
 import type { Operation } from '@sandlot/telemetry';
 
-/** Times of objects are cut to the second. */
+/** Kubernetes truncates times to the second. */
 const RESOLUTION_MS = 1_000;
 
-/** An operation that a status tells the end of. */
+/** An operation that a status write ends. */
 export interface Ended {
   readonly what: 'create' | 'suspend' | 'resume';
   /** Why it failed. */
@@ -30,19 +30,19 @@ export function creationOf(sandbox: Sandbox): Operation | undefined {
   return operationOf({ name: spanNames.sandboxCreate, uid, carried });
 }
 
-/** What the claim that adopted it was served in, where that is not written on it: as its own controller derives it. */
+/** The operation of the claim that adopted the Sandbox, as the claim-controller derives it; undefined without one. */
 export function adoptionOf(sandbox: Sandbox): Operation | undefined {
   const owner = controllerOf(sandbox);
   const isAdopted = isWarmed(sandbox) && owner?.kind === 'SandboxClaim';
   return isAdopted ? operationOf({ name: spanNames.claimCreate, uid: owner.uid }) : undefined;
 }
 
-/** Made by a pool, whoever has it now: what it carries then is the trace of whoever adopted it. */
+/** Whether a pool created it. Once adopted, it carries the trace context of its claim. */
 function isWarmed(sandbox: Sandbox): boolean {
   return isPoolMember(sandbox) || sandbox.metadata.labels?.[labels.launchType] === launchTypes.warm;
 }
 
-/** Never Ready so far, as far as the status remembers. */
+/** Whether its first start has not ended, as far as the status shows. */
 export function isCreating({ metadata, spec, status }: Sandbox): boolean {
   if (metadata.deletionTimestamp !== undefined || effectiveMode(spec) !== 'Running') return false;
   return status?.phase === undefined || (!ENDED.has(status.phase) && wasNeverReady(status));
@@ -51,8 +51,8 @@ export function isCreating({ metadata, spec, status }: Sandbox): boolean {
 const ENDED: ReadonlySet<string> = new Set(['Finished', 'Expired']);
 
 /**
- * Until it is Ready for the first time, Ready has been False since the first status, which Suspended dates. A Sandbox that
- * slept and was woken within one second has the same times.
+ * Until the first Ready, Ready has been False since the first status, so it has the same transition time as Suspended.
+ * Without `resumedAt`, a suspension and resume within one second would look the same.
  */
 function wasNeverReady({ conditions, resumedAt }: SandboxStatus): boolean {
   if (resumedAt !== undefined) return false;
@@ -61,34 +61,34 @@ function wasNeverReady({ conditions, resumedAt }: SandboxStatus): boolean {
   return ready !== undefined && ready.status !== 'True' && ready.lastTransitionTime === since;
 }
 
-/** Adopted, and not looked at since: what follows belongs to the claim. */
+/** Whether it was adopted and has had no pass since: the next pass belongs to the trace of the claim. */
 export function isJustAdopted(sandbox: Sandbox): boolean {
   const isWarm = sandbox.metadata.labels?.[labels.launchType] === launchTypes.warm;
   return isWarm && !isPoolMember(sandbox) && sandbox.status?.startedAt === undefined;
 }
 
-/** What the status of `after` says is over, and that of `before` did not. */
-export function endedBy(before: Sandbox, after: Sandbox): Ended | undefined {
-  if (turnedTrue(before, after, sandboxConditions.suspended)) {
+/** The operation that is over by the status of `after`, but not by that of `before`. */
+export function endedOperation(before: Sandbox, after: Sandbox): Ended | undefined {
+  if (becameTrue(before, after, sandboxConditions.suspended)) {
     return before.status?.conditions === undefined ? undefined : { what: 'suspend' };
   }
-  if (turnedTrue(before, after, sandboxConditions.ready)) return startOver(before, after);
+  if (becameTrue(before, after, sandboxConditions.ready)) return endedByReady(before, after);
   if (!isCreating(before)) return undefined;
-  if (turnedTrue(before, after, sandboxConditions.finished)) return { what: 'create', error: readyMessage(after) };
+  if (becameTrue(before, after, sandboxConditions.finished)) return { what: 'create', error: readyMessage(after) };
   return after.status?.phase === 'Expired' ? { what: 'create', error: readyMessage(after) } : undefined;
 }
 
-function startOver(before: Sandbox, after: Sandbox): Ended | undefined {
+function endedByReady(before: Sandbox, after: Sandbox): Ended | undefined {
   if (isCreating(before)) return { what: 'create' };
   const lostMs = Date.parse(
     findCondition(before.status?.conditions, sandboxConditions.ready)?.lastTransitionTime ?? '',
   );
   const resumedMs = Date.parse(after.status?.resumedAt ?? '');
-  // Ready was lost before the resume: one that is lost after it is a Pod that was replaced.
+  // A Sandbox that lost Ready after its resume had its Pod replaced.
   return lostMs <= resumedMs ? { what: 'resume' } : undefined;
 }
 
-function turnedTrue(before: Sandbox, after: Sandbox, type: string): boolean {
+function becameTrue(before: Sandbox, after: Sandbox, type: string): boolean {
   const isTrue = ({ status }: Sandbox): boolean => findCondition(status?.conditions, type)?.status === 'True';
   return isTrue(after) && !isTrue(before);
 }
@@ -98,22 +98,22 @@ function readyMessage({ status }: Sandbox): string {
 }
 
 /**
- * When the creation began, epoch milliseconds. The time of a claim is finer than that of the Sandbox made for it: within
- * the second that the API server shows, it counts.
+ * When the creation began, epoch milliseconds. The trace context of a claim carries its start in milliseconds: that is used
+ * within the second that the API server shows.
  */
 export function createdMs({ metadata }: Sandbox, carriedStartMs: number | undefined): number {
   const ms = Date.parse(metadata.creationTimestamp ?? '');
   return carriedStartMs === undefined ? ms : Math.max(ms, Math.min(carriedStartMs, ms + RESOLUTION_MS - 1));
 }
 
-/** When a suspension or a resume began, as the status tells to the second. */
+/** When a suspension or a resume began by the status, to the second. */
 export function modeChangedMs(what: 'suspend' | 'resume', before: Sandbox, after: Sandbox): number {
   const ready = findCondition(before.status?.conditions, sandboxConditions.ready);
   const time = what === 'resume' ? after.status?.resumedAt : ready?.lastTransitionTime;
   return Date.parse(time ?? '');
 }
 
-/** When Ready turned True by the status, which whoever made the claim sees alike. */
+/** When Ready turned True by the status. The claim-controller computes the same time. */
 export function readyMs({ status }: Sandbox): number {
   return Date.parse(findCondition(status?.conditions, sandboxConditions.ready)?.lastTransitionTime ?? '');
 }

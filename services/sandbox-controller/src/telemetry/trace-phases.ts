@@ -1,11 +1,10 @@
-// Where the time of a start went, from what the Pod, its Events and its disks say: the spans under `sandbox.create` and
-// `sandbox.resume`.
+// The phases of a start, from the Pod, its Events and its disks: the spans under `sandbox.create` and `sandbox.resume`.
 import { findCondition } from '@sandlot/api-types';
 import type { Event, PersistentVolumeClaim, Pod } from '@sandlot/kube';
 import { spanAttributes, spanNames } from '@sandlot/telemetry';
 import type { SpanName } from '@sandlot/telemetry';
 
-/** Times of these objects are cut to the second. */
+/** Kubernetes truncates times to the second. */
 const RESOLUTION_MS = 1_000;
 
 /** What is known about one start of a Sandbox. */
@@ -18,7 +17,7 @@ export interface StartFacts {
   /** Epoch milliseconds. */
   readonly startMs: number;
   readonly endMs: number;
-  /** Why it never became Ready; undefined when it did. */
+  /** Why the Sandbox never became Ready; undefined when it did. */
   readonly error: string | undefined;
 }
 
@@ -32,9 +31,9 @@ export interface Phase {
 }
 
 /**
- * The phases of a start: one chain without gaps from its beginning to its end, each beginning where the one before ended,
- * and beside it the provisioning of each disk that was made for it. The real times, cut to the second by whoever wrote
- * them, are kept within the start and in order; what is not known is part of the phase that follows.
+ * The phases of a start: one chain without gaps from its beginning to its end, and beside it the provisioning of each disk
+ * that was made for it. Times that were truncated to the second are moved into the start and into order. A phase without a
+ * known end is part of the next one.
  */
 export function phasesOf(facts: StartFacts): Phase[] {
   return [...chainOf(facts), ...facts.volumes.flatMap((volume) => provisioningOf(facts, volume))];
@@ -62,13 +61,13 @@ function chainOf({ pod, events, startMs, endMs, error }: StartFacts): Phase[] {
   return phases;
 }
 
-/** What was never reached. */
+/** The first phase that never ended. */
 function failedPhase(milestones: readonly Milestone[]): SpanName {
   const reached = milestones.findLastIndex(({ atMs }) => atMs !== undefined);
   return milestones[reached + 1]?.name ?? spanNames.podReady;
 }
 
-/** In the order of a start; each phase ends when its milestone is reached. */
+/** In the order of a start. A phase ends at its milestone. */
 function milestonesOf(pod: Pod | undefined, events: readonly Event[]): Milestone[] {
   const conditionMs = (type: string): number | undefined => {
     const condition = findCondition(pod?.status?.conditions, type);
@@ -85,7 +84,7 @@ function milestonesOf(pod: Pod | undefined, events: readonly Event[]): Milestone
   ];
 }
 
-/** When the last image of the ordinary containers was there, as the kubelet tells in its Events alone. */
+/** When the last image of the main containers was pulled: only the kubelet's Events show it. */
 function pullOf(pod: Pod | undefined, events: readonly Event[]): Omit<Milestone, 'name'> {
   const pulls = events.filter(({ reason }) => reason === 'Pulled').map((event) => ({ event, atMs: eventMs(event) }));
   const known = pulls.filter(({ atMs }) => atMs !== undefined);
@@ -102,7 +101,7 @@ function pullOf(pod: Pod | undefined, events: readonly Event[]): Omit<Milestone,
   };
 }
 
-/** `Successfully pulled image "x" in 1.234s (1.3s including waiting)`; nothing for an image that was there already. */
+/** From `Successfully pulled image "x" in 1.234s (1.3s including waiting)`; undefined for an image that was present. */
 function pullMs(note = ''): number | undefined {
   const [, duration = ''] = /^Successfully pulled image .* in ([\d.a-zµ]+)/.exec(note) ?? [];
   const parts = [...duration.matchAll(/([\d.]+)(ms|µs|us|s|m|h)/g)];
@@ -116,7 +115,7 @@ function eventMs({ deprecatedLastTimestamp, eventTime, metadata }: Event): numbe
   return [deprecatedLastTimestamp, eventTime, metadata.creationTimestamp].map(msOf).find((ms) => ms !== undefined);
 }
 
-/** When the last of the containers was started, if all were. */
+/** When the last container started, if all have. */
 function startedMs(pod: Pod | undefined): number | undefined {
   const { containerStatuses = [] } = pod?.status ?? {};
   const times = containerStatuses.map(({ state }) => msOf(state?.running?.startedAt ?? state?.terminated?.startedAt));
@@ -124,7 +123,7 @@ function startedMs(pod: Pod | undefined): number | undefined {
   return known.length === 0 || known.length < times.length ? undefined : Math.max(...known);
 }
 
-/** From the creation of a disk until it was bound. One that was there before, or is not bound, took no part. */
+/** From the creation of a disk until it was bound. A disk that existed before, or is not bound, has no phase. */
 function provisioningOf({ startMs, endMs }: StartFacts, { metadata, status }: PersistentVolumeClaim): Phase[] {
   const createdMs = msOf(metadata.creationTimestamp);
   const boundMs = msOf(metadata.managedFields?.findLast(({ subresource }) => subresource === 'status')?.time);

@@ -24,7 +24,7 @@ import {
   adoptionOf,
   createdMs,
   creationOf,
-  endedBy,
+  endedOperation,
   isCreating,
   isJustAdopted,
   modeChangedMs,
@@ -38,18 +38,18 @@ export interface SandboxTraceDeps {
   readonly clock: Clock;
   readonly sandboxes: Store<Sandbox>;
   readonly pods: Store<Pod>;
-  /** Whether this process is the one that works: it alone makes spans. */
+  /** Whether this process is the leader: it alone makes spans. */
   readonly isLeader: () => boolean;
 }
 
-/** What takes longer waits for a person. */
+/** What takes longer waits for a person and gets no span. */
 const LONGEST_MS = 3_600_000;
 const MAX_RUNNING = 10_000;
 
 type Links = ReturnType<typeof linkTo>;
 
-/** A suspension or a resume on its way. */
-interface Turn {
+/** A suspension or a resume that has begun. */
+interface ModeChange {
   readonly operation: Operation;
   readonly startMs: number;
   readonly cause: string;
@@ -62,64 +62,61 @@ interface Deletion {
 }
 
 /**
- * The traces of Sandboxes: creation, suspension, resume and deletion, and where the time of a start went. Spans are made
- * by whoever writes the status that ends an operation, once, so that none is without an end; a process that dies in
- * between takes them along.
+ * The traces of Sandboxes: creation, suspension, resume and deletion, and the phases of a start. The process that writes
+ * the status that ends an operation makes its spans, once and complete; if that process dies in between, they are lost.
  */
 export class SandboxTraces {
   readonly #deps: SandboxTraceDeps;
   readonly #facts: FactsReader;
-  readonly #turns: TimedMap<Turn>;
+  readonly #modeChanges: TimedMap<ModeChange>;
   readonly #deletions: TimedMap<Deletion>;
-  /** Ended in the pass that runs, by UID. */
-  readonly #ended = new Map<string, StatusChange>();
-  readonly #finishing = new Set<Promise<void>>();
+  /** Status writes of running passes that end an operation, by UID. */
+  readonly #endings = new Map<string, StatusChange>();
+  readonly #recording = new Set<Promise<void>>();
 
   constructor(deps: SandboxTraceDeps) {
     this.#deps = deps;
     this.#facts = new FactsReader(deps);
-    this.#turns = new TimedMap({ clock: deps.clock, max: MAX_RUNNING });
+    this.#modeChanges = new TimedMap({ clock: deps.clock, max: MAX_RUNNING });
     this.#deletions = new TimedMap({ clock: deps.clock, max: MAX_RUNNING });
   }
 
-  /** Runs a whole pass in the trace of the operation that the Sandbox is in, if it is in one. */
+  /** Runs a whole pass in the trace of the operation that the Sandbox is in, if any. */
   async within(key: string, run: () => Promise<void>): Promise<void> {
     const sandbox = this.#deps.sandboxes.get(key);
     const from = sandbox === undefined ? undefined : this.#contextOf(sandbox);
     await (from === undefined ? run() : inContext(from, run));
     const { uid = '' } = sandbox?.metadata ?? {};
-    const over = this.#ended.get(uid);
-    if (over === undefined) return;
-    this.#ended.delete(uid);
-    const finishing = this.#finish(over).finally(() => this.#finishing.delete(finishing));
-    this.#finishing.add(finishing);
+    const ending = this.#endings.get(uid);
+    if (ending === undefined) return;
+    this.#endings.delete(uid);
+    const recording = this.#recordEnding(ending).finally(() => this.#recording.delete(recording));
+    this.#recording.add(recording);
   }
 
-  /** A status was written. */
-  published(before: Sandbox, after: Sandbox): void {
-    const ended = endedBy(before, after);
+  /** Call it with every status that was written. */
+  onStatusWritten(before: Sandbox, after: Sandbox): void {
+    const ended = endedOperation(before, after);
     if (ended !== undefined && creationOf(after) !== undefined) {
-      this.#ended.set(after.metadata.uid ?? '', { ended, before, after });
+      this.#endings.set(after.metadata.uid ?? '', { ended, before, after });
     }
   }
 
-  /** Learns from what the caches show. */
+  /** Follows the caches. */
   follow({ sandboxes, pods }: Pick<Informers, 'sandboxes' | 'pods'>): void {
-    sandboxes.onChange(({ old, next }) => this.sandboxChanged(old, next));
+    sandboxes.onChange(({ old, next }) => this.#onSandboxChange(old, next));
     pods.onChange(({ old, next }) => {
-      if (old !== undefined && next === undefined) this.podGone(old);
+      if (old !== undefined && next === undefined) this.#onPodGone(old);
     });
   }
 
-  /** The cache shows a Sandbox otherwise: its spec asks for a suspension or a resume, or it is gone. */
-  sandboxChanged(old: Sandbox | undefined, next: Sandbox | undefined): void {
+  #onSandboxChange(old: Sandbox | undefined, next: Sandbox | undefined): void {
     if (old === undefined) return;
-    if (next === undefined) this.#gone(old);
-    else if (effectiveMode(old.spec) !== effectiveMode(next.spec)) this.#turned(old, next);
+    if (next === undefined) this.#onSandboxGone(old);
+    else if (effectiveMode(old.spec) !== effectiveMode(next.spec)) this.#beginModeChange(old, next);
   }
 
-  /** The cache shows no such Pod any more. */
-  podGone(pod: Pod): void {
+  #onPodGone(pod: Pod): void {
     const uid = controllerOf(pod)?.uid ?? '';
     const deletion = this.#deletions.get(uid);
     if (deletion === undefined) return;
@@ -127,34 +124,34 @@ export class SandboxTraces {
     this.#endDeletion(deletion);
   }
 
-  /** Waits for what is still read. */
+  /** Waits for spans that are still being recorded. */
   async close(): Promise<void> {
-    await Promise.all(this.#finishing);
+    await Promise.all(this.#recording);
   }
 
   #contextOf(sandbox: Sandbox): Operation['context'] | undefined {
     const { uid = '', annotations: notes = {} } = sandbox.metadata;
-    const turn = this.#turns.get(uid);
-    if (turn !== undefined) return turn.operation.context;
+    const modeChange = this.#modeChanges.get(uid);
+    if (modeChange !== undefined) return modeChange.operation.context;
     if (isCreating(sandbox)) return creationOf(sandbox)?.context;
     return isJustAdopted(sandbox) ? carriedContext(notes[annotations.traceContext], 'sampled') : undefined;
   }
 
-  /** A context that came with the edit is the operation's; one that was there before belongs to another. */
-  #turned(old: Sandbox, next: Sandbox): void {
+  /** A context that came with the edit belongs to this operation; an older one belongs to another. */
+  #beginModeChange(old: Sandbox, next: Sandbox): void {
     const { uid = '', generation = 0 } = next.metadata;
     const what = effectiveMode(next.spec) === 'Suspended' ? 'suspend' : 'resume';
-    const operation = turnOf({ what, uid, generation, carried: freshCarrier(old, next) });
+    const operation = modeOperation({ what, uid, generation, carried: newCarrier(old, next) });
     const cause = suspenderOf(what === 'suspend' ? next : old);
     if (operation === undefined) return;
-    // What came with the edit has taken the place of what it carried.
+    // The edit has replaced the context that the Sandbox carried before.
     const links = linksOf(old);
-    this.#turns.set(uid, { operation, startMs: this.#deps.clock.now(), cause, links }, LONGEST_MS);
+    this.#modeChanges.set(uid, { operation, startMs: this.#deps.clock.now(), cause, links }, LONGEST_MS);
   }
 
-  #gone(sandbox: Sandbox): void {
+  #onSandboxGone(sandbox: Sandbox): void {
     const { uid = '', deletionTimestamp } = sandbox.metadata;
-    this.#turns.delete(uid);
+    this.#modeChanges.delete(uid);
     const creation = this.#deps.isLeader() ? creationOf(sandbox) : undefined;
     if (creation === undefined) return;
     const nowMs = this.#deps.clock.now() + 1;
@@ -179,12 +176,12 @@ export class SandboxTraces {
     endOperation(operation, { startMs, endMs, links, isSlow: slow, attributes: describe(sandbox) });
   }
 
-  async #finish(change: StatusChange): Promise<void> {
-    const over = change.ended.what === 'create' ? this.#creationOver(change) : this.#turnOver(change);
-    if (over !== undefined) await this.#record(change.after, over);
+  async #recordEnding(change: StatusChange): Promise<void> {
+    const finished = change.ended.what === 'create' ? this.#finishCreation(change) : this.#finishModeChange(change);
+    if (finished !== undefined) await this.#recordSpans(change.after, finished);
   }
 
-  #creationOver({ ended, after }: StatusChange): Over | undefined {
+  #finishCreation({ ended, after }: StatusChange): Finished | undefined {
     const operation = creationOf(after);
     if (operation === undefined) return undefined;
     const endMs = this.#deps.clock.now() + 1;
@@ -193,36 +190,37 @@ export class SandboxTraces {
     return { operation, ended, startMs, endMs, isSlow: isSlow('coldMs', judgedMs) };
   }
 
-  #turnOver({ ended, before, after }: StatusChange): Over | undefined {
+  #finishModeChange({ ended, before, after }: StatusChange): Finished | undefined {
     const { uid = '' } = after.metadata;
     const endMs = this.#deps.clock.now() + 1;
-    const turn = this.#turns.get(uid) ?? unseenTurn(ended, before, after);
-    this.#turns.delete(uid);
-    if (turn === undefined) return undefined;
-    const startMs = Math.min(turn.startMs, endMs);
-    return { ...turn, ended, startMs, endMs, isSlow: isSlow('coldMs', endMs - startMs) };
+    const modeChange = this.#modeChanges.get(uid) ?? unseenModeChange(ended, before, after);
+    this.#modeChanges.delete(uid);
+    if (modeChange === undefined) return undefined;
+    const startMs = Math.min(modeChange.startMs, endMs);
+    return { ...modeChange, ended, startMs, endMs, isSlow: isSlow('coldMs', endMs - startMs) };
   }
 
-  async #record(sandbox: Sandbox, over: Over): Promise<void> {
-    const { operation, ended, startMs, endMs, isSlow: slow, cause } = over;
+  async #recordSpans(sandbox: Sandbox, finished: Finished): Promise<void> {
+    const { operation, ended, startMs, endMs, isSlow: slow, cause, links = [] } = finished;
     const isKept = isSampled(operation) || slow || ended.error !== undefined;
     if (isKept && ended.what !== 'suspend') {
       const facts = { ...(await this.#facts.read(sandbox)), startMs, endMs, error: ended.error };
       for (const phase of phasesOf(facts)) recordSpan({ ...phase, parent: operation.context });
     }
     const attributes = { ...describe(sandbox), ...(cause === undefined ? {} : { [spanAttributes.cause]: cause }) };
-    endOperation(operation, { startMs, endMs, attributes, links: over.links ?? [], error: ended.error, isSlow: slow });
+    endOperation(operation, { startMs, endMs, attributes, links, error: ended.error, isSlow: slow });
   }
 }
 
-/** A status that was written, and what it ended. */
+/** A status that was written, and the operation that it ends. */
 interface StatusChange {
   readonly ended: Ended;
   readonly before: Sandbox;
   readonly after: Sandbox;
 }
 
-interface Over {
+/** An operation with its times. */
+interface Finished {
   readonly operation: Operation;
   readonly ended: Ended;
   readonly startMs: number;
@@ -232,24 +230,24 @@ interface Over {
   readonly links?: Links | undefined;
 }
 
-interface TurnInput {
+interface ModeOperation {
   readonly what: 'suspend' | 'resume';
   readonly uid: string;
-  /** Of the edit that asked for it. */
+  /** Of the edit that asks for it. */
   readonly generation: number;
   readonly carried: string | undefined;
 }
 
-function turnOf({ what, uid, generation, carried }: TurnInput): Operation | undefined {
+function modeOperation({ what, uid, generation, carried }: ModeOperation): Operation | undefined {
   const name = what === 'suspend' ? spanNames.sandboxSuspend : spanNames.sandboxResume;
   return operationOf({ name, uid, marker: String(generation), carried });
 }
 
-/** One that began before this process looked: the status tells when, to the second. */
-function unseenTurn({ what }: Ended, before: Sandbox, after: Sandbox): Turn | undefined {
+/** One that began before this process: the status shows when, to the second. */
+function unseenModeChange({ what }: Ended, before: Sandbox, after: Sandbox): ModeChange | undefined {
   if (what === 'create') return undefined;
   const { uid = '', generation = 0 } = after.metadata;
-  const operation = turnOf({ what, uid, generation, carried: undefined });
+  const operation = modeOperation({ what, uid, generation, carried: undefined });
   const startMs = modeChangedMs(what, before, after);
   const cause = suspenderOf(what === 'suspend' ? after : before);
   return operation === undefined || Number.isNaN(startMs)
@@ -257,12 +255,13 @@ function unseenTurn({ what }: Ended, before: Sandbox, after: Sandbox): Turn | un
     : { operation, startMs, cause, links: linksOf(after) };
 }
 
-function freshCarrier(old: Sandbox, next: Sandbox): string | undefined {
-  const given = next.metadata.annotations?.[annotations.traceContext];
-  return given === old.metadata.annotations?.[annotations.traceContext] ? undefined : given;
+/** The trace context that came with an edit. */
+function newCarrier(old: Sandbox, next: Sandbox): string | undefined {
+  const carrier = next.metadata.annotations?.[annotations.traceContext];
+  return carrier === old.metadata.annotations?.[annotations.traceContext] ? undefined : carrier;
 }
 
-/** The operations that a later one is about: what the Sandbox carries, and its creation. */
+/** The earlier operation to link to: the one that the Sandbox carries, else its adoption or creation. */
 function linksOf(sandbox: Sandbox): Links {
   const carried = linkToContext(carriedContext(sandbox.metadata.annotations?.[annotations.traceContext]));
   return carried.length > 0 ? carried : linkTo(adoptionOf(sandbox) ?? creationOf(sandbox));

@@ -1,8 +1,8 @@
-import type { ContainerStatus, Pod } from '@sandlot/kube';
+import type { ContainerStatus, Pod } from '@sandlot/kube/objects';
 import { warning } from '../plan/steps.ts';
 import type { Trouble } from '../plan/steps.ts';
 
-/** The end of a container is news for this long, also to a controller that starts later. */
+/** For how long the end of a container is reported, also by a controller that starts later. */
 const NEWS_MS = 600_000;
 
 interface NamedStatus {
@@ -20,7 +20,7 @@ function statusesOf({ status: { initContainerStatuses = [], containerStatuses = 
 const nameOf = ({ noun, status: { name, image = '' } }: NamedStatus): string =>
   `${noun} "${name}"${image === '' ? '' : ` (image "${image}")`}`;
 
-/** What kubelets give as the reason of a container that waits, and what helps. Others are steps of an ordinary start. */
+/** Reasons of kubelets for a container that waits, and what helps. Other reasons are steps of an ordinary start. */
 const WAITING: readonly (readonly [reasons: RegExp, reason: string, advice: string])[] = [
   [
     /^(ErrImage\w*|Image\w*|InvalidImageName|RegistryUnavailable|SignatureValidationFailed)$/,
@@ -39,7 +39,7 @@ const WAITING: readonly (readonly [reasons: RegExp, reason: string, advice: stri
   ],
 ];
 
-/** Why containers of a Pod that is to stay do not start, and which of them the kubelet had to start anew. */
+/** Why containers of a Pod that stays do not start, and which of them the kubelet had to restart. */
 export function containerTroubles(pod: Pod, nowMs: number): Trouble[] {
   return statusesOf(pod).flatMap((container) => [
     ...waitingTroubles(pod, container),
@@ -47,19 +47,19 @@ export function containerTroubles(pod: Pod, nowMs: number): Trouble[] {
   ]);
 }
 
-/** One per container and kind of trouble: kubelets alternate between a failure and the back-off after it. */
+/** One per container and kind of trouble: kubelets alternate between a failure and its back-off. */
 function waitingTroubles({ metadata: { uid } }: Pod, container: NamedStatus): Trouble[] {
   const { reason = '', message } = container.status.state?.waiting ?? {};
   const known = WAITING.find(([reasons]) => reasons.test(reason));
-  const isToldAsRestart = reason === 'CrashLoopBackOff' && container.status.lastState?.terminated !== undefined;
-  if (known === undefined || isToldAsRestart) return [];
+  const isReportedAsRestart = reason === 'CrashLoopBackOff' && container.status.lastState?.terminated !== undefined;
+  if (known === undefined || isReportedAsRestart) return [];
   const [, kind, advice] = known;
   const detail = [reason, message].filter((text) => text !== undefined && text !== '').join(': ');
   const note = warning(kind, `${nameOf(container)} does not start: ${detail}. ${advice}`);
   return [{ key: `${uid ?? ''}/${container.status.name}/${kind}`, note }];
 }
 
-/** A container that ended and that the kubelet starts anew, in a Pod that stays. Told once per end. */
+/** A container that ended and that the kubelet restarts in its Pod. Reported once per end. */
 function restartTroubles({ metadata }: Pod, container: NamedStatus & { readonly nowMs: number }): Trouble[] {
   const { name, restartCount = 0, lastState } = container.status;
   const { reason = 'Error', exitCode = 0, finishedAt = '' } = { ...lastState?.terminated };

@@ -1,16 +1,17 @@
 import type { ContainerStatus, PersistentVolumeClaim, Pod } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
-import { decide, wakeAtMs } from '../decide.ts';
+import { decide } from '../decide.ts';
+import { requeueAtMs } from '../lifetime/decide-requeue.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import { statusOf } from '../status/status.ts';
 import type { Trouble } from '../plan/steps.ts';
-import { EARLIER, NOW_MS, WORK, claimOf, notebook, podOf, published, snapshotOf } from '../../test/builders.ts';
+import { EARLIER, NOW_MS, WORK, diskOf, notebook, podOf, published, snapshotOf } from '../../test/builders.ts';
 import type { PodParts, SnapshotParts } from '../../test/builders.ts';
-import { reducedPod } from '../wiring/transform.ts';
+import { reducePod } from '../wiring/transform.ts';
 
 const sandbox = notebook({ spec: { volumeClaimTemplates: [WORK] } });
-const claim = (phase: 'Pending' | 'Bound' | 'Lost'): PersistentVolumeClaim => ({
-  ...claimOf(sandbox),
+const disk = (phase: 'Pending' | 'Bound' | 'Lost'): PersistentVolumeClaim => ({
+  ...diskOf(sandbox),
   spec: { storageClassName: 'fast', volumeName: 'pv-7' },
   status: { phase },
 });
@@ -20,12 +21,12 @@ const ago = (seconds: number): string => new Date(NOW_MS - seconds * 1_000).toIS
 
 /** The Sandbox with this Pod as the cache keeps it; its status says what is to be said already. */
 function settled(pod: Pod, parts: SnapshotParts = {}): Snapshot {
-  const snapshot = snapshotOf({ sandbox, claims: [claim('Bound')], ownedPods: [reducedPod(pod)], ...parts });
+  const snapshot = snapshotOf({ sandbox, disks: [disk('Bound')], ownedPods: [reducePod(pod)], ...parts });
   return { ...snapshot, sandbox: published(snapshot) };
 }
 
 const told = (snapshot: Snapshot): Trouble[] =>
-  decide(snapshot).flatMap((step) => (step.kind === 'tell' ? [step.trouble] : []));
+  decide(snapshot).flatMap((step) => (step.kind === 'reportTrouble' ? [step.trouble] : []));
 const sentences = (snapshot: Snapshot): string[] =>
   told(snapshot).map(({ note: { type, reason, message } }) => `${type} ${reason}: ${message}`);
 
@@ -52,7 +53,7 @@ const main = (status: ContainerStatus, pod = pending): Snapshot =>
 
 describe('a container', () => {
   const crash = { waiting: { reason: 'CrashLoopBackOff', message: 'back-off 5m0s restarting failed container' } };
-  const rows: readonly (readonly [sentence: string, snapshot: Snapshot, told: readonly string[]])[] = [
+  const rows: readonly (readonly [sentence: string, snapshot: Snapshot, reportedTroubles: readonly string[]])[] = [
     ['that is being created is no trouble', main(waiting('ContainerCreating')), []],
     ['that waits for init containers is no trouble', main(waiting('PodInitializing')), []],
     ['that runs is no trouble', main({ name: 'main', state: { running: {} } }, running), []],
@@ -115,26 +116,26 @@ describe('a container', () => {
     const key = told(snapshot)[0]?.key ?? '';
     const later = {
       ...main(waiting('ImagePullBackOff', 'Back-off pulling image')),
-      told: new Map([[key, NOW_MS + 1]]),
+      reportedTroubles: new Map([[key, NOW_MS + 1]]),
     };
     expect(sentences(later)).toEqual([]);
-    expect(wakeAtMs(later)).toBe(NOW_MS + 1);
+    expect(requeueAtMs(later)).toBe(NOW_MS + 1);
     expect(sentences({ ...later, nowMs: NOW_MS + 1 })).toHaveLength(1);
   });
 
   it('that ended is told once for each end, without a wake-up to repeat it', () => {
     const snapshot = main(restarted('OOMKilled', ago(5)), running);
     const told1 = new Map([[told(snapshot)[0]?.key ?? '', NOW_MS + 1]]);
-    expect(wakeAtMs({ ...snapshot, told: told1 })).toBeUndefined();
+    expect(requeueAtMs({ ...snapshot, reportedTroubles: told1 })).toBeUndefined();
     const again = main({ ...restarted('OOMKilled', ago(1)), restartCount: 4 }, running);
-    expect(sentences({ ...again, told: told1 })).toHaveLength(1);
+    expect(sentences({ ...again, reportedTroubles: told1 })).toHaveLength(1);
   });
 
   it('that changes its reason to wait costs no write of the status', () => {
     const before = main(waiting('ContainerCreating'));
     const after = main(waiting('ErrImagePull', 'manifest unknown'));
     expect(statusOf(after)).toEqual(statusOf(before));
-    expect(decide(after).map(({ kind }) => kind)).toEqual(['tell']);
+    expect(decide(after).map(({ kind }) => kind)).toEqual(['reportTrouble']);
   });
 });
 
@@ -159,7 +160,7 @@ describe('a Pod', () => {
     metadata: { ...gone.metadata, deletionTimestamp: ago(31), ...metadata },
   });
   const NO_CPU = '0/3 nodes are available: 3 Insufficient cpu.';
-  const rows: readonly (readonly [sentence: string, snapshot: Snapshot, told: readonly RegExp[]])[] = [
+  const rows: readonly (readonly [sentence: string, snapshot: Snapshot, reportedTroubles: readonly RegExp[]])[] = [
     ['that the scheduler has just seen is no trouble', settled(podOf(sandbox, unscheduled(NO_CPU, 4))), []],
     [
       'that no node takes is told in the words of the scheduler',
@@ -219,9 +220,9 @@ describe('a Pod', () => {
   });
 
   it('is looked at again when its trouble becomes one', () => {
-    expect(wakeAtMs(settled(podOf(sandbox, unscheduled(NO_CPU, 1))))).toBe(NOW_MS + 4_000);
-    expect(wakeAtMs(settled(podOf(sandbox, scheduled(1))))).toBe(NOW_MS + 29_000);
-    expect(wakeAtMs(settled(podOf(sandbox)))).toBeUndefined();
+    expect(requeueAtMs(settled(podOf(sandbox, unscheduled(NO_CPU, 1))))).toBe(NOW_MS + 4_000);
+    expect(requeueAtMs(settled(podOf(sandbox, scheduled(1))))).toBe(NOW_MS + 29_000);
+    expect(requeueAtMs(settled(podOf(sandbox)))).toBeUndefined();
   });
 });
 
@@ -237,7 +238,7 @@ describe('a disk', () => {
         lastTransitionTime: ago(seconds),
       },
     ];
-    return settled(podOf(sandbox, { phase: 'Pending', conditions }), { claims: [claim(phase)] });
+    return settled(podOf(sandbox, { phase: 'Pending', conditions }), { disks: [disk(phase)] });
   };
 
   it('that keeps a Pod waiting is named with its class, and asked for the reason', () => {
@@ -247,7 +248,7 @@ describe('a disk', () => {
         reason: 'VolumeNotBound',
         message: 'PersistentVolumeClaim "work-notebook" of class "fast" has no volume',
       },
-      reasonsOf: { metadata: { name: 'work-notebook' } },
+      causedBy: { metadata: { name: 'work-notebook' } },
       otherwise: MISSING,
     });
   });
@@ -260,14 +261,14 @@ describe('a disk', () => {
       ['PodUnschedulable'],
     ],
     ['is not blamed for something else', waitingFor('3 Insufficient cpu.'), ['PodUnschedulable']],
-    ['that lost its volume is told', settled(running, { claims: [claim('Lost')] }), ['VolumeLost']],
-    ['that waits while the Pod runs is no trouble', settled(running, { claims: [claim('Pending')] }), []],
+    ['that lost its volume is told', settled(running, { disks: [disk('Lost')] }), ['VolumeLost']],
+    ['that waits while the Pod runs is no trouble', settled(running, { disks: [disk('Pending')] }), []],
   ])('%s', (_, snapshot, expected) => {
     expect(told(snapshot).map(({ note }) => note.reason)).toEqual(expected);
   });
 
   it('that lost its volume is named with its class and its volume', () => {
-    expect(sentences(settled(running, { claims: [claim('Lost')] }))[0]).toContain(
+    expect(sentences(settled(running, { disks: [disk('Lost')] }))[0]).toContain(
       'PersistentVolumeClaim "work-notebook" of class "fast" is lost: its volume "pv-7" is gone',
     );
   });

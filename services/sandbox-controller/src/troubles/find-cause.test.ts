@@ -30,9 +30,9 @@ async function wait(message = UNBOUND): Promise<KubeObject> {
     };
     pod.status = { phase: 'Pending', conditions: [said] };
   });
-  const claim = h.api.object(persistentVolumeClaims, disk);
-  if (claim === undefined) throw new Error('there is no claim');
-  return claim;
+  const found = h.api.object(persistentVolumeClaims, disk);
+  if (found === undefined) throw new Error('there is no disk');
+  return found;
 }
 
 let count = 0;
@@ -57,11 +57,11 @@ const questions = (): number =>
 
 describe('a disk without a volume', () => {
   it('is told with the reason that its own Events give: the latest warning', async () => {
-    const claim = await wait();
-    say(claim, { type: 'Warning', reason: 'ProvisioningFailed', note: 'no such pool' });
+    const disk = await wait();
+    say(disk, { type: 'Warning', reason: 'ProvisioningFailed', note: 'no such pool' });
     await h.elapse(2_000);
-    say(claim, { type: 'Warning', reason: 'ProvisioningFailed', note: 'storageclass.storage.k8s.io "fast" not found' });
-    say(claim, { type: 'Normal', reason: 'ExternalProvisioning', note: 'waiting for a volume' });
+    say(disk, { type: 'Warning', reason: 'ProvisioningFailed', note: 'storageclass.storage.k8s.io "fast" not found' });
+    say(disk, { type: 'Normal', reason: 'ExternalProvisioning', note: 'waiting for a volume' });
     await h.until(() => told('VolumeNotBound').length > 0, 'it is told');
     expect(told('VolumeNotBound').map(({ note }) => note)).toEqual([
       'PersistentVolumeClaim "work-notebook" of class "fast" has no volume: ' +

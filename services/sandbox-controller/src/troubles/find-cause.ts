@@ -2,37 +2,37 @@ import { events } from '@sandlot/kube';
 import type { Event, KubeClient, KubeObject } from '@sandlot/kube';
 import type { Clock, TokenBucket } from '@sandlot/std';
 
-export interface ExplainDeps {
+export interface FindCauseDeps {
   readonly client: KubeClient;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Of such questions of all Sandboxes together. */
-  readonly questions: TokenBucket;
+  /** Limits the lists of Events, for all Sandboxes together. */
+  readonly eventLists: TokenBucket;
 }
 
-/** Nobody waits for the answer. */
-const PATIENCE_MS = 5_000;
-const MOST = 100;
+/** No client waits for the answer. */
+const DEADLINE_MS = 5_000;
+const MAX_EVENTS = 100;
 
-/** Normal steps that say nothing about why something is late. */
+/** Normal steps that do not say why something is late. */
 const ORDINARY = /^(WaitForFirstConsumer|Provisioning|ProvisioningSucceeded|Scheduled|Pull\w+|Created|Started)$/;
 
 /**
- * Why `object` is not what it should be, in the words of whoever works on it: its latest Warning, else the latest step that
- * is not an ordinary one. Undefined when nobody said anything, when too many ask, or when the answer does not come.
+ * Why `object` is not as it should be, in the words of the component that works on it: its latest Warning, else its latest
+ * step that is not ordinary. Undefined when there is no such Event, when the rate limit is reached, or on an error.
  */
-export async function explain(deps: ExplainDeps, { metadata }: KubeObject): Promise<string | undefined> {
-  const { client, clock, signal, questions } = deps;
-  if (questions.take(clock.monotonic(), 0) > 0) return undefined;
+export async function findCause(deps: FindCauseDeps, { metadata }: KubeObject): Promise<string | undefined> {
+  const { client, clock, signal, eventLists } = deps;
+  if (eventLists.take(clock.monotonic(), 0) > 0) return undefined;
   const { namespace, uid = '' } = metadata;
-  const options = { signal, namespace, fieldSelector: `regarding.uid=${uid}`, limit: MOST } as const;
+  const options = { signal, namespace, fieldSelector: `regarding.uid=${uid}`, limit: MAX_EVENTS } as const;
   try {
-    const { items } = await client.list(events, { ...options, priority: 'background', deadlineMs: PATIENCE_MS });
-    const telling = items.filter(({ type, reason }) => type === 'Warning' || !ORDINARY.test(reason));
-    const [latest] = telling.toSorted(byWeight);
+    const { items } = await client.list(events, { ...options, priority: 'background', deadlineMs: DEADLINE_MS });
+    const relevant = items.filter(({ type, reason }) => type === 'Warning' || !ORDINARY.test(reason));
+    const [latest] = relevant.toSorted(byWeight);
     return latest?.note === undefined || latest.note === '' ? undefined : `${latest.reason}: ${latest.note}`;
   } catch {
-    // An Event is told without its reason rather than not at all.
+    // A report without its cause is better than none.
     return undefined;
   }
 }
@@ -42,7 +42,7 @@ function byWeight(a: Event, b: Event): number {
   return timeOf(b) - timeOf(a);
 }
 
-/** Reporters of the core API and of this one date their Events in different fields. */
+/** Reporters of the core API and of events.k8s.io date their Events in different fields. */
 function timeOf({ series, deprecatedLastTimestamp, eventTime, metadata }: Event): number {
   const times = [series?.lastObservedTime, deprecatedLastTimestamp, eventTime, metadata.creationTimestamp];
   return Math.max(0, ...times.map((time) => Date.parse(time ?? '')).filter((time) => !Number.isNaN(time)));

@@ -1,15 +1,15 @@
 import { effectiveMode, findCondition } from '@sandlot/api-types';
-import type { Condition, Pod } from '@sandlot/kube';
+import type { Condition, Pod } from '@sandlot/kube/objects';
 import { containerTroubles } from './container-troubles.ts';
-import { UNSCHEDULED_MS, unboundClaims } from './disk-troubles.ts';
+import { UNSCHEDULED_MS, unboundDisks } from './disk-troubles.ts';
 import { isTerminating, onlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import { warning } from '../plan/steps.ts';
 import type { EventNote, Trouble } from '../plan/steps.ts';
 
-/** A node that says nothing about a Pod for this long is asked what it knows: most images are there by then. */
+/** When the Events of a Pod are read because its node reports no progress: most images are pulled by then. */
 const SILENT_START_MS = 30_000;
-/** Kubelets are that late before a node is doubted. */
+/** How late a kubelet may delete a Pod before that is reported. */
 const LATE_END_MS = 30_000;
 
 /** Why the Pod does not start, does not stay, or does not end. */
@@ -22,10 +22,10 @@ export function podTroubles(snapshot: Snapshot): Trouble[] {
   return [...containers, ...schedulingTroubles(snapshot, pod), ...silence];
 }
 
-/** Without a disk to blame. */
+/** When disks are not the reason. */
 function schedulingTroubles(snapshot: Snapshot, pod: Pod): Trouble[] {
   const said = findCondition(pod.status?.conditions, 'PodScheduled');
-  if (said?.status !== 'False' || unboundClaims(snapshot).length > 0) return [];
+  if (said?.status !== 'False' || unboundDisks(snapshot).length > 0) return [];
   const text = `No node takes the Pod: ${said.message ?? said.reason ?? 'the scheduler says no more'}`;
   const advice = 'Ask for less, relax nodeSelector, affinity or tolerations, or add nodes';
   const note = warning('PodUnschedulable', `${text}. ${advice}`);
@@ -33,7 +33,7 @@ function schedulingTroubles(snapshot: Snapshot, pod: Pod): Trouble[] {
   return [{ key: `${pod.metadata.uid ?? ''}/unschedulable`, note, ...(Number.isNaN(dueMs) ? {} : { dueMs }) }];
 }
 
-/** On its node, and not even a reason: volumes, networks and runtimes tell it in Events of the Pod alone. */
+/** The Pod is on its node and no status gives a reason: volumes, networks and runtimes report in Events of the Pod alone. */
 function silenceTroubles(pod: Pod): Trouble[] {
   const { metadata, spec, status } = pod;
   const scheduled = findCondition(status?.conditions, 'PodScheduled');
@@ -41,10 +41,10 @@ function silenceTroubles(pod: Pod): Trouble[] {
   const sinceMs = Date.parse(scheduled.lastTransitionTime ?? '');
   if (Number.isNaN(sinceMs)) return [];
   const note = warning('PodNotStarting', `Pod does not start on node "${spec.nodeName ?? ''}"`);
-  return [{ key: `${metadata.uid ?? ''}/silent`, note, dueMs: sinceMs + SILENT_START_MS, reasonsOf: pod }];
+  return [{ key: `${metadata.uid ?? ''}/silent`, note, dueMs: sinceMs + SILENT_START_MS, causedBy: pod }];
 }
 
-/** The key of {@link deletionTroubles}: what we delete ourselves is told before it is asked for. */
+/** The key of the trouble that a Pod was deleted. The controller records it for a Pod that it deletes itself. */
 export const deletionKey = ({ metadata: { uid = '' } }: Pod): string => `${uid}/deleted`;
 
 function deletionTroubles({ sandbox }: Snapshot, pod: Pod): Trouble[] {
@@ -63,7 +63,7 @@ function deletionNote(disruption: Condition | undefined): EventNote {
   return warning('PodEvicted', `Pod was evicted (${why}). ${next}`);
 }
 
-/** The deletion time of a Pod has its grace in it: later than that, somebody has to say why. */
+/** The deletion timestamp of a Pod includes its grace period; a Pod that exists after that is stuck. */
 function lateEndTroubles(pod: Pod): Trouble[] {
   const { uid = '', name = '', deletionTimestamp = '', finalizers = [] } = pod.metadata;
   const held = `is held by finalizers (${finalizers.join(', ')}). Whoever put them there has to take them away`;

@@ -1,33 +1,34 @@
 import type { Clock } from '@sandlot/std';
 import { TimedMap } from '../wiring/timed-map.ts';
 
-/** A trouble that lasts is told again after this long, for those who come later: Events do not live for ever. */
-const AGAIN_MS = 600_000;
+/** A trouble that lasts gets another Event after this long: Events expire. */
+const REPEAT_AFTER_MS = 600_000;
 const MAX_SANDBOXES = 10_000;
 
-/** Which troubles of a Sandbox, by its UID, its Events tell of. */
-export class Told {
+/** Which troubles of each Sandbox already have an Event. */
+export class ReportedTroubles {
   readonly #clock: Clock;
-  readonly #told: TimedMap<ReadonlyMap<string, number>>;
+  /** By UID of the Sandbox. */
+  readonly #reported: TimedMap<ReadonlyMap<string, number>>;
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    this.#told = new TimedMap({ clock, max: MAX_SANDBOXES });
+    this.#reported = new TimedMap({ clock, max: MAX_SANDBOXES });
   }
 
-  /** Keys of the troubles, and until when they need not be told again, in wall time. */
+  /** Keys of the troubles of the Sandbox, and until when each needs no other Event, in wall time. */
   of(uid: string): ReadonlyMap<string, number> {
-    return this.#told.get(uid) ?? NOTHING;
+    return this.#reported.get(uid) ?? NONE;
   }
 
-  /** From now on `key` counts as told; returns what {@link of} does then. */
-  add(uid: string, key: string, forMs = AGAIN_MS): ReadonlyMap<string, number> {
+  /** From now on, for `forMs`, `key` counts as reported; returns what {@link of} then returns. */
+  record(uid: string, key: string, forMs = REPEAT_AFTER_MS): ReadonlyMap<string, number> {
     const nowMs = this.#clock.now();
-    const fresh = [...this.of(uid)].filter(([, untilMs]) => untilMs > nowMs);
-    const told = new Map([...fresh, [key, nowMs + forMs] as const]);
-    this.#told.set(uid, told, AGAIN_MS);
-    return told;
+    const current = [...this.of(uid)].filter(([, untilMs]) => untilMs > nowMs);
+    const reported = new Map([...current, [key, nowMs + forMs] as const]);
+    this.#reported.set(uid, reported, REPEAT_AFTER_MS);
+    return reported;
   }
 }
 
-const NOTHING: ReadonlyMap<string, number> = new Map();
+const NONE: ReadonlyMap<string, number> = new Map();

@@ -1,47 +1,49 @@
 import { effectiveMode, wakeObstacleOf } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { isMarkedExpired } from '../lifetime/expiry.ts';
+import { needsStartupRecord } from '../lifetime/decide-startup.ts';
+import { resumeStep } from '../lifetime/suspend-steps.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
-import { isStartupUntold } from '../lifetime/decide-startup.ts';
-import { resumeStep } from '../lifetime/suspend.ts';
-import type { Step } from '../plan/steps.ts';
-import type { WakeRefusal } from './wake-refusals.ts';
+import type { Plan, Step } from '../plan/steps.ts';
+import type { WakeRefusal } from './wake-answers.ts';
 
 /**
- * The answer to a request to wake the Sandbox (API contract, idle). `later`: it may be woken once its status tells of the
- * suspension. `none`: nobody asked, or it is not suspended as far as we know; a cache that lags may still show that it is.
+ * What to do about a request to wake the Sandbox. `wait`: the status must first show the suspension. `none`: there is no
+ * request, or the Sandbox runs as far as we know; the request then stands until it lapses, because the cache may lag.
  */
-export type WakeAnswer =
-  | { readonly kind: 'none' | 'later' }
-  | { readonly kind: 'resume'; readonly step: Step }
+export type WakeDecision =
+  | { readonly kind: 'none' | 'wait' }
+  | { readonly kind: 'resume'; readonly plan: Plan }
   | { readonly kind: 'refuse'; readonly step: Step };
 
 /**
- * Decides about a request to wake the Sandbox. Whoever may wake it is answered by an ordinary resume, in the spec and in
- * its own spelling, that an edit made meanwhile defeats. `deadlineMs` is its effective expiry.
+ * Decides who may wake the Sandbox: docs/reference/sandbox.md#idle-suspend-and-resume. A permitted request is answered by
+ * an ordinary resume in the spelling that the Sandbox uses, which fails when somebody edits the Sandbox meanwhile.
+ * `deadlineMs` is the effective expiry of the Sandbox, epoch milliseconds.
  */
-export function decideWake(snapshot: Snapshot, deadlineMs: number | undefined): WakeAnswer {
-  const { sandbox, wakeUntilMs, wakeTrace, nowMs } = snapshot;
-  if (wakeUntilMs === undefined) return { kind: 'none' };
+export function decideWake(snapshot: Snapshot, deadlineMs: number | undefined): WakeDecision {
+  const { sandbox, wakeRequestUntilMs, wakeTrace, nowMs } = snapshot;
+  if (wakeRequestUntilMs === undefined) return { kind: 'none' };
   const isOver = isMarkedExpired(sandbox) || (deadlineMs !== undefined && deadlineMs <= nowMs);
-  const refusal = isOver ? 'expired' : refusalOfWake(sandbox);
-  if (refusal !== undefined) return { kind: 'refuse', step: { kind: 'refuseWake', why: refusal } };
+  const refusal = isOver ? 'expired' : wakeRefusalOf(sandbox);
+  if (refusal !== undefined) return { kind: 'refuse', step: { kind: 'answerWake', answer: refusal } };
   if (effectiveMode(sandbox.spec) === 'Running') return { kind: 'none' };
-  return isSuspensionTold(sandbox) ? { kind: 'resume', step: resumeStep(sandbox, wakeTrace) } : { kind: 'later' };
+  if (!isSuspensionPublished(sandbox)) return { kind: 'wait' };
+  return { kind: 'resume', plan: [resumeStep(sandbox, wakeTrace), { kind: 'answerWake', answer: 'resumed' }] };
 }
 
-function refusalOfWake({ metadata, spec }: Sandbox): WakeRefusal | undefined {
+function wakeRefusalOf({ metadata, spec }: Sandbox): WakeRefusal | undefined {
   if (metadata.deletionTimestamp !== undefined) return 'deleting';
   if (effectiveMode(spec) === 'Running') return undefined;
   return wakeObstacleOf({ metadata, spec }, undefined);
 }
 
 /**
- * The record of who suspended it goes with the resume. Before that the status must have taken from it what it proves: that
- * the startup action was taken, and that the idle clock stopped.
+ * The resume removes the record of who suspended the Sandbox. Before that the status must show what the record proves:
+ * that the startup action ran, and that the idle clock stopped.
  */
-function isSuspensionTold(sandbox: Sandbox): boolean {
+function isSuspensionPublished(sandbox: Sandbox): boolean {
   const { metadata, status } = sandbox;
-  const isTold = status?.phase === 'Suspended' || status?.phase === 'Suspending';
-  return isTold && status.observedGeneration === metadata.generation && !isStartupUntold(sandbox);
+  const isShown = status?.phase === 'Suspended' || status?.phase === 'Suspending';
+  return isShown && status.observedGeneration === metadata.generation && !needsStartupRecord(sandbox);
 }

@@ -4,14 +4,14 @@ import { decideWake } from './decide-wake.ts';
 
 const TRACE = JSON.stringify({ traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' });
 
-describe('the trace of whoever wakes a Sandbox', () => {
+describe('the trace context of a request to wake a Sandbox', () => {
   it.each([
     [
-      'goes along with the resume',
+      'is part of the resume patch',
       TRACE,
       { 'sandlot.dev/suspended-by': null, 'opentelemetry.io/trace-context': TRACE },
     ],
-    ['is left alone when there is none', undefined, { 'sandlot.dev/suspended-by': null }],
+    ['is absent from the patch of a request without one', undefined, { 'sandlot.dev/suspended-by': null }],
   ])('%s', (_, wakeTrace, annotations) => {
     const asleep = notebook({ metadata: { generation: 3, annotations: { 'sandlot.dev/suspended-by': 'Idle' } } });
     const sandbox = {
@@ -19,8 +19,8 @@ describe('the trace of whoever wakes a Sandbox', () => {
       spec: { ...asleep.spec, operatingMode: 'Suspended' as const },
       status: { phase: 'Suspended' as const, observedGeneration: 3 },
     };
-    const answer = decideWake(snapshotOf({ sandbox, wakeUntilMs: NOW_MS + 1_000, wakeTrace }), undefined);
-    expect(answer).toMatchObject({ kind: 'resume', step: { patch: { metadata: { annotations } } } });
+    const answer = decideWake(snapshotOf({ sandbox, wakeRequestUntilMs: NOW_MS + 1_000, wakeTrace }), undefined);
+    expect(answer).toMatchObject({ kind: 'resume', plan: [{ patch: { metadata: { annotations } } }, {}] });
     expect(JSON.stringify(answer).includes('trace-context')).toBe(wakeTrace !== undefined);
   });
 });

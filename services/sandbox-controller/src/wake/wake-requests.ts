@@ -1,17 +1,21 @@
+import type { Bus } from '@sandlot/bus';
+import { channelSource } from '@sandlot/kube';
+import type { Source } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { TimedMap } from '../wiring/timed-map.ts';
 
 /**
- * How long a request stands that could not be answered yet: long enough for a conflict and for a cache that lags, and
- * short, because whoever asked repeats it while he still waits.
+ * How long an unanswered request stands. Long enough for a conflict and for a cache that lags; short, because the client
+ * repeats the request while it waits.
  */
 const STANDS_MS = 5_000;
 const MAX_REQUESTS = 10_000;
+/** Before changes that merely need a pass: a client waits. */
+const WAKE_PRIORITY = 1;
 
-/** Requests to wake a Sandbox, by its UID. Those for one Sandbox are one: they share a resume. */
+/** Requests to wake a Sandbox, by its UID. All requests for one Sandbox are one: they share a resume. */
 export class WakeRequests {
   readonly #clock: Clock;
-  /** Whose trace the request came in, as the annotation's text. */
   readonly #requests: TimedMap<{ readonly trace: string | undefined }>;
 
   constructor(clock: Clock) {
@@ -19,11 +23,12 @@ export class WakeRequests {
     this.#requests = new TimedMap({ clock, max: MAX_REQUESTS });
   }
 
-  ask(uid: string, trace?: string): void {
+  /** `trace`: the trace context of the request, as the text of the annotation that carries it. */
+  add(uid: string, trace?: string): void {
     this.#requests.set(uid, { trace }, STANDS_MS);
   }
 
-  /** The trace of the request for `uid`, as the text of the annotation that carries it. */
+  /** The trace context of the request for `uid`. */
   traceOf(uid: string): string | undefined {
     return this.#requests.get(uid)?.trace;
   }
@@ -35,7 +40,20 @@ export class WakeRequests {
   }
 
   /** The request has been answered. */
-  answered(uid: string): void {
+  remove(uid: string): void {
     this.#requests.delete(uid);
   }
+}
+
+/** Records requests as they arrive on the bus and enqueues their Sandboxes. */
+export function wakeSource(bus: Bus, wakes: WakeRequests): Source & Disposable {
+  const source = channelSource();
+  const subscription = bus.onHint(
+    'sandbox.wake.requested',
+    ({ data: { namespace, name, uid }, traceparent, tracestate }) => {
+      wakes.add(uid, traceparent === undefined ? undefined : JSON.stringify({ traceparent, tracestate }));
+      source.push(`${namespace}/${name}`, { priority: WAKE_PRIORITY });
+    },
+  );
+  return { ...source, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
 }

@@ -9,13 +9,13 @@ export const sandboxSettings = controllerSettings.extend({
   CONCURRENCY: integer({ min: 1, max: 1_000 }).default(32).meta({ flag: 'sandbox-concurrent-workers' }),
   /** Last labels of the names of Services. */
   CLUSTER_DOMAIN: text().default('cluster.local').meta({ flag: 'cluster-domain' }),
-  /** What an unset `service` means: upstream's promise to v1alpha1 authors, nothing, or a Service for everybody. */
+  /** What an unset `service` means: docs/reference/sandbox.md#service-left-unset. */
   UNSET_SERVICE: z
     .enum(['V1Alpha1', 'Never', 'Always'], { error: 'one of V1Alpha1, Never, Always' })
     .default('V1Alpha1'),
   /** Image of the in-sandbox daemon for Sandboxes that name none. */
   RUNTIME_IMAGE: z.string().default(''),
-  /** By which the daemon knows the installation; without it the daemon trusts whoever calls it first. */
+  /** By this key the daemon recognises the installation; without it the daemon trusts its first caller. */
   RUNTIME_PUBLIC_KEY: publicKey().default(''),
 });
 

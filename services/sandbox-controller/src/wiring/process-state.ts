@@ -1,66 +1,41 @@
-import type { Sandbox } from '@sandlot/api-types';
-import type { Bus } from '@sandlot/bus';
-import { channelSource } from '@sandlot/kube';
-import type { Source } from '@sandlot/kube';
-import type { Clock } from '@sandlot/std';
 import { TokenBucket } from '@sandlot/std';
-import { Aftermath } from '../pacing/after-adoption.ts';
-import { Patience } from '../pacing/quiet-start.ts';
-import { RecentWrites } from '../writes/recent-writes.ts';
-import { Refusals } from '../writes/refusals.ts';
-import { EarlyReports } from '../lifetime/early-reports.ts';
-import type { Snapshot } from '../plan/snapshot.ts';
-import { Told } from '../troubles/reported-troubles.ts';
-import { UseReports } from '../lifetime/activity-reports.ts';
+import type { Clock } from '@sandlot/std';
+import { ActivityReports } from '../lifetime/activity-reports.ts';
+import { EarlyActivity } from '../lifetime/early-activity.ts';
+import { AdoptionHolds } from '../pacing/adoption-holds.ts';
+import { QuietStarts } from '../pacing/quiet-start.ts';
+import { ReportedTroubles } from '../troubles/reported-troubles.ts';
 import { WakeRequests } from '../wake/wake-requests.ts';
+import { RecentWrites } from '../writes/recent-writes.ts';
+import { RejectedWrites } from '../writes/rejected-writes.ts';
 
-/** What the process remembers from pass to pass. It saves requests and noise; a restart may forget all of it. */
-export interface Memory {
+/** What the process keeps from pass to pass. It saves requests and noise; a restart may lose all of it. */
+export interface ProcessState {
   readonly recent: RecentWrites;
-  readonly patience: Patience;
-  readonly aftermath: Aftermath;
+  readonly quietStarts: QuietStarts;
+  readonly adoptionHolds: AdoptionHolds;
   readonly wakes: WakeRequests;
-  readonly reports: EarlyReports;
-  readonly uses: UseReports;
-  readonly refusals: Refusals;
-  readonly told: Told;
-  readonly questions: TokenBucket;
+  readonly earlyActivity: EarlyActivity;
+  readonly activityReports: ActivityReports;
+  readonly rejectedWrites: RejectedWrites;
+  readonly reportedTroubles: ReportedTroubles;
+  /** Limits the lists of Events that explain troubles. */
+  readonly eventLists: TokenBucket;
 }
 
-/** Questions about other people's Events: a few, whatever happens to all Sandboxes at once. */
-const QUESTIONS = { perSecond: 2, burst: 20 };
+/** A few, even when all Sandboxes have troubles at once. */
+const EVENT_LISTS = { perSecond: 2, burst: 20 };
 
-export function createMemory(clock: Clock): Memory {
+export function createProcessState(clock: Clock): ProcessState {
   return {
     recent: new RecentWrites(clock),
-    patience: new Patience(),
-    aftermath: new Aftermath(clock),
+    quietStarts: new QuietStarts(),
+    adoptionHolds: new AdoptionHolds(clock),
     wakes: new WakeRequests(clock),
-    reports: new EarlyReports(clock),
-    uses: new UseReports(clock),
-    refusals: new Refusals(clock),
-    told: new Told(clock),
-    questions: new TokenBucket(QUESTIONS),
+    earlyActivity: new EarlyActivity(clock),
+    activityReports: new ActivityReports(clock),
+    rejectedWrites: new RejectedWrites(clock),
+    reportedTroubles: new ReportedTroubles(clock),
+    eventLists: new TokenBucket(EVENT_LISTS),
   };
-}
-
-/** What is known of the use of a Sandbox besides its status. */
-export function useOf(
-  sandbox: Sandbox,
-  { reports, uses }: Pick<Memory, 'reports' | 'uses'>,
-): Pick<Snapshot, 'reportSeenMs' | 'usedMs'> {
-  return { reportSeenMs: reports.seenMs(sandbox), usedMs: uses.lastMs(sandbox.metadata.uid) };
-}
-
-/** Remembers requests to wake a Sandbox as they come, and has it looked at before what is merely due. */
-export function wakeSource(bus: Bus, wakes: WakeRequests): Source & Disposable {
-  const source = channelSource();
-  const subscription = bus.onHint(
-    'sandbox.wake.requested',
-    ({ data: { namespace, name, uid }, traceparent, tracestate }) => {
-      wakes.ask(uid, traceparent === undefined ? undefined : JSON.stringify({ traceparent, tracestate }));
-      source.push(`${namespace}/${name}`, { priority: 1 });
-    },
-  );
-  return { ...source, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
 }

@@ -13,6 +13,7 @@ export interface TimedMapOptions {
 export class TimedMap<V> {
   readonly #clock: Clock;
   readonly #max: number;
+  /** Oldest first. */
   readonly #entries = new Map<string, { readonly value: V; readonly untilMs: number }>();
 
   constructor({ clock, max }: TimedMapOptions) {
@@ -23,25 +24,31 @@ export class TimedMap<V> {
   set(key: string, value: V, ttlMs: number): void {
     this.#entries.delete(key);
     this.#entries.set(key, { value, untilMs: this.#clock.monotonic() + ttlMs });
-    const [oldest] = this.#entries.keys();
-    if (this.#entries.size > this.#max && oldest !== undefined) this.#entries.delete(oldest);
+    this.#dropOldest();
   }
 
   get(key: string): V | undefined {
     return this.leftMs(key) === undefined ? undefined : this.#entries.get(key)?.value;
   }
 
-  /** How much longer the entry is kept; undefined without one. */
+  /** How many milliseconds the entry is still kept; undefined without one. */
   leftMs(key: string): number | undefined {
     const found = this.#entries.get(key);
     if (found === undefined) return undefined;
     const leftMs = found.untilMs - this.#clock.monotonic();
-    if (leftMs > 0) return leftMs;
-    this.#entries.delete(key);
-    return undefined;
+    return leftMs > 0 ? leftMs : undefined;
   }
 
   delete(key: string): void {
     this.#entries.delete(key);
+  }
+
+  /** The oldest entries, while they have expired or there are too many. */
+  #dropOldest(): void {
+    const nowMs = this.#clock.monotonic();
+    for (const [key, { untilMs }] of this.#entries) {
+      if (untilMs > nowMs && this.#entries.size <= this.#max) return;
+      this.#entries.delete(key);
+    }
   }
 }

@@ -7,15 +7,15 @@ type PodStatus = NonNullable<Pod['status']>;
 
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
-/** A Sandbox as the cache keeps it: of managedFields only what tells whether its author used v1alpha1. */
-export function reducedSandbox(sandbox: Sandbox): Sandbox {
+/** A Sandbox as the cache keeps it: of managedFields only what shows whether its author used v1alpha1. */
+export function reduceSandbox(sandbox: Sandbox): Sandbox {
   const authorship = authorshipEntries(sandbox.metadata.managedFields);
   const metadata = withoutBulk(sandbox.metadata);
   return { ...sandbox, metadata: authorship.length === 0 ? metadata : { ...metadata, managedFields: authorship } };
 }
 
 /** A Pod as the cache keeps it: metadata, status, and of the spec only the node. No Pod is ever built from this. */
-export function reducedPod(pod: Pod): Pod {
+export function reducePod(pod: Pod): Pod {
   const { nodeName } = pod.spec;
   const { phase, podIPs, conditions, reason, message } = pod.status ?? {};
   const status = { phase, podIPs, conditions, reason, message, ...containersOf(pod) };
@@ -23,9 +23,14 @@ export function reducedPod(pod: Pod): Pod {
   return { ...pod, metadata: withoutBulk(pod.metadata), spec, status };
 }
 
+/** Any other child as the cache keeps it. */
+export function reduceChild<T extends KubeObject>(object: T): T {
+  return { ...object, metadata: withoutBulk(object.metadata) };
+}
+
 type Containers = Pick<PodStatus, 'containerStatuses' | 'initContainerStatuses'>;
 
-/** How the containers of a Pod in a terminal phase ended, and of any other those that wait or have been started again. */
+/** How the containers of a finished Pod ended; of any other Pod those that wait or were restarted. */
 function containersOf({
   metadata,
   status: { phase, containerStatuses = [], initContainerStatuses = [] } = {},
@@ -38,36 +43,31 @@ function containersOf({
       })),
     };
   }
-  const keep = metadata.annotations?.[annotations.inplaceImage] === undefined ? troubled : counted;
-  const containers = containerStatuses.flatMap(keep);
-  const inits = initContainerStatuses.flatMap(troubled);
+  const reduce = metadata.annotations?.[annotations.inplaceImage] === undefined ? keepTrouble : keepRestartCount;
+  const containers = containerStatuses.flatMap(reduce);
+  const inits = initContainerStatuses.flatMap(keepTrouble);
   return {
     ...(containers.length === 0 ? {} : { containerStatuses: containers }),
     ...(inits.length === 0 ? {} : { initContainerStatuses: inits }),
   };
 }
 
-/** Of an ordinary start nothing is kept. */
-function troubled({ name, image, restartCount, state, lastState }: ContainerStatus): ContainerStatus[] {
+/** Keeps nothing of an ordinary start. */
+function keepTrouble({ name, image, restartCount, state, lastState }: ContainerStatus): ContainerStatus[] {
   const waiting = ORDINARY.has(state?.waiting?.reason ?? '') ? undefined : state?.waiting;
   const terminated = lastState?.terminated;
   if (waiting === undefined && terminated === undefined) return [];
   return [{ name, image, restartCount, state: { waiting }, lastState: { terminated } }];
 }
 
-/** Of a Pod whose image was changed, how often each was started: the new image runs after one more start. */
-function counted(container: ContainerStatus): ContainerStatus[] {
+/** Of a Pod whose image was changed: the new image runs after one more restart. */
+function keepRestartCount(container: ContainerStatus): ContainerStatus[] {
   const { name, restartCount } = container;
-  const [trouble = { name, restartCount }] = troubled(container);
+  const [trouble = { name, restartCount }] = keepTrouble(container);
   return [trouble];
 }
 
 const ORDINARY: ReadonlySet<string> = new Set(['', 'ContainerCreating', 'PodInitializing']);
-
-/** Any other child as the cache keeps it. */
-export function withoutManagedFields<T extends KubeObject>(object: T): T {
-  return { ...object, metadata: withoutBulk(object.metadata) };
-}
 
 function withoutBulk(full: ObjectMeta): ObjectMeta {
   const metadata = { ...full };

@@ -1,4 +1,4 @@
-/** What an API server says about a Pod or a disk that it refuses, and what helps. */
+/** Words of API servers that reject a Pod or a disk, and what helps. */
 const ADVICE: readonly (readonly [words: RegExp, advice: string])[] = [
   [
     /RuntimeClass "[^"]*" not found/,
@@ -21,7 +21,7 @@ const ADVICE: readonly (readonly [words: RegExp, advice: string])[] = [
   [/admission webhook/, 'Change what the policy of the cluster objects to'],
 ];
 
-/** `words` of the API server with what helps against them; a refusal is tried again by itself. */
+/** `words` of the API server and what helps. The controller retries a rejected write by itself. */
 export function withAdvice(words: string): string {
   const advice = ADVICE.find(([pattern]) => pattern.test(words))?.[1];
   return advice === undefined ? words : `${words}. ${advice}; it is tried again within a minute`;

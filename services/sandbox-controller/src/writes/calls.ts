@@ -2,21 +2,22 @@ import { isAlreadyExists, isNotFound } from '@sandlot/kube';
 import type { CallOptions, JsonObject, KubeClient, KubeObject, ObjectKey, Priority, Resource } from '@sandlot/kube';
 import type { RecentWrites } from './recent-writes.ts';
 
-/** What the calls need. */
 export interface CallDeps {
   readonly client: KubeClient;
   readonly recent: RecentWrites;
-  /** After it aborts nothing is written any more. */
+  /** Once it aborts, nothing is written. */
   readonly signal: AbortSignal;
   readonly priority: Priority;
 }
 
-/** Every write names the owner of its fields as upstream does (API contract, Service). */
+/** Field owner of every write: docs/reference/names-and-hashes.md#ports. */
+const FIELD_MANAGER = 'sandbox-controller';
+
 function callOptions({ signal, priority }: CallDeps): CallOptions {
-  return { signal, priority, fieldManager: 'sandbox-controller' };
+  return { signal, priority, fieldManager: FIELD_MANAGER };
 }
 
-/** Creates `object`, or reads what has its name: whether that may serve is for the next decision. */
+/** Creates `object`, or reads the one that has its name; the next decision judges whether that one may serve. */
 export async function createOrRead<T extends KubeObject>(deps: CallDeps, resource: Resource<T>, object: T): Promise<T> {
   const { client, recent } = deps;
   try {
@@ -36,7 +37,7 @@ export interface PatchInput {
   readonly subresource?: 'status' | undefined;
 }
 
-/** Sends a merge patch; the patch itself names the incarnation it was decided on. */
+/** Sends a merge patch. The patch itself names the UID it was decided on. */
 export function patchObject<T extends KubeObject>(
   deps: CallDeps,
   resource: Resource<T>,
@@ -46,8 +47,8 @@ export function patchObject<T extends KubeObject>(
 }
 
 /**
- * Deletes this incarnation of `object`. Returns it as terminating, or undefined when it is known to be gone, which is as
- * good. A `Conflict` means that the name has been taken by another incarnation, which has to be looked at first.
+ * Deletes this incarnation of `object`. Returns it as terminating, or undefined when it is already gone. Throws `Conflict`
+ * when another incarnation has taken the name: the caller has to observe it first.
  */
 export async function deleteObject<T extends KubeObject>(
   deps: CallDeps,
@@ -65,7 +66,7 @@ export async function deleteObject<T extends KubeObject>(
   return recent.deleted(object);
 }
 
-/** Where `object` lives. */
+/** Namespace and name of `object`. */
 export function objectKey({ metadata: { namespace, name = '' } }: KubeObject): ObjectKey {
   return { namespace, name };
 }

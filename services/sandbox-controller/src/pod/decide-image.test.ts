@@ -1,7 +1,7 @@
 import type { Sandbox } from '@sandlot/api-types';
 import type { Pod } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
-import { decideImage, runsMarkedImage } from './inplace-image.ts';
+import { decideImage, runsRequestedImage } from './decide-image.ts';
 import { notebook, podOf } from '../../test/builders.ts';
 
 const MARK = 'sandlot.dev/inplace-image';
@@ -32,6 +32,6 @@ describe('the image of a live Pod', () => {
     ['counts at once in a Pod that was made with it', marked, { [MARK]: 'agent:2' }, 0, true],
     ['does not count when the mark has moved on', marked, { [MARK]: 'agent:1', [FROM]: '4' }, 5, false],
   ] as const)('%s', (...[, sandbox, annotations, restarts, wanted]) => {
-    expect(runsMarkedImage(sandbox, podWith(annotations, restarts))).toBe(wanted);
+    expect(runsRequestedImage(sandbox, podWith(annotations, restarts))).toBe(wanted);
   });
 });

@@ -1,7 +1,7 @@
 import { modeSpellingOf, resumePatch, suspendPatch } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { authorshipEntries } from '../service/authorship.ts';
 import type { Step } from '../plan/steps.ts';
+import { authorshipEntries } from '../service/authorship.ts';
 
 /** Suspends the Sandbox; an edit that comes first wins. */
 export function suspendStep(sandbox: Sandbox, by: 'Idle' | 'Startup'): Step {

@@ -4,7 +4,7 @@ import { FakeClock } from '@sandlot/std/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { withAdvice } from './advice.ts';
 import { Harness, KEY } from '../../test/harness.ts';
-import { Refusals } from './refusals.ts';
+import { RejectedWrites } from './rejected-writes.ts';
 import { NOW_MS, WORK, notebook } from '../../test/builders.ts';
 
 const ofPods = { verb: 'create', resource: 'pods' } as const;
@@ -148,10 +148,10 @@ describe('refusals in memory', () => {
 
   it('stand twice as long each time, three quarters of a minute at most', async () => {
     const clock = new FakeClock(NOW_MS);
-    const refusals = new Refusals(clock);
+    const rejected = new RejectedWrites(clock);
     const delays: number[] = [];
     for (let count = 0; count < 10; count += 1) {
-      const delayMs = (refusals.refused(notebook(), failure).retryAtMs ?? 0) - clock.now();
+      const delayMs = (rejected.record(notebook(), failure).retryAtMs ?? 0) - clock.now();
       delays.push(delayMs);
       await clock.advance(delayMs);
     }
@@ -160,12 +160,12 @@ describe('refusals in memory', () => {
 
   it('stand for the generation that was refused, until their time has come', async () => {
     const clock = new FakeClock(NOW_MS);
-    const refusals = new Refusals(clock);
-    refusals.refused(notebook(), failure);
-    expect(refusals.standing(notebook())).toEqual([{ ...failure, retryAtMs: NOW_MS + 250 }]);
-    expect(refusals.standing(notebook({ metadata: { generation: 2 } }))).toEqual([]);
+    const rejected = new RejectedWrites(clock);
+    rejected.record(notebook(), failure);
+    expect(rejected.pendingOf(notebook())).toEqual([{ ...failure, retryAtMs: NOW_MS + 250 }]);
+    expect(rejected.pendingOf(notebook({ metadata: { generation: 2 } }))).toEqual([]);
     await clock.advance(250);
-    expect(refusals.standing(notebook())).toEqual([]);
+    expect(rejected.pendingOf(notebook())).toEqual([]);
   });
 });
 

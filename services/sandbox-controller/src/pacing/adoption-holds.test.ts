@@ -1,0 +1,114 @@
+import { labels } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
+import { FakeClock } from '@sandlot/std/testing';
+import { describe, expect, it } from 'vitest';
+import { AdoptionHolds } from './adoption-holds.ts';
+import { decideYieldMs } from './decide-yield.ts';
+import type { Plan } from '../plan/steps.ts';
+import { NOW_MS, notebook, podOf, snapshotOf } from '../../test/builders.ts';
+
+const READY = { type: 'Ready', status: 'True', reason: '', message: '', lastTransitionTime: '' } as const;
+const sandboxOf = (uid: string, generation: number): Sandbox =>
+  notebook({
+    metadata: { uid, generation, labels: { [labels.launchType]: 'warm' } },
+    status: { observedGeneration: 1, conditions: [READY] },
+  });
+
+/** After `count` adoptions just now, of Sandboxes `uid-0` and so on. */
+function holdsOf(count: number) {
+  const clock = new FakeClock();
+  const holds = new AdoptionHolds(clock);
+  for (let i = 0; i < count; i += 1) {
+    holds.onSandboxChange({ old: sandboxOf(`uid-${i}`, 1), next: sandboxOf(`uid-${i}`, 2) });
+  }
+  const statusHoldMs = (uid: string): number | undefined => {
+    const sandbox = sandboxOf(uid, 2);
+    holds.grant(sandbox);
+    const untilMs = holds.statusHoldUntilMs(sandbox);
+    return untilMs === undefined ? undefined : untilMs - clock.now();
+  };
+  return { holds, statusHoldMs };
+}
+
+describe('the status write after an adoption is held', () => {
+  it.each([
+    ['for 100 ms after a single adoption', 1, 100],
+    ['for longer, the more Sandboxes are adopted with it', 20, 2_000],
+    ['for five seconds at most', 500, 5_000],
+  ])('%s', (_, count, ms) => {
+    expect(holdsOf(count).statusHoldMs('uid-0')).toBe(ms);
+  });
+
+  it('for no longer than first granted, when more adoptions follow', () => {
+    const { holds, statusHoldMs } = holdsOf(1);
+    expect(statusHoldMs('uid-0')).toBe(100);
+    for (const uid of ['b', 'c', 'd']) holds.onSandboxChange({ old: sandboxOf(uid, 1), next: sandboxOf(uid, 2) });
+    expect(statusHoldMs('uid-0')).toBe(100);
+  });
+
+  it('only once a pass has granted it', () => {
+    expect(holdsOf(1).holds.statusHoldUntilMs(sandboxOf('uid-0', 2))).toBeUndefined();
+  });
+
+  it.each<[string, { old: Sandbox | undefined; next: Sandbox | undefined }]>([
+    ['once the generation is published', { old: sandboxOf('uid-0', 2), next: sandboxOf('uid-0', 1) }],
+    ['once the Sandbox is gone', { old: sandboxOf('uid-0', 2), next: undefined }],
+  ])('not at all %s', (_, change) => {
+    const { holds, statusHoldMs } = holdsOf(1);
+    holds.onSandboxChange(change);
+    expect(statusHoldMs('uid-0')).toBeUndefined();
+  });
+
+  it('not at all for an adoption before this process started', () => {
+    const { holds, statusHoldMs } = holdsOf(0);
+    holds.onSandboxChange({ old: undefined, next: sandboxOf('uid-0', 2) });
+    expect(statusHoldMs('uid-0')).toBeUndefined();
+  });
+});
+
+/** `count` adoptions `everyMs` apart, the last one just now, of Sandboxes `uid-0` and so on. */
+async function adoptionsEvery(everyMs: number, count: number) {
+  const clock = new FakeClock();
+  const holds = new AdoptionHolds(clock);
+  for (let i = 0; i < count; i += 1) {
+    if (i > 0) await clock.advance(everyMs);
+    holds.onSandboxChange({ old: sandboxOf(`uid-${i}`, 1), next: sandboxOf(`uid-${i}`, 2) });
+  }
+  const podHoldMs = (uid: string): number | undefined => {
+    const untilMs = holds.podHoldUntilMs(sandboxOf(uid, 2));
+    return untilMs === undefined ? undefined : untilMs - clock.now();
+  };
+  return { clock, podHoldMs };
+}
+
+describe('the labels of an adopted Pod are held', () => {
+  it.each([
+    ['not at all when adoptions come one by one', 200, 10, undefined],
+    ['not at all under steady traffic of 50 a second', 20, 200, undefined],
+    ['for 300 ms in a burst', 5, 200, 300],
+    ['for the rest of three seconds in a longer burst', 5, 580, 105],
+    ['no longer than three seconds', 5, 700, -495],
+  ])('%s', async (...[, everyMs, count, ms]) => {
+    const { podHoldMs } = await adoptionsEvery(everyMs, count);
+    expect(podHoldMs('uid-0')).toBe(ms);
+  });
+
+  it('not at all once the burst is over', async () => {
+    const { clock, podHoldMs } = await adoptionsEvery(5, 200);
+    await clock.advance(300);
+    expect(podHoldMs('uid-199')).toBeUndefined();
+  });
+});
+
+describe('a pass yields to claims', () => {
+  const patch = { kind: 'patchPod', phase: 'pod', pod: podOf(notebook()), patch: {} } as const;
+  it.each<[string, Plan, number | undefined, number]>([
+    ['before it patches labels of a Pod in a burst', [patch], NOW_MS + 300, 300],
+    ['not outside a burst', [patch], undefined, 0],
+    ['not after the longest hold', [patch], NOW_MS - 500, 0],
+    ['not before it changes an image that a claim waits for', [{ ...patch, image: 'x' }], NOW_MS + 300, 0],
+    ['not before it writes a status', [patch, { kind: 'patchStatus', patch: {} }], NOW_MS + 300, 0],
+  ])('%s', (...[, plan, podHoldUntilMs, ms]) => {
+    expect(decideYieldMs(snapshotOf({ podHoldUntilMs }), plan)).toBe(ms);
+  });
+});

@@ -1,0 +1,61 @@
+import { annotations, effectiveMode } from '@sandlot/api-types';
+import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
+import { isStartupPending } from '../lifetime/decide-startup.ts';
+import { onlyPod } from '../plan/snapshot.ts';
+import type { Snapshot } from '../plan/snapshot.ts';
+import type { Plan, Step } from '../plan/steps.ts';
+import { decideStatusWrite } from './decide-status-write.ts';
+import { isReadyNow, statusOf } from './status.ts';
+import { transitionNotes } from './transition-events.ts';
+
+/**
+ * The closing writes of a pass: first the annotations, because the Pod's name must be known before Ready is visible, then
+ * the status.
+ */
+export function decidePublish(snapshot: Snapshot, next: SandboxStatus): Plan {
+  return [...decideAnnotations(snapshot), ...decideStatus(snapshot, next)];
+}
+
+/**
+ * Publishes that a Pod is gone before `podPlan` creates its replacement. Otherwise a crash between the creation and the
+ * status write, followed by a quick start, would hide that the sandbox was ever away, or leave a restart uncounted.
+ */
+export function withLossPublished(snapshot: Snapshot, podPlan: Plan): Plan {
+  const { status } = snapshot.sandbox;
+  const isUnpublished = isReadyNow(status) || status?.restarts?.nextRestartTime !== undefined;
+  const isReplacement = isUnpublished && podPlan.some((step) => step.kind === 'createPod');
+  return isReplacement ? decideStatus(snapshot, statusOf(snapshot)) : podPlan;
+}
+
+function decideStatus(snapshot: Snapshot, next: SandboxStatus): Plan {
+  const write = decideStatusWrite(snapshot, next);
+  if (write.kind !== 'write') return [];
+  const notes = transitionNotes(snapshot.sandbox, next);
+  const status: Step = { kind: 'patchStatus', patch: write.patch };
+  return [status, ...notes.map((note): Step => ({ kind: 'recordEvent', note }))];
+}
+
+/** The Pod's name while there is a Pod, and who suspended the Sandbox until it resumes. */
+function decideAnnotations(snapshot: Snapshot): Plan {
+  const { sandbox, ownedPods } = snapshot;
+  if (ownedPods.length > 1) return [];
+  const present = sandbox.metadata.annotations ?? {};
+  const podName = onlyPod(snapshot)?.metadata.name;
+  const changes = {
+    ...(present[annotations.podName] === podName ? {} : { [annotations.podName]: podName ?? null }),
+    ...(isSuspenderObsolete(sandbox) ? { [annotations.suspendedBy]: null } : {}),
+  };
+  if (Object.keys(changes).length === 0) return [];
+  return [{ kind: 'patchSandbox', patch: { metadata: { uid: sandbox.metadata.uid, annotations: changes } } }];
+}
+
+/**
+ * Whether the record of who suspended the Sandbox can go. The record also proves that the startup action ran and that the
+ * idle clock has to stop, so it stays until the status shows both.
+ */
+function isSuspenderObsolete(sandbox: Sandbox): boolean {
+  const { metadata, spec, status } = sandbox;
+  if (metadata.annotations?.[annotations.suspendedBy] === undefined) return false;
+  if (effectiveMode(spec) === 'Suspended') return false;
+  return !isStartupPending(sandbox) && status?.lastActivityTime === undefined;
+}

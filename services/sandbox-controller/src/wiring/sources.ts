@@ -1,0 +1,33 @@
+import { isPoolMember, labels } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
+import { controllerOf, keyOf, watchSource } from '@sandlot/kube';
+import type { KubeObject, Source, Store } from '@sandlot/kube';
+import { delayOf } from '../pacing/adoption-delay.ts';
+import { PATIENT, URGENT, isUrgent } from '../pacing/priority.ts';
+import { BY_NAME_HASH } from './informers.ts';
+import type { Informers } from './informers.ts';
+
+/** Which change of which object enqueues which Sandboxes, and how soon. */
+export function watchSources({ sandboxes, pods, services, disks }: Informers): Source[] {
+  const ofChild = (child: KubeObject): string[] => sandboxKeysOf(child, sandboxes.store);
+  const keyIf = (isWanted: boolean, sandbox: Sandbox): string[] => (isWanted ? [keyOf(sandbox)] : []);
+  return [
+    watchSource(sandboxes, (sandbox) => keyIf(!isPoolMember(sandbox), sandbox), { delayMs: delayOf }),
+    watchSource(sandboxes, (sandbox) => keyIf(isPoolMember(sandbox), sandbox), { delayMs: delayOf, priority: PATIENT }),
+    watchSource(pods, (pod, change) => (isUrgent(change) ? ofChild(pod) : []), { priority: URGENT }),
+    watchSource(pods, ofChild),
+    watchSource(services, ofChild),
+    watchSource(disks, ofChild),
+  ];
+}
+
+/** Keys of the Sandboxes that a change of `child` may concern: its controller, and those that its label points to. */
+function sandboxKeysOf(child: KubeObject, sandboxes: Store<Sandbox>): string[] {
+  const { namespace = '' } = child.metadata;
+  const owner = controllerOf(child);
+  const hash = child.metadata.labels?.[labels.nameHash] ?? '';
+  const named = [...sandboxes.byIndex(BY_NAME_HASH, `${namespace}/${hash}`)].map(
+    ({ metadata }) => `${namespace}/${metadata.name ?? ''}`,
+  );
+  return owner?.kind === 'Sandbox' ? [...new Set([`${namespace}/${owner.name}`, ...named])] : named;
+}
