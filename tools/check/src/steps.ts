@@ -48,6 +48,12 @@ export const steps: readonly Step[] = [
   ]),
   tests('unit', 'decisions, libraries, in-process API server', 10),
   {
+    name: 'programs',
+    what: 'compile what the tests start, unless the cache has it',
+    command: ['node', 'tools/check/src/programs.ts'],
+    timeoutMs: 40 * MINUTE_MS,
+  },
+  {
     name: 'runtime',
     what: 'the daemon in Go: format, vet, generated code, real processes',
     command: ['node', 'tools/check/src/go-tests.ts'],

@@ -1,0 +1,27 @@
+// Compiles the programs that the tests start, unless the cache outside the checkout has them. On a new machine this takes
+// a quarter of an hour, which must not count against the time limit of a test suite.
+import { consoleProgress, ensureBinaries } from '@sandlot/local-cluster';
+import type { BinaryName } from '@sandlot/local-cluster';
+
+const PROGRAMS: Readonly<Record<BinaryName, true>> = {
+  kube: true,
+  pki: true,
+  guard: true,
+  pause: true,
+  registry: true,
+  coredns: true,
+  helm: true,
+  kwok: true,
+  'kwok-stages': true,
+  volumes: true,
+  'nats-server': true,
+  crane: true,
+  kubeconform: true,
+  'network-policy': true,
+  runsc: true,
+  'containerd-shim-runsc-v1': true,
+  jaeger: true,
+  'sandlot-runtime': true,
+};
+
+await ensureBinaries(Object.keys(PROGRAMS) as BinaryName[], { progress: consoleProgress() });
