@@ -4,7 +4,7 @@ import { inParallel } from './floor.ts';
 import { claimObject } from './objects.ts';
 import { latenciesOf, Observer } from './observer.ts';
 import type { Latencies } from './observer.ts';
-import { full } from './pool.ts';
+import { waitUntilFull } from './pool.ts';
 import { pause } from './shapes.ts';
 import { NAMESPACE } from './stage.ts';
 import type { Stage } from './stage.ts';
@@ -39,6 +39,6 @@ export async function clear(
     await client.delete(sandboxClaims, { namespace: NAMESPACE, name: `${prefix}-${index}` });
   });
   const left = async (): Promise<number> => (await client.listAll(sandboxes, { namespace: NAMESPACE })).items.length;
-  await full(stage, members);
+  await waitUntilFull(stage, members);
   while ((await left()) > members + others) await pause(500);
 }

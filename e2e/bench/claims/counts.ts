@@ -1,4 +1,4 @@
-import { auditEntries, inOrder, isWrite } from '../../src/support/audit-log.ts';
+import { auditEntries, sortByTime, isWrite } from '../../src/support/audit-log.ts';
 import type { AuditEntry } from '../../src/support/audit-log.ts';
 import { sumOf } from '../support/prometheus.ts';
 import { CONTROLLERS, flowSchemaOf, NAMESPACE } from './stage.ts';
@@ -78,7 +78,7 @@ async function writesSince({ plane }: Stage, since: string): Promise<Write[]> {
     if (users.has(entry.user.username) && isWrite(entry) && entry.requestReceivedTimestamp >= since)
       entries.push(entry);
   }
-  return inOrder(entries).flatMap(({ user, objectRef }) =>
+  return sortByTime(entries).flatMap(({ user, objectRef }) =>
     objectRef === undefined
       ? []
       : [{ user: users.get(user.username) ?? '', resource: objectRef.resource, name: objectRef.name ?? '' }],

@@ -75,7 +75,7 @@ export class Observer implements AsyncDisposable {
   }
 
   #see(claim: SandboxClaim): void {
-    const { ready, names } = deliveredTo(claim);
+    const { ready, names } = deliveryOf(claim);
     for (let slot = 0; slot < Math.max(ready, names.length); slot += 1) {
       const known = this.times.get(timeKey(claim.metadata.name ?? '', slot));
       if (known === undefined) continue;
@@ -99,13 +99,13 @@ export class Observer implements AsyncDisposable {
   }
 }
 
-interface Delivered {
+interface Delivery {
   readonly ready: number;
   readonly names: readonly (string | undefined)[];
 }
 
 /** A batch claim counts what is Ready; a single one says it in its condition. */
-function deliveredTo({ spec, status }: SandboxClaim): Delivered {
+function deliveryOf({ spec, status }: SandboxClaim): Delivery {
   const { sandbox, sandboxes = [], readyReplicas = 0, conditions } = status ?? {};
   if ((spec.replicas ?? 1) > 1) return { ready: readyReplicas, names: bySlot(sandboxes) };
   const isReady = findCondition(conditions, 'Ready')?.status === 'True';

@@ -6,7 +6,7 @@ import { NAMESPACE } from './stage.ts';
 import type { Stage } from './stage.ts';
 
 /** Resolves when the pool holds as many Ready members as it should. */
-export async function full({ client }: Stage, replicas: number): Promise<void> {
+export async function waitUntilFull({ client }: Stage, replicas: number): Promise<void> {
   const isFull = async (): Promise<boolean> => {
     try {
       const { status } = await client.get(sandboxWarmPools, { namespace: NAMESPACE, name: POOL });

@@ -9,7 +9,7 @@ import { claimObject, poolObject, POOL, templateObject } from './objects.ts';
 import { latenciesOf, Observer } from './observer.ts';
 import type { Latencies } from './observer.ts';
 import type { Scenario } from './scenarios.ts';
-import { full } from './pool.ts';
+import { waitUntilFull } from './pool.ts';
 import { drive, pause } from './shapes.ts';
 import type { Shape } from './shapes.ts';
 import { CONTROLLERS, NAMESPACE, Stage } from './stage.ts';
@@ -67,7 +67,7 @@ export async function runScenario(scenario: Scenario, { say, warmUp }: RunOption
   await stage.client.create(sandboxTemplates, templateObject());
   await makeIdle(stage, idle, say);
   await stage.client.create(sandboxWarmPools, poolObject(pool));
-  await full(stage, pool);
+  await waitUntilFull(stage, pool);
   await pause(QUIET_MS);
   if (warmUp > 0) {
     const first = { prefix: 'warm-up', claims: pool === 0 ? warmUp : Math.min(warmUp, pool) };
@@ -82,7 +82,7 @@ export async function runScenario(scenario: Scenario, { say, warmUp }: RunOption
   await using observer = await Observer.watch(stage.client);
   await stage.collectGarbage();
   const outage = await claimAll(stage, scenario, observer);
-  if (scenario.dwellMs === undefined) await full(stage, pool);
+  if (scenario.dwellMs === undefined) await waitUntilFull(stage, pool);
   await pause(QUIET_MS);
   const after = await countNow(stage);
   const given = new Set([...observer.times.values()].flatMap(({ sandbox }) => sandbox ?? []));

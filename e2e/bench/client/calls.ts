@@ -46,7 +46,7 @@ type Program = typeof BASH | typeof BARE;
 function starter(to: Address, headers: Readonly<Record<string, string>>): (program: Program) => Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return async (program) => {
-    const body = enveloped({ process: program, stdin: false });
+    const body = toEnvelope({ process: program, stdin: false });
     const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
     const sent = request(
       {
@@ -73,7 +73,7 @@ function starter(to: Address, headers: Readonly<Record<string, string>>): (progr
 }
 
 /** One message of the Connect protocol's streams: a flag, four bytes of length, JSON. */
-function enveloped(message: object): Buffer {
+function toEnvelope(message: object): Buffer {
   const json = Buffer.from(JSON.stringify(message));
   const head = Buffer.alloc(5);
   head.writeUInt32BE(json.length, 1);

@@ -12,7 +12,7 @@ import { Sandbox } from 'e2b';
 import { access } from '../../src/support/sdk/client.ts';
 import { measureFloor } from '../support/claim-timeline.ts';
 import { timeInTurn, waysOf } from './calls.ts';
-import { renderDoor } from './report.ts';
+import { renderClientReport } from './report.ts';
 import { measureWakes } from './wakes.ts';
 
 const NAMESPACE = 'tenant-a';
@@ -53,7 +53,7 @@ if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(fi
 console.log(
   `${new Date().toISOString().slice(0, 10)}, Node ${process.version}, ${cpus().length} cores, load ${load} before\n`,
 );
-console.log(renderDoor(figures));
+console.log(renderClientReport(figures));
 
 async function measureCommands(kube: KubeClient): Promise<Record<string, number[]>> {
   const sandbox = await Sandbox.create(POOL, { ...options, timeoutMs: 600_000 });
@@ -80,7 +80,7 @@ async function measureCreates(kube: KubeClient): Promise<{ creates: number[]; cr
   try {
     const createFloor = await measureFloor(kube, name, Number(values.creates));
     for (let count = 0; count < Number(values.creates); count += 1) {
-      await isFull(kube);
+      await waitUntilFull(kube);
       const startedMs = performance.now();
       const sandbox = await Sandbox.create(POOL, { ...options, timeoutMs: 60_000 });
       creates.push(performance.now() - startedMs);
@@ -93,7 +93,7 @@ async function measureCreates(kube: KubeClient): Promise<{ creates: number[]; cr
 }
 
 /** The status of a pool may be older than its members, and a member that starts takes the machine from what is measured. */
-async function isFull(kube: KubeClient): Promise<void> {
+async function waitUntilFull(kube: KubeClient): Promise<void> {
   const { spec } = await kube.get(sandboxWarmPools, { namespace: NAMESPACE, name: POOL });
   for (;;) {
     const { items } = await kube.listAll(sandboxes, { namespace: NAMESPACE });

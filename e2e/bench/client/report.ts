@@ -17,7 +17,7 @@ function quantile(values: readonly number[], share: number): number {
 }
 
 /** The figures as Markdown tables, each beside the floor of the same run. */
-export function renderDoor(figures: Figures): string {
+export function renderClientReport(figures: Figures): string {
   return [commandsOf(figures), createsOf(figures), wakesOf(figures)].join('\n\n');
 }
 

@@ -7,8 +7,8 @@ import { pause } from '../claims/shapes.ts';
 import { NAMESPACE } from '../claims/stage.ts';
 import type { Stage } from '../claims/stage.ts';
 
-export const DOORS = ['api', 'gateway'] as const;
-export type DoorName = (typeof DOORS)[number];
+export const SERVERS = ['api', 'gateway'] as const;
+export type ServerName = (typeof SERVERS)[number];
 
 /** Of no installation. */
 const TOKEN_KEY = Buffer.alloc(32, 7).toString('base64');
@@ -18,20 +18,20 @@ const USE_MS = 3_000;
 const FAULT_LIMIT_MS = 5_000;
 
 /** API and gateway as processes beside the controllers of a stage, and somebody who uses them. */
-export class Doors implements AsyncDisposable {
-  readonly #running: ReadonlyMap<DoorName, ServiceProcess>;
+export class ApiAndGateway implements AsyncDisposable {
+  readonly #running: ReadonlyMap<ServerName, ServiceProcess>;
   readonly #url: string;
   readonly #key: string;
   /** An answer that says that the server, not the caller, is at fault. */
   readonly #faulted = Promise.withResolvers<undefined>();
 
-  private constructor(running: ReadonlyMap<DoorName, ServiceProcess>, url: string, key: string) {
+  private constructor(running: ReadonlyMap<ServerName, ServiceProcess>, url: string, key: string) {
     this.#running = running;
     this.#url = url;
     this.#key = key;
   }
 
-  static async open(stage: Stage): Promise<Doors> {
+  static async open(stage: Stage): Promise<ApiAndGateway> {
     const limits = { createsPerSecond: 3, sandboxes: 0 };
     const input = { namespace: NAMESPACE, team: NAMESPACE, role: 'tenant', description: '', limits } as const;
     const { text } = await createKey({ client: stage.client, namespace: NAMESPACE }, input);
@@ -45,16 +45,16 @@ export class Doors implements AsyncDisposable {
       HOLD_TIMEOUT: '10s',
     };
     const settings = { api, gateway };
-    const running = new Map<DoorName, ServiceProcess>();
-    for (const name of DOORS) {
+    const running = new Map<ServerName, ServiceProcess>();
+    for (const name of SERVERS) {
       const main = new URL(`file://${checkoutRoot}/services/${name}/src/main.ts`);
       running.set(name, await startServiceProcess(main, { ...common, ...stage.env, ...settings[name] }));
     }
     for (const { probePort } of running.values()) await ready(probePort);
-    return new Doors(running, `http://127.0.0.1:${port}`, text);
+    return new ApiAndGateway(running, `http://127.0.0.1:${port}`, text);
   }
 
-  metricsAddress(name: DoorName): string {
+  metricsAddress(name: ServerName): string {
     return `127.0.0.1:${this.#running.get(name)?.metricsPort ?? 0}`;
   }
 

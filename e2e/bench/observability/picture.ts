@@ -17,7 +17,7 @@ await using scene = await Scene.raise({ rules: [] });
 await prepareLoad(scene.stage);
 const loadedAt = Date.now() / 1_000;
 const done = new AbortController();
-const used = scene.doors.use(done.signal);
+const used = scene.servers.use(done.signal);
 await runLoad(scene.stage, { seconds: SECONDS }).finally(() => done.abort());
 await used;
 // Without the time in which the load ebbs away, where ratios are of hardly anything.

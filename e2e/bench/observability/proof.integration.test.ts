@@ -30,13 +30,13 @@ const SECONDS = 36;
 
 beforeAll(async () => {
   scene = await Scene.raise({ rules: [rules] });
-  const { stage, doors } = scene;
+  const { stage, servers } = scene;
   const start = Date.now() / 1_000;
   await prepareLoad(stage);
   undisturbed = Date.now() / 1_000 + SECONDS / 2 - 1;
   const done = new AbortController();
-  const used = doors.use(done.signal);
-  await runLoad(stage, { seconds: SECONDS, outageUntil: () => doors.faulted() }).finally(() => done.abort());
+  const used = servers.use(done.signal);
+  await runLoad(stage, { seconds: SECONDS, outageUntil: () => servers.faulted() }).finally(() => done.abort());
   await used;
   range = { start, end: Date.now() / 1_000, step: 1 };
   const source = { url: scene.prometheus.url, scrapeSeconds: SCRAPE_SECONDS };

@@ -1,7 +1,7 @@
 import { startPrometheus, startRedis, startTraceBackend } from '@sandlot/local-cluster';
 import type { Server } from '@sandlot/local-cluster';
 import { CONTROLLERS, Stage } from '../claims/stage.ts';
-import { Doors, DOORS } from './api-and-gateway.ts';
+import { ApiAndGateway, SERVERS } from './api-and-gateway.ts';
 
 /** Pods that the simulated nodes have room for. */
 const PODS = 400;
@@ -15,16 +15,16 @@ export interface SceneOptions {
 /** A stage with API and gateway, whose processes trace, keep deadlines in Redis, and are scraped by a Prometheus. */
 export class Scene implements AsyncDisposable {
   readonly stage: Stage;
-  readonly doors: Doors;
+  readonly servers: ApiAndGateway;
   readonly prometheus: Server;
   readonly #open: AsyncDisposableStack;
 
   private constructor(
-    { stage, doors, prometheus }: Pick<Scene, 'stage' | 'doors' | 'prometheus'>,
+    { stage, servers, prometheus }: Pick<Scene, 'stage' | 'servers' | 'prometheus'>,
     open: AsyncDisposableStack,
   ) {
     this.stage = stage;
-    this.doors = doors;
+    this.servers = servers;
     this.prometheus = prometheus;
     this.#open = open;
   }
@@ -40,20 +40,20 @@ export class Scene implements AsyncDisposable {
     const tracing = { OTEL_EXPORTER_OTLP_ENDPOINT: traces.otlpEndpoint, TRACE_SAMPLE_RATIO: '1' };
     stage.env = { REDIS_URL: redis.url, ...tracing };
     await stage.startControllers(2);
-    const doors = open.use(await Doors.open(stage));
+    const servers = open.use(await ApiAndGateway.open(stage));
     const scrapeTargets = [
       ...CONTROLLERS.map((job) => ({ job, addresses: stage.metricsAddresses(job) })),
-      ...DOORS.map((job) => ({ job, addresses: [doors.metricsAddress(job)] })),
+      ...SERVERS.map((job) => ({ job, addresses: [servers.metricsAddress(job)] })),
     ];
     const prometheus = await startPrometheus({ scrapeTargets, rules, intervalMs: SCRAPE_SECONDS * 1_000 });
     open.defer(() => prometheus.stop());
-    return new Scene({ stage, doors, prometheus }, open.move());
+    return new Scene({ stage, servers, prometheus }, open.move());
   }
 
   /** What each process says of itself, in the older text format. */
   async pages(): Promise<Record<string, string>> {
     const pages = CONTROLLERS.map(async (name) => [name, await this.stage.metricsOf(name)] as const);
-    const own = DOORS.map(async (name) => [name, await pageAt(this.doors.metricsAddress(name))] as const);
+    const own = SERVERS.map(async (name) => [name, await pageAt(this.servers.metricsAddress(name))] as const);
     return Object.fromEntries(await Promise.all([...pages, ...own]));
   }
 

@@ -4,7 +4,7 @@ import { burst, clear } from '../claims/bursts.ts';
 import type { Burst } from '../claims/bursts.ts';
 import { countNow } from '../claims/counts.ts';
 import { poolObject, templateObject } from '../claims/objects.ts';
-import { full } from '../claims/pool.ts';
+import { waitUntilFull } from '../claims/pool.ts';
 import { pause } from '../claims/shapes.ts';
 import { CONTROLLERS, Stage } from '../claims/stage.ts';
 import type { ControllerName } from '../claims/stage.ts';
@@ -66,7 +66,7 @@ export async function runRounds({ claims, variants, profiles }: Plan, say: (text
       stage.env = { ...environment, ...profiling(profiles, `${index}-${variant}`) };
       await stage.startReplica(name, 0);
     }
-    await full(stage, claims);
+    await waitUntilFull(stage, claims);
     for (let time = 0; time < UNCOUNTED_BURSTS; time += 1) {
       const first = { prefix: `w${index}-${time}`, claims };
       await burst(stage, first);
@@ -105,7 +105,7 @@ async function measured(stage: Stage, { received }: Receiver, planned: Burst): P
   const cpuBefore = await treeCpuMs();
   const { allReadyMs, p50Ms } = await burst(stage, planned);
   const burstCpuMs = ((await treeCpuMs()) - cpuBefore) / claims;
-  await full(stage, claims);
+  await waitUntilFull(stage, claims);
   await pause(QUIET_MS);
   const after = await countNow(stage);
   const grown = (what: 'cpuMs' | 'reconciles' | 'writes') =>

@@ -3,7 +3,7 @@ import type { SandboxClaim } from '@sandlot/api-types';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { killComponent } from '../support/components.ts';
 import { poolManifest, templateManifest } from '../support/manifests.ts';
-import { fullPool, readyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { waitForFullPool, waitForReadyClaim, sandboxNameOf } from '../support/sandboxes.ts';
 import { createTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -22,7 +22,9 @@ async function claimAllAtOnce(team: Team): Promise<void> {
 
 /** Every claim Ready, each with a Sandbox of its own that it controls. Gives how many were warm. */
 async function expectAllServed(team: Team): Promise<number> {
-  const claims = await Promise.all(Array.from({ length: CLAIMS }, (_, index) => readyClaim(team, `claim-${index}`)));
+  const claims = await Promise.all(
+    Array.from({ length: CLAIMS }, (_, index) => waitForReadyClaim(team, `claim-${index}`)),
+  );
   expect(new Set(claims.map(sandboxNameOf)).size).toBe(CLAIMS);
   const { items } = await team.client.listAll(sandboxes, { namespace: team.namespace });
   const owners = new Map(items.map(({ metadata }) => [metadata.name, metadata.ownerReferences?.map(({ uid }) => uid)]));
@@ -41,14 +43,14 @@ describe('20 claims at once', () => {
 
   it('are all served warm by a pool of 25, each with another Sandbox', async () => {
     await team.apply(poolOf(25));
-    await fullPool(team, 'boxes');
+    await waitForFullPool(team, 'boxes');
     await claimAllAtOnce(team);
     expect(await expectAllServed(team)).toBe(CLAIMS);
   });
 
   it('are all served by a pool of 5, those that it cannot serve cold', async () => {
     await team.apply(poolOf(5));
-    await fullPool(team, 'boxes');
+    await waitForFullPool(team, 'boxes');
     await claimAllAtOnce(team);
     const warm = await expectAllServed(team);
     expect(warm).toBeGreaterThanOrEqual(5);
@@ -59,12 +61,12 @@ describe('20 claims at once', () => {
     'are all served when the %s is killed meanwhile',
     async (component) => {
       await team.apply(poolOf(10));
-      await fullPool(team, 'boxes');
+      await waitForFullPool(team, 'boxes');
       const claiming = claimAllAtOnce(team);
       await killComponent(team, component);
       await claiming;
       await expectAllServed(team);
-      await fullPool(team, 'boxes');
+      await waitForFullPool(team, 'boxes');
     },
   );
 });

@@ -3,7 +3,7 @@ import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { isNotFound, pods } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { claimManifest, GROUP, poolManifest, templateManifest } from '../support/manifests.ts';
-import { claimWithReason, fullPool, readyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { waitForClaimReason, waitForFullPool, waitForReadyClaim, sandboxNameOf } from '../support/sandboxes.ts';
 import { eventually, inTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -22,7 +22,7 @@ spec:
 
 async function pool(team: Team, replicas: number): Promise<void> {
   await team.apply(templateManifest('box') + '---' + poolManifest('pool', 'box', replicas));
-  await fullPool(team, 'pool');
+  await waitForFullPool(team, 'pool');
 }
 
 async function ofBatch(team: Team, name: string): Promise<Sandbox[]> {
@@ -31,7 +31,7 @@ async function ofBatch(team: Team, name: string): Promise<Sandbox[]> {
 }
 
 /** Resolves when the claim is gone. */
-async function claimGone(team: Team, name: string): Promise<void> {
+async function waitUntilClaimGone(team: Team, name: string): Promise<void> {
   await eventually(`claim ${name} is gone`, async () => {
     try {
       await team.client.get(sandboxClaims, { namespace: team.namespace, name });
@@ -50,10 +50,10 @@ describe('a batch of ten', () => {
       const lifecycle = '{shutdownTime: "2035-01-01T00:00:00Z", shutdownPolicy: Delete}';
       const spec = `{warmPoolRef: {name: pool}, replicas: 10, claimTimeout: 1m, ttlSecondsAfterCompleted: 5, lifecycle: ${lifecycle}}`;
       await team.apply(claimManifest('rollout', spec));
-      const { status } = await claimWithReason(team, 'rollout', 'AllReplicasClaimed');
+      const { status } = await waitForClaimReason(team, 'rollout', 'AllReplicasClaimed');
       expect(status).toMatchObject({ phase: 'Completed', claimedReplicas: 10, readyReplicas: 10 });
       expect(status?.sandboxes?.map(({ slot }) => slot)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
-      await claimGone(team, 'rollout');
+      await waitUntilClaimGone(team, 'rollout');
       const left = await ofBatch(team, 'rollout');
       expect(left).toHaveLength(10);
       for (const { metadata, spec: own } of left) {
@@ -72,8 +72,8 @@ describe('a batch of ten', () => {
       await team.apply(templateManifest('box') + '---' + poolManifest('pool', 'box', 0));
       const spec = '{warmPoolRef: {name: pool}, replicas: 10, claimTimeout: 3s, createOnNoStock: false}';
       await team.apply(claimManifest('rollout', spec));
-      await claimWithReason(team, 'rollout', 'WaitingForStock');
-      const { status } = await claimWithReason(team, 'rollout', 'ClaimTimeout');
+      await waitForClaimReason(team, 'rollout', 'WaitingForStock');
+      const { status } = await waitForClaimReason(team, 'rollout', 'ClaimTimeout');
       expect(status).toMatchObject({ phase: 'Failed', claimedReplicas: 0 });
       expect(status?.message).toBe('Claimed 0 of 10 sandboxes before claimTimeout');
     }));
@@ -84,9 +84,9 @@ describe('a claim that only wants a warm sandbox', () => {
     inTeam('waits', async (team) => {
       await team.apply(templateManifest('box') + '---' + poolManifest('pool', 'box', 0));
       await team.apply(claimManifest('job', '{warmPoolRef: {name: pool}, createOnNoStock: false}'));
-      await claimWithReason(team, 'job', 'WaitingForStock');
+      await waitForClaimReason(team, 'job', 'WaitingForStock');
       await team.kubectl('scale', 'swp/pool', '--replicas=1');
-      expect(sandboxNameOf(await readyClaim(team, 'job'))).toMatch(/^pool-/);
+      expect(sandboxNameOf(await waitForReadyClaim(team, 'job'))).toMatch(/^pool-/);
     }));
 });
 
@@ -105,7 +105,7 @@ describe('what a template does not allow', () => {
       await team.apply(
         `${templateManifest('box')}---${claimManifest('job', `{sandboxTemplateRef: {name: box}, ${field}}`)}`,
       );
-      const { status } = await claimWithReason(team, 'job', reason);
+      const { status } = await waitForClaimReason(team, 'job', reason);
       expect(status?.phase).toBe('Failed');
       expect(await ofBatch(team, 'job')).toEqual([]);
     }),
@@ -120,7 +120,7 @@ describe('an image of its own', () => {
       await team.kubectl('patch', 'sbt/box', '--type=merge', '-p', allow);
       await pool(team, 1);
       await team.apply(claimManifest('tuned', '{warmPoolRef: {name: pool}, inplaceUpdate: {image: "ubuntu:24.04"}}'));
-      const name = sandboxNameOf(await readyClaim(team, 'tuned'));
+      const name = sandboxNameOf(await waitForReadyClaim(team, 'tuned'));
       expect(name).toMatch(/^pool-/);
       const pod = await team.client.get(pods, { namespace: team.namespace, name });
       expect(pod.spec.containers[0]?.image).toBe('ubuntu:24.04');
@@ -129,19 +129,19 @@ describe('an image of its own', () => {
 });
 
 describe('a claim whose work is done', () => {
-  async function finished(team: Team, policy: string): Promise<SandboxClaim> {
+  async function finishJob(team: Team, policy: string): Promise<SandboxClaim> {
     await team.apply(jobTemplate);
     const lifecycle = `{ttlSecondsAfterFinished: 2, shutdownPolicy: ${policy}}`;
     await team.apply(claimManifest('job', `{sandboxTemplateRef: {name: job}, lifecycle: ${lifecycle}}`));
-    const claim = await readyClaim(team, 'job');
+    const claim = await waitForReadyClaim(team, 'job');
     await team.sh(sandboxNameOf(claim), 'touch /tmp/end');
     return claim;
   }
 
   it.each(['Delete', 'DeleteForeground'])('goes with its sandbox under %s', (policy) =>
     inTeam('ends', async (team) => {
-      await finished(team, policy);
-      await claimGone(team, 'job');
+      await finishJob(team, policy);
+      await waitUntilClaimGone(team, 'job');
       await eventually('the Sandbox is gone', async () =>
         (await team.client.listAll(sandboxes, { namespace: team.namespace })).items.length === 0 ? true : undefined,
       );
@@ -150,8 +150,8 @@ describe('a claim whose work is done', () => {
 
   it('stays under Retain, and its sandbox goes', () =>
     inTeam('stays', async (team) => {
-      await finished(team, 'Retain');
-      const { status } = await claimWithReason(team, 'job', 'ClaimExpired');
+      await finishJob(team, 'Retain');
+      const { status } = await waitForClaimReason(team, 'job', 'ClaimExpired');
       expect(status?.conditions?.map(({ type }) => type)).toContain('Finished');
       await eventually('the Sandbox is gone', async () =>
         (await team.client.listAll(sandboxes, { namespace: team.namespace })).items.length === 0 ? true : undefined,

@@ -1,9 +1,9 @@
 import { persistentVolumeClaims, persistentVolumes } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
-  claimWithReason,
-  fullPool,
-  readyClaim,
+  waitForClaimReason,
+  waitForFullPool,
+  waitForReadyClaim,
   readyCondition,
   sandboxNamed,
   sandboxNameOf,
@@ -46,20 +46,20 @@ describe('dynamicVolumes of a claim', () => {
   beforeAll(async () => {
     team = await createTeam('dynamic');
     await team.apply([template('open', 'Allowed'), template('closed', 'Disallowed'), pool, disk].join('---'));
-    await fullPool(team, 'pool');
+    await waitForFullPool(team, 'pool');
   });
   afterAll(() => team[Symbol.asyncDispose]());
 
-  const served = async (name: string, volume: string): Promise<string> => {
+  const serveClaim = async (name: string, volume: string): Promise<string> => {
     await team.apply(claim(name, volume));
-    return sandboxNameOf(await readyClaim(team, name));
+    return sandboxNameOf(await waitForReadyClaim(team, name));
   };
 
   it('give one sandbox the files that another one wrote, whatever is in stock', async () => {
-    const writer = await served('writer', '{mountPath: /out, persistentVolumeClaimName: dataset}');
+    const writer = await serveClaim('writer', '{mountPath: /out, persistentVolumeClaimName: dataset}');
     expect((await sandboxNamed(team, writer)).metadata.labels?.['agents.x-k8s.io/launch-type']).toBe('cold');
     await team.sh(writer, 'mkdir /out/part && echo precious > /out/part/data && sync');
-    const reader = await served(
+    const reader = await serveClaim(
       'reader',
       '{mountPath: /in, persistentVolumeClaimName: dataset, subPath: part, readOnly: true}',
     );
@@ -87,12 +87,12 @@ describe('dynamicVolumes of a claim', () => {
     await team.client.mergePatch(persistentVolumes, { name }, { spec: { persistentVolumeReclaimPolicy: 'Retain' } });
     const volume = `{mountPath: /old, persistentVolumeName: ${name}}`;
     await team.apply(claim('heir', volume));
-    await claimWithReason(team, 'heir', 'DynamicVolumesRejected');
+    await waitForClaimReason(team, 'heir', 'DynamicVolumesRejected');
     await team.kubectl('delete', 'sandboxclaim', 'writer', 'reader');
     await team.kubectl('delete', 'persistentvolumeclaim', 'dataset');
     const metadata = { labels: { 'sandlot.dev/claimable-by': team.namespace } };
     await team.client.mergePatch(persistentVolumes, { name }, { metadata, spec: { claimRef: null } });
-    await readyClaim(team, 'heir');
+    await waitForReadyClaim(team, 'heir');
     expect(await team.sh('heir', 'cat /old/part/data')).toBe('precious');
     await team.client.mergePatch(persistentVolumes, { name }, { spec: { persistentVolumeReclaimPolicy: 'Delete' } });
   });
@@ -100,7 +100,7 @@ describe('dynamicVolumes of a claim', () => {
   it('are refused by a template that does not allow them, and the claim says who has to change what', async () => {
     const volume = '{mountPath: /data, persistentVolumeClaimName: dataset}';
     await team.apply(claim('refused', volume, 'sandboxTemplateRef: {name: closed}'));
-    const { status } = await claimWithReason(team, 'refused', 'DynamicVolumesRejected');
+    const { status } = await waitForClaimReason(team, 'refused', 'DynamicVolumesRejected');
     expect(status?.message).toContain('SandboxTemplate "closed" does not allow dynamicVolumes');
   });
 });

@@ -2,10 +2,10 @@ import { findCondition, sandboxClaims, sandboxWarmPools } from '@sandlot/api-typ
 import type { SandboxClaim, SandboxWarmPool } from '@sandlot/api-types';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimControllerWrites } from '../support/claim-writes.ts';
-import { giveBack, takeAway } from '../support/components.ts';
+import { startComponent, stopComponent } from '../support/components.ts';
 import { GROUP, poolManifest, templateManifest } from '../support/manifests.ts';
 import { ClaimOrder } from '../support/claim-order.ts';
-import { fullPool, readyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { waitForFullPool, waitForReadyClaim, sandboxNameOf } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -46,19 +46,19 @@ async function claimInTurn(names: readonly string[], order: ClaimOrder): Promise
 }
 
 describe('a tenant with one claim', () => {
-  afterEach(() => giveBack('claim-controller'));
+  afterEach(() => startComponent('claim-controller'));
 
   it('is served before the 150 claims of another one, which came first, have all been looked at', async () => {
     await using small = await createTeam('small');
     await Promise.all([team.apply(stock(1)), small.apply(stock(1))]);
-    await Promise.all([fullPool(team, 'boxes'), fullPool(small, 'boxes')]);
+    await Promise.all([waitForFullPool(team, 'boxes'), waitForFullPool(small, 'boxes')]);
     // Without a controller all of them are there when one comes, whoever is fast.
-    await takeAway(team, 'claim-controller');
+    await stopComponent(team, 'claim-controller');
     const names = Array.from({ length: CROWD }, (_, index) => `claim-${index}`);
     await Promise.all(names.map((name) => team.client.create(sandboxClaims, waiting(team, name))));
     await small.client.create(sandboxClaims, waiting(small, 'only'));
     await using order = await ClaimOrder.watch(team, small);
-    await giveBack('claim-controller');
+    await startComponent('claim-controller');
     await order.until({ answered: CROWD + 1, served: 2 });
     const only = `${small.namespace}/only`;
     // Its commit waits for no more of the others than are looked at side by side; in the order of arrival, for all.
@@ -71,20 +71,20 @@ describe('a tenant with one claim', () => {
 });
 
 describe('claims without NATS', () => {
-  afterEach(() => giveBack('nats'));
+  afterEach(() => startComponent('nats'));
 
   it('are all served, first come first served, by a pool that is refilled meanwhile', async () => {
     await team.apply(stock(1));
-    await fullPool(team, 'boxes');
-    await takeAway(team, 'nats');
+    await waitForFullPool(team, 'boxes');
+    await stopComponent(team, 'nats');
     await using order = await ClaimOrder.watch(team);
     const names = Array.from({ length: 8 }, (_, index) => `claim-${index}`);
     await claimInTurn(names, order);
     await order.until({ served: names.length });
     expect(order.served).toEqual(names.map((name) => `${team.namespace}/${name}`));
-    const bound = await Promise.all(names.map(async (name) => sandboxNameOf(await readyClaim(team, name))));
+    const bound = await Promise.all(names.map(async (name) => sandboxNameOf(await waitForReadyClaim(team, name))));
     expect(new Set(bound).size).toBe(names.length);
-    await fullPool(team, 'boxes');
+    await waitForFullPool(team, 'boxes');
   });
 });
 
@@ -105,7 +105,7 @@ spec: {replicas: 1, sandboxTemplateRef: {name: box}, schedules: [{name: rush, cr
 
   it('is raised to the minimum of a HorizontalPodAutoscaler, which can read and write its scale', async () => {
     await team.apply(stock(1));
-    await fullPool(team, 'boxes');
+    await waitForFullPool(team, 'boxes');
     await team.apply(`
 apiVersion: autoscaling/v2
 kind: HorizontalPodAutoscaler

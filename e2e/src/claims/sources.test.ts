@@ -1,7 +1,13 @@
 import { persistentVolumeClaims, pods } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimManifest, GROUP, poolManifest } from '../support/manifests.ts';
-import { claimWithReason, fullPool, readyClaim, sandboxNamed, sandboxNameOf } from '../support/sandboxes.ts';
+import {
+  waitForClaimReason,
+  waitForFullPool,
+  waitForReadyClaim,
+  sandboxNamed,
+  sandboxNameOf,
+} from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -30,25 +36,25 @@ let team: Team;
 beforeAll(async () => {
   team = await createTeam('sources');
   await team.apply(`${template}---${poolManifest('pool', 'open', 2)}`);
-  await fullPool(team, 'pool');
+  await waitForFullPool(team, 'pool');
 });
 afterAll(() => team[Symbol.asyncDispose]());
 
 const podOf = (name: string) => team.client.get(pods, { namespace: team.namespace, name });
 
-async function served(name: string, spec: string, version?: string) {
+async function serveClaim(name: string, spec: string, version?: string) {
   await team.apply(claimManifest(name, spec, version));
-  const sandboxName = sandboxNameOf(await readyClaim(team, name));
+  const sandboxName = sandboxNameOf(await waitForReadyClaim(team, name));
   const { metadata } = await sandboxNamed(team, sandboxName);
   return { name: sandboxName, launchType: metadata.labels?.['agents.x-k8s.io/launch-type'] };
 }
 
 describe('where the sandbox of a claim comes from, with stock in the pool', () => {
   it('is the pool, by its name or by its template', async () => {
-    const byPool = await served('by-pool', '{warmPoolRef: {name: pool}}');
+    const byPool = await serveClaim('by-pool', '{warmPoolRef: {name: pool}}');
     expect(byPool).toEqual({ name: expect.stringMatching(/^pool-/) as string, launchType: 'warm' });
-    await fullPool(team, 'pool');
-    const byTemplate = await served('by-template', '{sandboxTemplateRef: {name: open}}', 'v1alpha1');
+    await waitForFullPool(team, 'pool');
+    const byTemplate = await serveClaim('by-template', '{sandboxTemplateRef: {name: open}}', 'v1alpha1');
     expect(byTemplate).toEqual({ name: expect.stringMatching(/^pool-/) as string, launchType: 'warm' });
   });
 
@@ -65,9 +71,9 @@ describe('where the sandbox of a claim comes from, with stock in the pool', () =
     ],
     ['no wish for a warm one', '{sandboxTemplateRef: {name: open}, warmpool: none}', 'v1alpha1'],
   ])('is a cold start for %s, under the name of the claim', async (what, spec, version) => {
-    await fullPool(team, 'pool');
+    await waitForFullPool(team, 'pool');
     const name = `cold-${what.split(' ')[0] ?? ''}`;
-    expect(await served(name, spec, version)).toEqual({ name, launchType: 'cold' });
+    expect(await serveClaim(name, spec, version)).toEqual({ name, launchType: 'cold' });
   });
 
   it('gives a cold one the variables and the volumes that were asked for', async () => {
@@ -83,7 +89,7 @@ describe('where the sandbox of a claim comes from, with stock in the pool', () =
 describe('the metadata of a pod', () => {
   it('is the template’s and the claim’s, and follows both while the claim lives', async () => {
     const metadata = '{labels: {sandbox.users.io/user: alice}, annotations: {note: first}}';
-    const { name } = await served('tagged', `{warmPoolRef: {name: pool}, additionalPodMetadata: ${metadata}}`);
+    const { name } = await serveClaim('tagged', `{warmPoolRef: {name: pool}, additionalPodMetadata: ${metadata}}`);
     await eventually('the pod has it', async () => {
       const { labels = {}, annotations = {} } = (await podOf(name)).metadata;
       const seen = [labels['tier'], labels['sandbox.users.io/user'], annotations['note']].join(' ');
@@ -106,7 +112,7 @@ describe('the metadata of the pods of a batch', () => {
   it('follows its claim as long as there is one', async () => {
     const spec = '{warmPoolRef: {name: pool}, replicas: 3, additionalPodMetadata: {annotations: {note: first}}}';
     await team.apply(claimManifest('many', spec));
-    await readyClaim(team, 'many');
+    await waitForReadyClaim(team, 'many');
     const all = (note: string) =>
       eventually(`all pods have the note ${note}`, async () => {
         const labelSelector = 'sandlot.dev/claim-name=many';
@@ -123,13 +129,13 @@ describe('the metadata of the pods of a batch', () => {
 
 describe('a delivery that fails', () => {
   it('is given up in time, kept with its labels and its isolation when the claim says so, and tried until the time is over', async () => {
-    await fullPool(team, 'pool');
+    await waitForFullPool(team, 'pool');
     const image = 'inplaceUpdate: {image: "registry.invalid/ghost:1"}';
     const times = 'waitReadyTimeout: 4s, claimTimeout: 10s, reserveFailedSandbox: true';
     await team.apply(
       claimManifest('doomed', `{warmPoolRef: {name: pool}, createOnNoStock: false, ${image}, ${times}}`),
     );
-    const { status } = await claimWithReason(team, 'doomed', 'ClaimTimeout');
+    const { status } = await waitForClaimReason(team, 'doomed', 'ClaimTimeout');
     expect(status?.phase).toBe('Failed');
     const kept = await eventually('failed sandboxes are kept', async () => {
       const labelSelector = 'sandlot.dev/reserved-failed=true';
@@ -151,16 +157,16 @@ describe('claims under pressure', () => {
     await team.apply(poolManifest('scarce', 'open', 0));
     for (const name of ['first', 'second', 'third']) {
       await team.apply(claimManifest(name, '{warmPoolRef: {name: scarce}, createOnNoStock: false}'));
-      await claimWithReason(team, name, 'WaitingForStock');
+      await waitForClaimReason(team, name, 'WaitingForStock');
     }
     await team.kubectl('scale', 'swp/scarce', '--replicas=1');
     const times: string[] = [];
     for (const name of ['first', 'second', 'third']) {
-      const { status } = await readyClaim(team, name);
+      const { status } = await waitForReadyClaim(team, name);
       times.push(status?.completionTime ?? '');
     }
     expect([...times].sort()).toEqual(times);
-    await fullPool(team, 'scarce');
+    await waitForFullPool(team, 'scarce');
   });
 });
 
@@ -176,7 +182,7 @@ describe('the time of a claim', () => {
     await team.apply(
       claimManifest(name, `{sandboxTemplateRef: {name: open}, warmpool: none, lifecycle: ${lifecycle}}`),
     );
-    await readyClaim(team, name);
+    await waitForReadyClaim(team, name);
     await eventually(`${name} has ended`, async () => {
       const found = await Promise.all(
         ['sbc', 'sbx'].map((kind) => team.kubectl('get', kind, name, '--ignore-not-found', '-o', 'name')),

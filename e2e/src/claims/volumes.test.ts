@@ -1,6 +1,12 @@
 import { persistentVolumeClaims, pods } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { readyClaim, fullPool, readyCondition, sandboxNamed, sandboxNameOf } from '../support/sandboxes.ts';
+import {
+  waitForReadyClaim,
+  waitForFullPool,
+  readyCondition,
+  sandboxNamed,
+  sandboxNameOf,
+} from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -66,7 +72,7 @@ describe('a claim by template, as v1alpha1 has it', () => {
 
   it('gets a Sandbox of its own name whose data outlives its pod', async () => {
     await team.apply(byTemplate);
-    const claim = await readyClaim(team, 'analyst-1');
+    const claim = await waitForReadyClaim(team, 'analyst-1');
     expect(sandboxNameOf(claim)).toBe('analyst-1');
     await survivesPodDeletion(team, 'analyst-1');
   });
@@ -86,14 +92,14 @@ describe('a claim by pool, as v1beta1 has it', () => {
     team = await createTeam('beta');
     await team.apply(template('v1beta1'));
     await team.apply(pool);
-    await fullPool(team, 'analyst-pool');
+    await waitForFullPool(team, 'analyst-pool');
   });
   afterAll(() => team[Symbol.asyncDispose]());
 
   it('adopts a member with the volume it has, and its data outlives its pod', async () => {
     const volumes = await team.client.listAll(persistentVolumeClaims, { namespace: team.namespace });
     await team.apply(byPool);
-    const name = sandboxNameOf(await readyClaim(team, 'analyst-1'));
+    const name = sandboxNameOf(await waitForReadyClaim(team, 'analyst-1'));
     expect(name).toMatch(/^analyst-pool-/);
     expect(volumes.items.map(({ metadata }) => metadata.name)).toContain(`scratch-${name}`);
     expect((await sandboxNamed(team, name)).metadata.labels?.['agents.x-k8s.io/launch-type']).toBe('warm');
@@ -101,7 +107,7 @@ describe('a claim by pool, as v1beta1 has it', () => {
   });
 
   it('is replaced in the pool, which is full again', async () => {
-    const full = await fullPool(team, 'analyst-pool');
+    const full = await waitForFullPool(team, 'analyst-pool');
     expect(full.status?.readyReplicas).toBe(2);
   });
 });

@@ -2,7 +2,7 @@ import { sandboxClaims } from '@sandlot/api-types';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { claimControllerWrites } from '../support/claim-writes.ts';
 import { poolManifest, templateManifest } from '../support/manifests.ts';
-import { fullPool, readyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { waitForFullPool, waitForReadyClaim, sandboxNameOf } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -11,7 +11,7 @@ beforeAll(async () => {
   team = await createTeam('writes');
   await team.apply(templateManifest('box'));
   await team.apply(poolManifest('boxes', 'box', 1));
-  await fullPool(team, 'boxes');
+  await waitForFullPool(team, 'boxes');
 });
 afterAll(() => team[Symbol.asyncDispose]());
 
@@ -20,7 +20,7 @@ it('a warm bind costs two writes before the claim is Ready, and one behind', asy
     metadata: { name: 'counted', namespace: team.namespace },
     spec: { warmPoolRef: { name: 'boxes' } },
   });
-  const claim = await readyClaim(team, 'counted');
+  const claim = await waitForReadyClaim(team, 'counted');
   expect(sandboxNameOf(claim)).toMatch(/^boxes-/);
   const writes = await eventually('the annotations are written behind', async () => {
     const seen = await claimControllerWrites(team);

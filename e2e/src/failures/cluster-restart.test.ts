@@ -3,7 +3,7 @@ import { pods, services } from '@sandlot/kube';
 import { checkoutRoot, ensureUp } from '@sandlot/up';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimManifest, templateManifest } from '../support/manifests.ts';
-import { readyClaim, readyCondition, sandboxNamed } from '../support/sandboxes.ts';
+import { waitForReadyClaim, readyCondition, sandboxNamed } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -88,6 +88,6 @@ describe('kill -9 of every component of the cluster', () => {
     expect(await eventually('the data is read', () => team.sh('notebook', 'cat /data/file'))).toBe('precious');
     await team.apply(templateManifest('after'));
     await team.apply(claimManifest('after', '{sandboxTemplateRef: {name: after}}', 'v1alpha1'));
-    await readyClaim(team, 'after');
+    await waitForReadyClaim(team, 'after');
   });
 });

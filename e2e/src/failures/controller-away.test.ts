@@ -3,19 +3,19 @@ import { controllerOf, pods, services } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { diskOf, endWith } from '../support/boxes.ts';
 import type { BoxChoices } from '../support/boxes.ts';
-import { giveBack, takeAway } from '../support/components.ts';
+import { startComponent, stopComponent } from '../support/components.ts';
 import {
   RUNNING,
   SUSPENDED,
   createBox,
   namesOf,
-  onlyDisksLeft,
+  waitUntilOnlyDisksLeft,
   patchSpec,
   readIn,
-  readySandbox,
-  said,
-  saidBy,
-  sandboxInPhase,
+  waitForReadySandbox,
+  shown,
+  conditionsOf,
+  waitForPhase,
 } from '../support/lifecycle.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
@@ -54,54 +54,57 @@ describe('what happens while the sandbox-controller is away', () => {
     team = await createTeam('away');
     const names = Object.keys(EVENTS);
     await Promise.all(names.map((name) => createBox(team, name, EVENTS[name]?.choices)));
-    await Promise.all(names.map((name) => readySandbox(team, name)));
+    await Promise.all(names.map((name) => waitForReadySandbox(team, name)));
     await Promise.all(['loses', 'returns'].map((name) => team.sh(name, 'echo precious > /data/file && sync')));
     for (const name of names) before.set(name, await podUid(name));
-    await takeAway(team, 'sandbox-controller');
+    await stopComponent(team, 'sandbox-controller');
     await Promise.all([...Object.values(EVENTS).map(({ happen }) => happen()), createBox(team, 'arrives')]);
-    await giveBack('sandbox-controller');
+    await startComponent('sandbox-controller');
   });
   afterAll(async () => {
-    await giveBack('sandbox-controller');
+    await startComponent('sandbox-controller');
     await team[Symbol.asyncDispose]();
   });
 
   it('a suspension is carried out', async () => {
-    expect(saidBy(await sandboxInPhase(team, 'suspends', 'Suspended'))).toEqual(SUSPENDED);
+    expect(conditionsOf(await waitForPhase(team, 'suspends', 'Suspended'))).toEqual(SUSPENDED);
   });
 
   it('a Pod that was deleted is replaced on its disk', async () => {
     await eventually('there is another Pod', async () =>
       (await podUid('loses')) === before.get('loses') ? undefined : true,
     );
-    expect(saidBy(await readySandbox(team, 'loses'))).toEqual(RUNNING);
+    expect(conditionsOf(await waitForReadySandbox(team, 'loses'))).toEqual(RUNNING);
     expect(await readIn(team, 'loses', 'cat /data/file')).toBe('precious');
   });
 
   it('an end is told', async () => {
     const ended = ['PodFailed', 'Pod failed'] as const;
-    expect(saidBy(await sandboxInPhase(team, 'ends', 'Finished'))).toEqual([
-      said.finished(...ended),
-      said.scheduled,
-      said.notReady(...ended),
-      said.notSuspended,
+    expect(conditionsOf(await waitForPhase(team, 'ends', 'Finished'))).toEqual([
+      shown.finished(...ended),
+      shown.scheduled,
+      shown.notReady(...ended),
+      shown.notSuspended,
     ]);
   });
 
   it('deadlines that have passed act, as their policies say', async () => {
-    const expired = await sandboxInPhase(team, 'expires', 'Expired');
-    expect(saidBy(expired)).toEqual([said.notReady('SandboxExpired', 'Sandbox has expired'), said.notSuspended]);
+    const expired = await waitForPhase(team, 'expires', 'Expired');
+    expect(conditionsOf(expired)).toEqual([
+      shown.notReady('SandboxExpired', 'Sandbox has expired'),
+      shown.notSuspended,
+    ]);
     await eventually('the other is deleted', async () =>
       (await namesOf(team, sandboxes)).includes('leaves') ? undefined : true,
     );
   });
 
   it('a Sandbox that was made gets its Pod', async () => {
-    expect(saidBy(await readySandbox(team, 'arrives'))).toEqual(RUNNING);
+    expect(conditionsOf(await waitForReadySandbox(team, 'arrives'))).toEqual(RUNNING);
   });
 
   it('a Sandbox that was made anew has a Pod and a Service of its own, and the disk of its name', async () => {
-    const { metadata } = await readySandbox(team, 'returns');
+    const { metadata } = await waitForReadySandbox(team, 'returns');
     const children = await Promise.all([
       team.client.get(pods, keyOf('returns')),
       team.client.get(services, keyOf('returns')),
@@ -113,6 +116,6 @@ describe('what happens while the sandbox-controller is away', () => {
 
   it('all of them can be deleted', async () => {
     await team.kubectl('delete', 'sandboxes', '--all');
-    await onlyDisksLeft(team, [diskOf('returns')]);
+    await waitUntilOnlyDisksLeft(team, [diskOf('returns')]);
   });
 });

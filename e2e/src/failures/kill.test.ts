@@ -3,15 +3,15 @@ import { createKubeClient, loadCredentials, pods } from '@sandlot/kube';
 import type { KubeClient, Pod } from '@sandlot/kube';
 import { Sandbox, SandboxError } from 'e2b';
 import { afterAll, beforeAll, beforeEach, describe, expect, inject, it } from 'vitest';
-import { freshen, killDaemonIn, killProcessesOf, recovered } from '../support/kill9.ts';
+import { replaceRestartedPods, killDaemonIn, killProcessesOf, waitUntilRecovered } from '../support/kill9.ts';
 import { eventually } from '../support/team.ts';
 import { startPython } from '../support/sdk/python-program.ts';
 import { access, newSandbox } from '../support/sdk/client.ts';
 import {
   beginWork,
   digestOf,
-  endOf,
-  failureOf,
+  outcomeOf,
+  errorOf,
   PATIENCE_MS,
   PRINTED,
   UPLOAD_BYTES,
@@ -53,19 +53,19 @@ async function withSandbox(test: (sandbox: Sandbox) => Promise<void>): Promise<v
 }
 
 /** A gateway that has not died yet. */
-async function freshGateway(): Promise<void> {
-  await freshen(client, 'gateway');
-  await gatewayAnswers();
+async function prepareGateway(): Promise<void> {
+  await replaceRestartedPods(client, 'gateway');
+  await waitForGateway();
 }
 
 /** This machine's way to its Service leads to it. */
-async function gatewayAnswers(): Promise<void> {
+async function waitForGateway(): Promise<void> {
   const { apiUrl } = await access();
   await eventually('the gateway answers', async () => ((await fetch(`${apiUrl}/health`)).ok ? true : undefined));
 }
 
 /** As a client has it that tries again after an error. */
-async function createsAgain(): Promise<void> {
+async function expectCreateWorks(): Promise<void> {
   const created = await eventually('a sandbox is created', () => newSandbox());
   expect((await created.commands.run('echo new', LIMITS)).stdout).toBe('new\n');
   await created.kill();
@@ -84,12 +84,12 @@ describe.each([[['api', 'redis', 'sandbox-controller']], [['nats', 'claim-contro
     it.concurrent.each(victims)(
       '%s is not noticed by a command and an upload under way, nor by their sandbox; others are made again',
       async (victim) => {
-        await freshen(client, victim);
+        await replaceRestartedPods(client, victim);
         await withSandbox(async (sandbox) => {
           const work = beginWork(sandbox);
           await work.isUnderWay;
           await killProcessesOf(client, victim);
-          await createsAgain();
+          await expectCreateWorks();
           expect(await work.command).toEqual({ value: PRINTED });
           expect(await work.upload).toEqual({ value: WORK.upload });
           expect(await sizeAndDigest(sandbox)).toEqual([UPLOAD_BYTES, digestOf(UPLOAD_BYTES)]);
@@ -100,17 +100,17 @@ describe.each([[['api', 'redis', 'sandbox-controller']], [['nats', 'claim-contro
 );
 
 describe('kill -9 of the gateway', () => {
-  beforeEach(freshGateway);
+  beforeEach(prepareGateway);
 
   it('ends what goes through it with an error; the command goes on, of the upload there is a beginning', async () => {
     await withSandbox(async (sandbox) => {
       const work = beginWork(sandbox);
       await work.isUnderWay;
       await killProcessesOf(client, 'gateway');
-      expect(failureOf(await work.command)).toBeInstanceOf(SandboxError);
-      expect(failureOf(await work.upload)).toBeInstanceOf(Error);
-      await recovered(client, 'gateway');
-      await gatewayAnswers();
+      expect(errorOf(await work.command)).toBeInstanceOf(SandboxError);
+      expect(errorOf(await work.upload)).toBeInstanceOf(Error);
+      await waitUntilRecovered(client, 'gateway');
+      await waitForGateway();
       await eventually('the gateway answers', async () => ((await sandbox.isRunning()) ? true : undefined));
       await eventually('the command comes to its end', async () =>
         (await sandbox.files.read(WORK.trace)) === PRINTED ? true : undefined,
@@ -121,7 +121,7 @@ describe('kill -9 of the gateway', () => {
       expect(await beginWork(sandbox).upload).toEqual({ value: WORK.upload });
       expect(await sizeAndDigest(sandbox)).toEqual([UPLOAD_BYTES, digestOf(UPLOAD_BYTES)]);
     });
-    await createsAgain();
+    await expectCreateWorks();
   });
 
   it('ends a request that waits for a sandbox to wake with an error, and the next one is answered', async () => {
@@ -129,29 +129,29 @@ describe('kill -9 of the gateway', () => {
     await sandbox.files.write('/tmp/asleep', '');
     await sandbox.pause();
     const key = await keyOf(sandbox);
-    const held = endOf(sandbox.commands.run('echo awake', LIMITS));
+    const held = outcomeOf(sandbox.commands.run('echo awake', LIMITS));
     // Its pod takes a second or more from now on.
     await eventually('it is asked to wake', async () => {
       const { spec } = await client.get(sandboxes, key);
       return spec.operatingMode === 'Suspended' ? undefined : true;
     });
     await killProcessesOf(client, 'gateway');
-    expect(failureOf(await held)).toBeInstanceOf(SandboxError);
+    expect(errorOf(await held)).toBeInstanceOf(SandboxError);
     const { stdout } = await eventually('it is awake', () => sandbox.commands.run('echo awake', LIMITS));
     expect(stdout).toBe('awake\n');
-    await recovered(client, 'gateway');
-    await gatewayAnswers();
+    await waitUntilRecovered(client, 'gateway');
+    await waitForGateway();
   });
 });
 
 it('kill -9 of the gateway ends what the client of Python has under way with errors of its own', async () => {
-  await freshGateway();
+  await prepareGateway();
   await using python = await startPython('work.py');
-  expect(await python.said()).toEqual({ under_way: true });
+  expect(await python.nextLine()).toEqual({ under_way: true });
   await killProcessesOf(client, 'gateway');
   const failed = { error: 'e2b', in_time: true };
-  expect(await python.said()).toEqual({ command: failed, upload: failed });
-  expect(await python.said()).toEqual({ before: 'from before', after: 'after\n' });
+  expect(await python.nextLine()).toEqual({ command: failed, upload: failed });
+  expect(await python.nextLine()).toEqual({ before: 'from before', after: 'after\n' });
 });
 
 describe('kill -9 of the daemon in a sandbox', () => {
@@ -160,8 +160,8 @@ describe('kill -9 of the daemon in a sandbox', () => {
       const work = beginWork(sandbox);
       await work.isUnderWay;
       await killDaemonIn(await podOf(sandbox));
-      expect(failureOf(await work.command)).toBeInstanceOf(SandboxError);
-      expect(failureOf(await work.upload)).toBeInstanceOf(Error);
+      expect(errorOf(await work.command)).toBeInstanceOf(SandboxError);
+      expect(errorOf(await work.upload)).toBeInstanceOf(Error);
       await eventually('the daemon answers', async () => ((await sandbox.isRunning()) ? true : undefined));
       const { sandboxId } = sandbox;
       const tokenless = new Sandbox({ ...(await access()), sandboxId, envdVersion: '0.6.4' });

@@ -2,21 +2,21 @@ import { findCondition, sandboxes } from '@sandlot/api-types';
 import { pods } from '@sandlot/kube';
 import type { Pod } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { EATS_MEMORY, RUNS_UNTIL_TOLD, SMALL_MEMORY, diskOf } from '../support/boxes.ts';
+import { EATS_MEMORY, RUNS_UNTIL_ENDED, SMALL_MEMORY, diskOf } from '../support/boxes.ts';
 import type { BoxChoices } from '../support/boxes.ts';
 import { drain, uncordon } from '../support/drain.ts';
 import { kubectlOk } from '../support/kubectl.ts';
 import {
   RUNNING,
   createBox,
-  eventOf,
-  onlyDisksLeft,
+  waitForEvent,
+  waitUntilOnlyDisksLeft,
   readIn,
-  readySandbox,
-  said,
-  saidBy,
-  sandboxInPhase,
-  sandboxThat,
+  waitForReadySandbox,
+  shown,
+  conditionsOf,
+  waitForPhase,
+  waitForSandbox,
 } from '../support/lifecycle.ts';
 import { readyCondition } from '../support/sandboxes.ts';
 import { createTeam } from '../support/team.ts';
@@ -35,35 +35,35 @@ const podNamed = (name: string): Promise<Pod> => team.client.get(pods, { namespa
 describe.concurrent('a Sandbox', () => {
   it('whose container the kernel kills for its memory has failed, and stays so', async () => {
     await createBox(team, 'greedy', { run: EATS_MEMORY, container: SMALL_MEMORY });
-    const failed = await sandboxInPhase(team, 'greedy', 'Finished');
+    const failed = await waitForPhase(team, 'greedy', 'Finished');
     const ended = ['PodFailed', 'Pod failed'] as const;
-    expect(saidBy(failed)).toEqual([
-      said.finished(...ended),
-      said.scheduled,
-      said.notReady(...ended),
-      said.notSuspended,
+    expect(conditionsOf(failed)).toEqual([
+      shown.finished(...ended),
+      shown.scheduled,
+      shown.notReady(...ended),
+      shown.notSuspended,
     ]);
     expect(failed.status?.restarts).toBeUndefined();
     const { containerStatuses } = (await podNamed('greedy')).status ?? {};
     expect(containerStatuses?.[0]?.state?.terminated).toMatchObject({ reason: 'OOMKilled', exitCode: 137 });
-    expect((await eventOf(team, 'greedy', 'PodFailed')).note).toBe(
+    expect((await waitForEvent(team, 'greedy', 'PodFailed')).note).toBe(
       'Pod failed. Set podFailurePolicy.restart to have it replaced, or delete the Pod for a new one',
     );
   });
 
   it('whose policy is to restart it comes back from that with its data, and says why it was away', async () => {
-    const run = `[ -e /data/tried ] || { touch /data/tried; ${EATS_MEMORY}; }; ${RUNS_UNTIL_TOLD}`;
+    const run = `[ -e /data/tried ] || { touch /data/tried; ${EATS_MEMORY}; }; ${RUNS_UNTIL_ENDED}`;
     const spec = { podFailurePolicy: { restart: 'OnFailure' as const, backoffSeconds: 1, maxBackoffSeconds: 1 } };
     await createBox(team, 'again', { run, disk: 'default', container: SMALL_MEMORY, spec });
-    const back = await sandboxThat(
+    const back = await waitForSandbox(
       team,
       'again',
       (sandbox) => sandbox.status?.restarts?.count === 1 && readyCondition(sandbox)?.status === 'True',
     );
-    expect(saidBy(back)).toEqual(RUNNING);
+    expect(conditionsOf(back)).toEqual(RUNNING);
     expect(back.status?.restarts).toMatchObject({ count: 1, lastReason: 'OOMKilled' });
     expect(await readIn(team, 'again', 'ls /data')).toBe('tried');
-    expect((await eventOf(team, 'again', 'PodRestarting')).note).toMatch(/^Pod ended \(OOMKilled\)/);
+    expect((await waitForEvent(team, 'again', 'PodRestarting')).note).toMatch(/^Pod ended \(OOMKilled\)/);
   });
 
   it.each([
@@ -86,32 +86,32 @@ describe.concurrent('a Sandbox', () => {
   ])('whose image cannot be had says so, and is mended by %s', async (how, mend) => {
     const name = how.startsWith('an edit') ? 'no-image-edited' : 'no-image-made-anew';
     await createBox(team, name, { container: { image: NO_IMAGE } });
-    const { note, type } = await eventOf(team, name, 'ImagePullFailed');
+    const { note, type } = await waitForEvent(team, name, 'ImagePullFailed');
     expect(type).toBe('Warning');
     expect(note).toMatch(
       /^Container "box" \(image "registry\.invalid\/ghost:1"\) does not start: (ErrImagePull|ImagePullBackOff)/,
     );
-    const stuck = await sandboxThat(team, name, ({ status }) => status?.phase === 'Pending');
-    const pending = said.notReady('DependenciesNotReady', 'Pod exists with phase: Pending; Service Exists');
-    expect(saidBy(stuck)).toEqual([said.scheduled, pending, said.notSuspended]);
+    const stuck = await waitForSandbox(team, name, ({ status }) => status?.phase === 'Pending');
+    const pending = shown.notReady('DependenciesNotReady', 'Pod exists with phase: Pending; Service Exists');
+    expect(conditionsOf(stuck)).toEqual([shown.scheduled, pending, shown.notSuspended]);
     await mend(name);
-    expect(saidBy(await readySandbox(team, name))).toEqual(RUNNING);
+    expect(conditionsOf(await waitForReadySandbox(team, name))).toEqual(RUNNING);
   });
 
   it('whose disk is of a class that does not exist says which, and is Ready once it does', async () => {
     const storageClass = `${team.namespace}-disks`;
     await createBox(team, 'no-disk', { disk: storageClass });
-    const { note, type } = await eventOf(team, 'no-disk', 'VolumeNotBound');
+    const { note, type } = await waitForEvent(team, 'no-disk', 'VolumeNotBound');
     expect(type).toBe('Warning');
-    const stuck = await sandboxThat(team, 'no-disk', (sandbox) => sandbox.status?.conditions?.length === 3);
+    const stuck = await waitForSandbox(team, 'no-disk', (sandbox) => sandbox.status?.conditions?.length === 3);
     const why = findCondition(stuck.status?.conditions, 'PodScheduled')?.message ?? '';
     expect(why).toContain('unbound immediate PersistentVolumeClaims');
     expect(note).toContain(`PersistentVolumeClaim "${diskOf('no-disk')}" of class "${storageClass}" has no volume`);
     expect(note).toContain(`storageclass.storage.k8s.io "${storageClass}" not found`);
-    expect(saidBy(stuck)).toEqual([
-      said.unschedulable(why),
-      said.notReady('DependenciesNotReady', 'Pod exists with phase: Pending; Service Exists'),
-      said.notSuspended,
+    expect(conditionsOf(stuck)).toEqual([
+      shown.unschedulable(why),
+      shown.notReady('DependenciesNotReady', 'Pod exists with phase: Pending; Service Exists'),
+      shown.notSuspended,
     ]);
     const manifest = `
 apiVersion: storage.k8s.io/v1
@@ -121,25 +121,25 @@ provisioner: sandlot.dev/volumes
 volumeBindingMode: WaitForFirstConsumer
 `;
     await withClusterWide(manifest, async () => {
-      expect(saidBy(await readySandbox(team, 'no-disk'))).toEqual(RUNNING);
+      expect(conditionsOf(await waitForReadySandbox(team, 'no-disk'))).toEqual(RUNNING);
     });
   });
 
   it('whose runtime class does not exist says so, and is Ready once it does', async () => {
     const name = `${team.namespace}-runtime`;
     await createBox(team, 'no-runtime', { pod: { runtimeClassName: name } });
-    const refused = await sandboxThat(
+    const refused = await waitForSandbox(
       team,
       'no-runtime',
       (sandbox) => readyCondition(sandbox)?.reason === 'ReconcilerError',
     );
     const why = readyCondition(refused)?.message ?? '';
     expect(why).toMatch(/^Error seen: .*pods "no-runtime" is forbidden: .*RuntimeClass "[^"]+-runtime" not found/);
-    expect(saidBy(refused).filter(({ type }) => type !== 'PodScheduled')).toEqual([
-      said.notReady('ReconcilerError', why),
-      said.notSuspended,
+    expect(conditionsOf(refused).filter(({ type }) => type !== 'PodScheduled')).toEqual([
+      shown.notReady('ReconcilerError', why),
+      shown.notSuspended,
     ]);
-    expect((await eventOf(team, 'no-runtime', 'ReconcilerError')).note).toBe(why);
+    expect((await waitForEvent(team, 'no-runtime', 'ReconcilerError')).note).toBe(why);
     const manifest = `
 apiVersion: node.k8s.io/v1
 kind: RuntimeClass
@@ -147,7 +147,7 @@ metadata: {name: ${name}}
 handler: runc
 `;
     await withClusterWide(manifest, async () => {
-      expect(saidBy(await readySandbox(team, 'no-runtime'))).toEqual(RUNNING);
+      expect(conditionsOf(await waitForReadySandbox(team, 'no-runtime'))).toEqual(RUNNING);
     });
   });
 });
@@ -159,38 +159,38 @@ describe('a Sandbox whose node is drained', () => {
     const labels = { 'e2e-drain': team.namespace };
     const choices: BoxChoices = { disk: 'default', labels };
     await createBox(team, 'evicted', choices);
-    const before = await readySandbox(team, 'evicted');
+    const before = await waitForReadySandbox(team, 'evicted');
     await team.sh('evicted', 'echo precious > /data/file && sync');
     const { uid } = (await podNamed('evicted')).metadata;
     await drain(team, `e2e-drain=${team.namespace}`);
-    const waiting = await sandboxThat(
+    const waiting = await waitForSandbox(
       team,
       'evicted',
       ({ status }) => findCondition(status?.conditions, 'PodScheduled')?.status === 'False',
     );
-    expect((await eventOf(team, 'evicted', 'PodEvicted')).note).toMatch(/A new one follows on the same volumes$/);
+    expect((await waitForEvent(team, 'evicted', 'PodEvicted')).note).toMatch(/A new one follows on the same volumes$/);
     const { metadata, status } = await podNamed('evicted');
     expect(metadata.uid).not.toBe(uid);
     const why = findCondition(status?.conditions, 'PodScheduled')?.message ?? '';
     expect(why).toMatch(/^0\/1 nodes are available: 1 node\(s\) were unschedulable/);
-    expect(saidBy(waiting)).toEqual([
-      said.unschedulable(why),
-      said.notReady('DependenciesNotReady', 'Pod exists with phase: Pending; Service Exists'),
-      said.notSuspended,
+    expect(conditionsOf(waiting)).toEqual([
+      shown.unschedulable(why),
+      shown.notReady('DependenciesNotReady', 'Pod exists with phase: Pending; Service Exists'),
+      shown.notSuspended,
     ]);
     expect(findCondition(waiting.status?.conditions, 'Suspended')).toEqual(
       findCondition(before.status?.conditions, 'Suspended'),
     );
     expect(waiting.status).not.toHaveProperty('podIPs');
     await uncordon(team);
-    expect(saidBy(await readySandbox(team, 'evicted'))).toEqual(RUNNING);
+    expect(conditionsOf(await waitForReadySandbox(team, 'evicted'))).toEqual(RUNNING);
     expect(await readIn(team, 'evicted', 'cat /data/file')).toBe('precious');
   });
 });
 
 it('failed Sandboxes go as completely as others', async () => {
   await team.kubectl('delete', 'sandboxes', '--all');
-  await onlyDisksLeft(team);
+  await waitUntilOnlyDisksLeft(team);
 });
 
 /** Does `work` while an object of no namespace is there. */

@@ -3,8 +3,8 @@ import { createKubeClient, loadCredentials } from '@sandlot/kube';
 import { Sandbox } from 'e2b';
 import { Sandbox as OlderSandbox } from 'e2b-v1';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { openSecureDoor, proxyTo, trust } from '../support/tls-gateway.ts';
-import type { SecureDoor } from '../support/tls-gateway.ts';
+import { startTlsGateway, proxyTo, trust } from '../support/tls-gateway.ts';
+import type { TlsGateway } from '../support/tls-gateway.ts';
 import { eventually } from '../support/team.ts';
 import { pythonTests } from '../support/sdk/python-tests.ts';
 import { PORTS, startServers } from '../support/sdk/servers.ts';
@@ -12,14 +12,14 @@ import { access, LIFETIME_MS } from '../support/sdk/client.ts';
 
 /** Clients that are told nothing but a domain: the API and each port of a sandbox have names of their own, over TLS. */
 const stack = new AsyncDisposableStack();
-let door: SecureDoor;
+let tlsGateway: TlsGateway;
 let options: { readonly apiKey: string; readonly domain: string };
 beforeAll(async () => {
   const { apiKey, domain } = await access();
   const credentials = await loadCredentials({ kubeconfig: inject('kubeconfigPath') });
   const client = stack.adopt(createKubeClient({ credentials }), (made) => made.close());
-  door = stack.use(await openSecureDoor(client, domain));
-  trust(door, domain);
+  tlsGateway = stack.use(await startTlsGateway(client, domain));
+  trust(tlsGateway, domain);
   options = { apiKey, domain };
 });
 afterAll(() => stack.disposeAsync());
@@ -132,8 +132,8 @@ describe('the e2b client of the major before', () => {
 const byName = async (): Promise<Readonly<Record<string, string>>> => ({
   E2B_API_URL: '',
   E2B_SANDBOX_URL: '',
-  SSL_CERT_FILE: door.caFile,
-  PROXY: stack.use(await proxyTo(door)).url,
+  SSL_CERT_FILE: tlsGateway.caFile,
+  PROXY: stack.use(await proxyTo(tlsGateway)).url,
 });
 
 describe('the e2b client of Python with a domain', () => pythonTests('by_name', byName));

@@ -1,14 +1,14 @@
 import { sandboxClaims } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { afterAll, describe, expect, inject, it } from 'vitest';
-import { giveBack, killComponent } from '../support/components.ts';
+import { startComponent, killComponent } from '../support/components.ts';
 import { kubectlOk } from '../support/kubectl.ts';
-import { createBox, namesOf, readySandbox, sandboxInPhase } from '../support/lifecycle.ts';
+import { createBox, namesOf, waitForReadySandbox, waitForPhase } from '../support/lifecycle.ts';
 import { GROUP } from '../support/manifests.ts';
 import { eventually, inTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
-afterAll(() => giveBack('redis'));
+afterAll(() => startComponent('redis'));
 
 /** Of a pool that does not exist: only its end matters. */
 const claim = (shutdownTime: string): string => `
@@ -45,7 +45,7 @@ const claimUid = async ({ client, namespace }: Team): Promise<string> =>
   (await client.get(sandboxClaims, { namespace, name: 'job' })).metadata.uid ?? 'no claim';
 
 /** Waits until Redis has a job of this object. */
-const untilHeld = (controller: string, uid: string): Promise<true> =>
+const waitUntilHeld = (controller: string, uid: string): Promise<true> =>
   eventually(`Redis holds the deadline of ${uid}`, async () => {
     const ids = await redis(`zrange ${inject('releaseNamespace')}.sandlot:${controller}:delayed 0 -1`);
     return ids.includes(uid) ? true : undefined;
@@ -57,12 +57,12 @@ describe('deadlines', () => {
       const [lasting, used] = ['lasting', 'used'];
       await createBox(team, lasting, { spec: { ttlSeconds: 45, shutdownPolicy: 'Retain' } });
       await createBox(team, used, { spec: { idle: { suspendAfterSeconds: 40 } } });
-      const startedMs = msOf((await readySandbox(team, lasting)).status?.startedAt);
-      const ready = await readySandbox(team, used);
+      const startedMs = msOf((await waitForReadySandbox(team, lasting)).status?.startedAt);
+      const ready = await waitForReadySandbox(team, used);
       const endMs = Math.ceil(Date.now() / 1_000) * 1_000 + 30_000;
       await team.apply(claim(new Date(endMs).toISOString()));
-      await untilHeld('claim-controller', await claimUid(team));
-      await untilHeld('sandbox-controller', ready.metadata.uid ?? 'no Sandbox');
+      await waitUntilHeld('claim-controller', await claimUid(team));
+      await waitUntilHeld('sandbox-controller', ready.metadata.uid ?? 'no Sandbox');
 
       await redis('flushall');
       await killComponent(team, 'redis');
@@ -71,22 +71,22 @@ describe('deadlines', () => {
         (await namesOf(team, sandboxClaims)).length === 0 ? true : undefined,
       );
       expect(Date.now()).toBeGreaterThanOrEqual(endMs);
-      const suspended = await sandboxInPhase(team, used, 'Suspended');
+      const suspended = await waitForPhase(team, used, 'Suspended');
       expect(msOf(suspended.status?.suspendedAt)).toBeGreaterThanOrEqual(msOf(ready.status?.lastActivityTime) + 40_000);
-      expect(changedMs(await sandboxInPhase(team, lasting, 'Expired'))).toBeGreaterThanOrEqual(startedMs + 45_000);
+      expect(changedMs(await waitForPhase(team, lasting, 'Expired'))).toBeGreaterThanOrEqual(startedMs + 45_000);
     }));
 
   it('are with Redis again after it was killed and had lost everything', () =>
     inTeam('deadlines-again', async (team) => {
       await team.apply(claim(new Date(Date.now() + 3_600_000).toISOString()));
       const uid = await claimUid(team);
-      await giveBack('redis');
-      await untilHeld('claim-controller', uid);
+      await startComponent('redis');
+      await waitUntilHeld('claim-controller', uid);
       await redis('flushall');
       await killComponent(team, 'redis');
       await eventually('Redis is back', async () =>
         (await redis('ping').catch(() => '')) === 'PONG' ? true : undefined,
       );
-      await untilHeld('claim-controller', uid);
+      await waitUntilHeld('claim-controller', uid);
     }));
 });

@@ -1,10 +1,10 @@
 import { persistentVolumeClaims } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { COMPONENTS, giveBack, killComponent, takeAway } from '../support/components.ts';
+import { COMPONENTS, startComponent, killComponent, stopComponent } from '../support/components.ts';
 import { uncordon } from '../support/drain.ts';
 import { POLICIES, createFleet } from '../support/fleet.ts';
 import type { Fleet } from '../support/fleet.ts';
-import { createBox, onlyDisksLeft, readySandbox } from '../support/lifecycle.ts';
+import { createBox, waitUntilOnlyDisksLeft, waitForReadySandbox } from '../support/lifecycle.ts';
 
 /** How the deletion is disturbed; each round has a fleet of its own. */
 const ROUNDS = ['undisturbed', ...COMPONENTS, 'killed'] as const;
@@ -34,29 +34,29 @@ afterAll(async () => {
 describe('Sandboxes that are deleted in the middle of something', () => {
   afterAll(async () => {
     await uncordon(fleetOf('undisturbed').team);
-    await Promise.all(COMPONENTS.map(giveBack));
+    await Promise.all(COMPONENTS.map(startComponent));
   });
 
   it('go with their Pods and Services, and with their disks unless those are retained', async () => {
     const fleet = fleetOf('undisturbed');
     await fleet.drain();
     await fleet.delete();
-    await fleet.gone();
+    await fleet.waitUntilGone();
     await uncordon(fleet.team);
   });
 
   it.each(COMPONENTS)('go as well without %s, and nothing is left to do when it is back', async (component) => {
     const fleet = fleetOf(component);
     await fleet.drain();
-    await takeAway(fleet.team, component);
+    await stopComponent(fleet.team, component);
     await fleet.delete();
-    await fleet.gone();
+    await fleet.waitUntilGone();
     await uncordon(fleet.team);
-    await giveBack(component);
+    await startComponent(component);
     await createBox(fleet.team, 'next');
-    await readySandbox(fleet.team, 'next');
+    await waitForReadySandbox(fleet.team, 'next');
     await fleet.team.kubectl('delete', 'sandbox', 'next');
-    await onlyDisksLeft(fleet.team, fleet.retained);
+    await waitUntilOnlyDisksLeft(fleet.team, fleet.retained);
   });
 
   it('go as well when every component is killed as soon as they are asked to', async () => {
@@ -65,8 +65,8 @@ describe('Sandboxes that are deleted in the middle of something', () => {
     await fleet.delete();
     await Promise.all(COMPONENTS.map((component) => killComponent(fleet.team, component)));
     await uncordon(fleet.team);
-    await fleet.gone();
-    await Promise.all(COMPONENTS.map(giveBack));
+    await fleet.waitUntilGone();
+    await Promise.all(COMPONENTS.map(startComponent));
   });
 
   it.each(ROUNDS)('leave no disk that is owned, held or about to go (%s)', async (round) => {

@@ -6,15 +6,15 @@ import { diskOf } from '../support/boxes.ts';
 import {
   RUNNING,
   createBox,
-  eventOf,
+  waitForEvent,
   namesOf,
-  onlyDisksLeft,
+  waitUntilOnlyDisksLeft,
   patchSpec,
   readIn,
-  readySandbox,
-  said,
-  saidBy,
-  sandboxThat,
+  waitForReadySandbox,
+  shown,
+  conditionsOf,
+  waitForSandbox,
   statesUntil,
 } from '../support/lifecycle.ts';
 import { GROUP, claimManifest } from '../support/manifests.ts';
@@ -22,7 +22,7 @@ import { readyCondition } from '../support/sandboxes.ts';
 import { eventually, inTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
-const EXPIRED = said.notReady('SandboxExpired', 'Sandbox has expired');
+const EXPIRED = shown.notReady('SandboxExpired', 'Sandbox has expired');
 const SUCCEEDED = ['PodSucceeded', 'Pod completed successfully'] as const;
 const HELD = 'e2e.sandlot.dev/held';
 
@@ -53,19 +53,19 @@ describe.concurrent('a deadline', () => {
   it('that is absolute retains the Sandbox, whose disk and data are there when it is moved', () =>
     inTeam('shutdown', async (team) => {
       await createBox(team, 'box', { disk: 'default' });
-      await readySandbox(team, 'box');
+      await waitForReadySandbox(team, 'box');
       await team.sh('box', 'echo precious > /data/file && sync');
       const shutdownTime = inSeconds(2);
       await patchSpec(team, 'box', { shutdownTime });
-      const expired = await sandboxThat(team, 'box', isOver);
-      expect(saidBy(expired)).toEqual([EXPIRED, said.notSuspended]);
+      const expired = await waitForSandbox(team, 'box', isOver);
+      expect(conditionsOf(expired)).toEqual([EXPIRED, shown.notSuspended]);
       expect(Object.keys(expired.status ?? {}).sort()).toEqual(['conditions', 'observedGeneration', 'phase']);
       expect(transition(expired, 'Ready') >= shutdownTime).toBe(true);
-      expect((await eventOf(team, 'box', 'SandboxExpired')).type).toBe('Normal');
+      expect((await waitForEvent(team, 'box', 'SandboxExpired')).type).toBe('Normal');
       await eventually('the Pod is gone', async () => ((await namesOf(team, pods)).length === 0 ? true : undefined));
       expect(await namesOf(team, persistentVolumeClaims)).toEqual([diskOf('box')]);
       await patchSpec(team, 'box', { shutdownTime: null });
-      expect(saidBy(await readySandbox(team, 'box'))).toEqual(RUNNING);
+      expect(conditionsOf(await waitForReadySandbox(team, 'box'))).toEqual(RUNNING);
       expect(await readIn(team, 'box', 'cat /data/file')).toBe('precious');
     }));
 
@@ -76,34 +76,34 @@ describe.concurrent('a deadline', () => {
         persistentVolumeClaimRetentionPolicy: { whenExpired: 'Retain' },
       };
       await createBox(team, 'box', { disk: 'default', spec });
-      await readySandbox(team, 'box');
+      await waitForReadySandbox(team, 'box');
       await team.sh('box', 'echo inherited > /data/file && sync');
       await patchSpec(team, 'box', { ttlSeconds: 1 });
-      await onlyDisksLeft(team, [diskOf('box')]);
+      await waitUntilOnlyDisksLeft(team, [diskOf('box')]);
       await createBox(team, 'box', { disk: 'default' });
-      expect(saidBy(await readySandbox(team, 'box'))).toEqual(RUNNING);
+      expect(conditionsOf(await waitForReadySandbox(team, 'box'))).toEqual(RUNNING);
       expect(await readIn(team, 'box', 'cat /data/file')).toBe('inherited');
       await team.kubectl('delete', 'sandbox', 'box');
-      await onlyDisksLeft(team);
+      await waitUntilOnlyDisksLeft(team);
     }));
 
   it('is the earliest of several, and is shown; edits move it', () =>
     inTeam('shown', async (team) => {
       await createBox(team, 'box', { spec: { ttlSeconds: 3_600, shutdownTime: '2999-01-01T00:00:00Z' } });
-      const { status, metadata } = await readySandbox(team, 'box');
+      const { status, metadata } = await waitForReadySandbox(team, 'box');
       expect(status?.startedAt).toBe(metadata.creationTimestamp);
       expect(Date.parse(status?.expiresAt ?? '') - Date.parse(status?.startedAt ?? '')).toBe(3_600_000);
       await patchSpec(team, 'box', { ttlSeconds: null });
-      expect((await readySandbox(team, 'box')).status?.expiresAt).toBe('2999-01-01T00:00:00Z');
+      expect((await waitForReadySandbox(team, 'box')).status?.expiresAt).toBe('2999-01-01T00:00:00Z');
     }));
 
   it('that retains the Sandbox can delete its disk', () =>
     inTeam('emptied', async (team) => {
       const persistentVolumeClaimRetentionPolicy = { whenDeleted: 'Retain', whenExpired: 'Delete' } as const;
       await createBox(team, 'box', { disk: 'default', spec: { persistentVolumeClaimRetentionPolicy } });
-      await readySandbox(team, 'box');
+      await waitForReadySandbox(team, 'box');
       await patchSpec(team, 'box', { ttlSeconds: 1 });
-      expect(saidBy(await sandboxThat(team, 'box', isOver))).toEqual([EXPIRED, said.notSuspended]);
+      expect(conditionsOf(await waitForSandbox(team, 'box', isOver))).toEqual([EXPIRED, shown.notSuspended]);
       await eventually('the disk is gone', async () =>
         (await namesOf(team, persistentVolumeClaims)).length === 0 ? true : undefined,
       );
@@ -119,7 +119,7 @@ describe.concurrent('a deadline', () => {
       const deadlineMs = Date.parse(transition(finished, 'Finished')) + 1_000;
       expect(Date.parse(finished.status?.expiresAt ?? '')).toBe(deadlineMs);
       const expired = states.at(-1) ?? created;
-      expect(saidBy(expired)).toEqual([said.finished(...SUCCEEDED), EXPIRED, said.notSuspended]);
+      expect(conditionsOf(expired)).toEqual([shown.finished(...SUCCEEDED), EXPIRED, shown.notSuspended]);
       expect(transition(expired, 'Finished')).toBe(transition(finished, 'Finished'));
       expect(await namesOf(team, persistentVolumeClaims)).toEqual([diskOf('box')]);
     }));
@@ -128,7 +128,7 @@ describe.concurrent('a deadline', () => {
     inTeam('cleaned', async (team) => {
       const spec = { ttlSecondsAfterFinished: 0, shutdownPolicy: 'Delete' as const };
       await createBox(team, 'box', { disk: 'default', run: 'exit 1', spec });
-      await onlyDisksLeft(team);
+      await waitUntilOnlyDisksLeft(team);
     }));
 
   it('of a claim in the foreground leaves the claim until the last of its Sandbox is gone', () =>
@@ -144,7 +144,7 @@ describe.concurrent('a deadline', () => {
       expect(finishedOf(claim)).toMatchObject({ status: 'True', reason: 'PodSucceeded' });
       expect(finishedOf(sandbox)).toMatchObject({ status: 'True', reason: 'PodSucceeded' });
       await hold(null);
-      await onlyDisksLeft(team);
+      await waitUntilOnlyDisksLeft(team);
       await eventually('the claim is gone', async () =>
         (await namesOf(team, sandboxClaims)).length === 0 ? true : undefined,
       );
@@ -154,7 +154,7 @@ describe.concurrent('a deadline', () => {
     inTeam('result', async (team) => {
       const key = await runningJob(team, 'Retain');
       await team.sh('job', 'touch /tmp/end');
-      await onlyDisksLeft(team);
+      await waitUntilOnlyDisksLeft(team);
       const claim = await eventually('the claim has expired', async () => {
         const found = await team.client.get(sandboxClaims, key);
         return found.status?.sandbox === undefined ? found : undefined;
@@ -173,7 +173,7 @@ async function runningJob(team: Team, shutdownPolicy: string): Promise<{ namespa
   await team.apply(jobTemplate);
   const lifecycle = `{ttlSecondsAfterFinished: 1, shutdownPolicy: ${shutdownPolicy}}`;
   await team.apply(claimManifest('job', `{sandboxTemplateRef: {name: job}, lifecycle: ${lifecycle}}`));
-  await readySandbox(team, 'job');
+  await waitForReadySandbox(team, 'job');
   return { namespace: team.namespace, name: 'job' };
 }
 

@@ -2,21 +2,21 @@ import { annotations, findCondition, sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { persistentVolumeClaims, pods, services } from '@sandlot/kube';
 import { afterAll, describe, expect, it } from 'vitest';
-import { RUNS_UNTIL_TOLD, diskOf } from '../support/boxes.ts';
-import { COMPONENTS, giveBack, killComponent } from '../support/components.ts';
+import { RUNS_UNTIL_ENDED, diskOf } from '../support/boxes.ts';
+import { COMPONENTS, startComponent, killComponent } from '../support/components.ts';
 import {
   RUNNING,
   SUSPENDED,
   createBox,
-  eventOf,
+  waitForEvent,
   namesOf,
-  onlyDisksLeft,
+  waitUntilOnlyDisksLeft,
   patchSpec,
   readIn,
-  readySandbox,
-  saidBy,
-  sandboxInPhase,
-  sandboxThat,
+  waitForReadySandbox,
+  conditionsOf,
+  waitForPhase,
+  waitForSandbox,
   statesUntil,
 } from '../support/lifecycle.ts';
 import { readyCondition } from '../support/sandboxes.ts';
@@ -42,7 +42,7 @@ spec:
 `;
 
 /** Adds a line to the disk at each start of the container. */
-const COUNTS_STARTS = `echo started >> /data/starts; ${RUNS_UNTIL_TOLD}`;
+const COUNTS_STARTS = `echo started >> /data/starts; ${RUNS_UNTIL_ENDED}`;
 
 const secondsOf = (time: string | undefined): number => Date.parse(time ?? '') / 1_000;
 
@@ -50,8 +50,8 @@ const isReady = (sandbox: Sandbox): boolean => readyCondition(sandbox)?.status =
 
 /** Runs again, in a second Pod on the same disk, without a trace of its suspension but the time of its resume. */
 async function expectResumed(team: Team, suspended: Sandbox): Promise<Sandbox> {
-  const resumed = await sandboxThat(team, 'box', isReady);
-  expect(saidBy(resumed)).toEqual(RUNNING);
+  const resumed = await waitForSandbox(team, 'box', isReady);
+  expect(conditionsOf(resumed)).toEqual(RUNNING);
   expect(resumed.metadata.annotations).not.toHaveProperty([annotations.suspendedBy]);
   expect(resumed.status).not.toHaveProperty('suspendedBy');
   const suspendedAt = secondsOf(suspended.status?.suspendedAt);
@@ -68,7 +68,7 @@ describe.concurrent('a Sandbox that nobody uses', () => {
       const created = await createBox(team, 'box', { disk: 'default', run: COUNTS_STARTS, spec });
       const states = await statesUntil(team, created, ({ status }) => status?.phase === 'Suspended');
       const suspended = states.at(-1) ?? created;
-      expect(saidBy(suspended)).toEqual(SUSPENDED);
+      expect(conditionsOf(suspended)).toEqual(SUSPENDED);
       expect(suspended.spec.operatingMode).toBe('Suspended');
       expect(suspended.metadata.annotations).toMatchObject({ [annotations.suspendedBy]: 'Idle' });
       expect(suspended.status).toMatchObject({ suspendedBy: 'Idle', service: 'box' });
@@ -81,13 +81,13 @@ describe.concurrent('a Sandbox that nobody uses', () => {
   it('is not idle until its limit after the last activity that was reported', () =>
     inTeam('active', async (team) => {
       await createBox(team, 'box', { spec: { idle: { suspendAfterSeconds: 10 } } });
-      const ready = await readySandbox(team, 'box');
+      const ready = await waitForReadySandbox(team, 'box');
       const reported = new Date((secondsOf(ready.status?.lastActivityTime) + 3) * 1_000).toISOString();
       // A report from the future would count as of when it was seen.
       await new Promise((resolve) => setTimeout(resolve, Date.parse(reported) - Date.now()));
       const metadata = { annotations: { [annotations.lastActivityAt]: reported } };
       await team.client.mergePatch(sandboxes, { namespace: team.namespace, name: 'box' }, { metadata });
-      const suspended = await sandboxInPhase(team, 'box', 'Suspended');
+      const suspended = await waitForPhase(team, 'box', 'Suspended');
       expect(secondsOf(suspended.status?.suspendedAt) - secondsOf(reported)).toBeGreaterThanOrEqual(10);
     }));
 
@@ -98,17 +98,17 @@ describe.concurrent('a Sandbox that nobody uses', () => {
       const idle = { suspendAfterSeconds: 5, deleteAfterSeconds: 8 };
       const created = await createBox(team, 'gone', { disk: 'default', spec: { idle } });
       await statesUntil(team, created, ({ status }) => status?.phase === 'Suspended');
-      await onlyDisksLeft(team, [diskOf('kept')]);
-      expect((await eventOf(team, 'gone', 'IdleDeleted')).note).toContain('nobody had used it for 8 s');
+      await waitUntilOnlyDisksLeft(team, [diskOf('kept')]);
+      expect((await waitForEvent(team, 'gone', 'IdleDeleted')).note).toContain('nobody had used it for 8 s');
     }));
 
   it('wakes when a request for it comes over NATS, with its data, and is idle from then on', () =>
     inTeam('wake', async (team) => {
       const spec = { idle: { suspendAfterSeconds: 5 } };
       await createBox(team, 'box', { disk: 'default', run: COUNTS_STARTS, spec });
-      await sandboxInPhase(team, 'box', 'Suspended');
+      await waitForPhase(team, 'box', 'Suspended');
       await patchSpec(team, 'box', { idle: { suspendAfterSeconds: 3_600 } });
-      const suspended = await sandboxInPhase(team, 'box', 'Suspended');
+      const suspended = await waitForPhase(team, 'box', 'Suspended');
       await requestWakes(team, [suspended]);
       const woken = await expectResumed(team, suspended);
       expect(woken.spec.operatingMode).toBe('Running');
@@ -117,22 +117,22 @@ describe.concurrent('a Sandbox that nobody uses', () => {
   it('is suspended, woken and expires as its manifest says, and leaves its volume', () =>
     inTeam('dev-env', async (team) => {
       await team.apply(devEnv);
-      const ready = await readySandbox(team, 'dev-env');
-      expect(saidBy(ready)).toEqual(RUNNING);
+      const ready = await waitForReadySandbox(team, 'dev-env');
+      expect(conditionsOf(ready)).toEqual(RUNNING);
       const { startedAt, expiresAt, lastActivityTime } = ready.status ?? {};
       expect(secondsOf(expiresAt) - secondsOf(startedAt)).toBe(604_800);
       expect(lastActivityTime).toBeDefined();
       const service = await team.client.get(services, { namespace: team.namespace, name: 'dev-env' });
       expect(service.spec).toMatchObject({ clusterIP: 'None', ports: [{ name: 'p-8080-tcp', port: 8080 }] });
       await patchSpec(team, 'dev-env', { idle: { suspendAfterSeconds: 5 } });
-      const suspended = await sandboxInPhase(team, 'dev-env', 'Suspended');
-      expect(saidBy(suspended)).toEqual(SUSPENDED);
+      const suspended = await waitForPhase(team, 'dev-env', 'Suspended');
+      expect(conditionsOf(suspended)).toEqual(SUSPENDED);
       await patchSpec(team, 'dev-env', { idle: { suspendAfterSeconds: 600 } });
       await requestWakes(team, [suspended]);
-      const woken = await sandboxThat(team, 'dev-env', isReady);
+      const woken = await waitForSandbox(team, 'dev-env', isReady);
       expect(woken.status?.expiresAt).toBe(expiresAt);
       await patchSpec(team, 'dev-env', { ttlSeconds: 1 });
-      await onlyDisksLeft(team, ['home-dev-env']);
+      await waitUntilOnlyDisksLeft(team, ['home-dev-env']);
     }));
 
   it('sleeps on when it is not to be woken, or its owner has suspended it', () =>
@@ -141,12 +141,12 @@ describe.concurrent('a Sandbox that nobody uses', () => {
       await createBox(team, 'owned', { spec: { operatingMode: 'Suspended' } });
       await createBox(team, 'willing', { spec: { startup: { action: 'Suspended' } } });
       const asleep = await Promise.all(
-        ['never', 'owned', 'willing'].map((name) => sandboxInPhase(team, name, 'Suspended')),
+        ['never', 'owned', 'willing'].map((name) => waitForPhase(team, name, 'Suspended')),
       );
       await requestWakes(team, asleep);
-      await readySandbox(team, 'willing');
+      await waitForReadySandbox(team, 'willing');
       for (const name of ['never', 'owned']) {
-        expect(saidBy(await sandboxInPhase(team, name, 'Suspended'))).toEqual(SUSPENDED);
+        expect(conditionsOf(await waitForPhase(team, name, 'Suspended'))).toEqual(SUSPENDED);
       }
     }));
 });
@@ -157,15 +157,15 @@ describe.concurrent('a Sandbox that starts with', () => {
       const spec = { startup: { action: 'Suspended' as const } };
       const created = await createBox(team, 'box', { disk: 'default', spec });
       const states = await statesUntil(team, created, ({ status }) => status?.startup?.completedTime !== undefined);
-      const suspended = await sandboxInPhase(team, 'box', 'Suspended');
-      expect(saidBy(suspended)).toEqual(SUSPENDED);
+      const suspended = await waitForPhase(team, 'box', 'Suspended');
+      expect(conditionsOf(suspended)).toEqual(SUSPENDED);
       expect(suspended.status).toMatchObject({ suspendedBy: 'Startup' });
       // The selector is set by the first pass that sees a Pod.
       expect([...states, suspended].filter(({ status }) => status?.selector !== undefined)).toEqual([]);
       expect(await namesOf(team, persistentVolumeClaims)).toEqual([diskOf('box')]);
       expect(await namesOf(team, pods)).toEqual([]);
       await patchSpec(team, 'box', { operatingMode: 'Running' });
-      expect(saidBy(await readySandbox(team, 'box'))).toEqual(RUNNING);
+      expect(conditionsOf(await waitForReadySandbox(team, 'box'))).toEqual(RUNNING);
       await expectStaysResumed(team);
     }));
 
@@ -181,7 +181,7 @@ describe.concurrent('a Sandbox that starts with', () => {
       expect(states.at(-1)?.status).toMatchObject({ suspendedBy: 'Startup' });
       expect(states.at(-1)?.status?.startup?.completedTime).toBeDefined();
       await patchSpec(team, 'box', { operatingMode: 'Running' });
-      await readySandbox(team, 'box');
+      await waitForReadySandbox(team, 'box');
       expect(await readIn(team, 'box', 'cat /data/starts')).toBe('started\nstarted');
       await expectStaysResumed(team);
     }));
@@ -190,13 +190,13 @@ describe.concurrent('a Sandbox that starts with', () => {
 /** A later edit of the spec has been acted on, and the action of the start was not taken again. */
 async function expectStaysResumed(team: Team): Promise<void> {
   await patchSpec(team, 'box', { ttlSeconds: 3_600 });
-  const { spec, status } = await readySandbox(team, 'box');
+  const { spec, status } = await waitForReadySandbox(team, 'box');
   expect(spec.operatingMode).toBe('Running');
   expect(status?.expiresAt).toBeDefined();
 }
 
 describe('when every component is killed before they are due', () => {
-  afterAll(() => Promise.all(COMPONENTS.map(giveBack)));
+  afterAll(() => Promise.all(COMPONENTS.map(startComponent)));
 
   it('deadlines, idle limits and restarts act all the same', () =>
     inTeam('killed', async (team) => {
@@ -208,23 +208,23 @@ describe('when every component is killed before they are due', () => {
         createBox(team, 'unused', { spec: { idle: { deleteAfterSeconds: 12 } } }),
         createBox(team, 'restarts', {
           disk: 'default',
-          run: `[ -e /data/tried ] || { touch /data/tried; exit 1; }; ${RUNS_UNTIL_TOLD}`,
+          run: `[ -e /data/tried ] || { touch /data/tried; exit 1; }; ${RUNS_UNTIL_ENDED}`,
           spec: { podFailurePolicy: restart },
         }),
       ]);
       const [waiting, due] = await Promise.all([
-        sandboxInPhase(team, 'restarts', 'Restarting'),
-        readySandbox(team, 'expires'),
-        ...['deletes', 'idles', 'unused'].map((name) => readySandbox(team, name)),
+        waitForPhase(team, 'restarts', 'Restarting'),
+        waitForReadySandbox(team, 'expires'),
+        ...['deletes', 'idles', 'unused'].map((name) => waitForReadySandbox(team, name)),
       ]);
       await Promise.all(COMPONENTS.map((component) => killComponent(team, component)));
-      await Promise.all(COMPONENTS.map(giveBack));
-      const expired = await sandboxInPhase(team, 'expires', 'Expired');
+      await Promise.all(COMPONENTS.map(startComponent));
+      const expired = await waitForPhase(team, 'expires', 'Expired');
       const expiredAt = findCondition(expired.status?.conditions, 'Ready')?.lastTransitionTime;
       expect(secondsOf(expiredAt)).toBeGreaterThanOrEqual(secondsOf(due.status?.expiresAt));
-      const suspended = await sandboxInPhase(team, 'idles', 'Suspended');
+      const suspended = await waitForPhase(team, 'idles', 'Suspended');
       expect(suspended.status).toMatchObject({ suspendedBy: 'Idle' });
-      const back = await readySandbox(team, 'restarts');
+      const back = await waitForReadySandbox(team, 'restarts');
       expect(back.status?.restarts).toMatchObject({
         count: 1,
         lastReason: 'Error',

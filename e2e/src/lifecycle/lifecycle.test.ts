@@ -1,19 +1,19 @@
 import { findCondition, sandboxes } from '@sandlot/api-types';
 import { persistentVolumeClaims, persistentVolumes, pods, services } from '@sandlot/kube';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { RUNS_UNTIL_TOLD, diskOf, endWith } from '../support/boxes.ts';
+import { RUNS_UNTIL_ENDED, diskOf, endWith } from '../support/boxes.ts';
 import {
   RUNNING,
   SUSPENDED,
   createBox,
-  onlyDisksLeft,
+  waitUntilOnlyDisksLeft,
   patchSpec,
   readIn,
-  readySandbox,
-  said,
-  saidBy,
-  sandboxInPhase,
-  sandboxThat,
+  waitForReadySandbox,
+  shown,
+  conditionsOf,
+  waitForPhase,
+  waitForSandbox,
   statesUntil,
 } from '../support/lifecycle.ts';
 import { readyCondition } from '../support/sandboxes.ts';
@@ -21,7 +21,7 @@ import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
 /** Answers each connection to port 8080 with the name of its host. */
-const SERVES = `while :; do hostname | nc -l -p 8080; done & ${RUNS_UNTIL_TOLD}`;
+const SERVES = `while :; do hostname | nc -l -p 8080; done & ${RUNS_UNTIL_ENDED}`;
 
 /** What `uname` tells of the kernel a container sees: gVisor is one of its own, with a boot log no Linux writes. */
 async function expectRuntime(team: Team, runtimeClassName: string | undefined): Promise<void> {
@@ -49,8 +49,8 @@ describe.each([
   afterAll(() => team[Symbol.asyncDispose]());
 
   it('becomes Ready with a Pod, a disk, a Service and a host name that are its own', async () => {
-    const sandbox = await readySandbox(team, 'desk');
-    expect(saidBy(sandbox)).toEqual(RUNNING);
+    const sandbox = await waitForReadySandbox(team, 'desk');
+    expect(conditionsOf(sandbox)).toEqual(RUNNING);
     const { podIPs, nodeName } = await podState();
     expect(sandbox.status).toMatchObject({
       phase: 'Running',
@@ -68,12 +68,12 @@ describe.each([
   });
 
   it('is reached by its name from another pod', async () => {
-    await readySandbox(team, 'peer');
+    await waitForReadySandbox(team, 'peer');
     const { podIPs } = await podState();
     const fqdn = `desk.${team.namespace}.svc.cluster.local`;
     const answer = await eventually('the name resolves', async () => {
-      const said = await team.sh('peer', `nslookup ${fqdn} 10.96.0.10 || true`);
-      return said.includes(podIPs[0] ?? 'no address') ? said : undefined;
+      const output = await team.sh('peer', `nslookup ${fqdn} 10.96.0.10 || true`);
+      return output.includes(podIPs[0] ?? 'no address') ? output : undefined;
     });
     expect(answer).toContain(fqdn);
     expect(await readIn(team, 'peer', 'nc desk 8080')).toBe('desk');
@@ -83,8 +83,8 @@ describe.each([
     await team.sh('desk', `echo ${turn} > /data/${turn} && echo lost > /tmp/lost && sync`);
     const [diskBefore, serviceBefore] = await Promise.all([disk(), team.client.get(services, key())]);
     await patchSpec(team, 'desk', { operatingMode: 'Suspended' });
-    const suspended = await sandboxInPhase(team, 'desk', 'Suspended');
-    expect(saidBy(suspended)).toEqual(SUSPENDED);
+    const suspended = await waitForPhase(team, 'desk', 'Suspended');
+    expect(conditionsOf(suspended)).toEqual(SUSPENDED);
     expect(suspended.status).toMatchObject({ service: 'desk', suspendedBy: 'User' });
     expect(suspended.status).not.toHaveProperty('podIPs');
     expect(suspended.status).not.toHaveProperty('nodeName');
@@ -92,8 +92,8 @@ describe.each([
     expect((await disk()).metadata.uid).toBe(diskBefore.metadata.uid);
     expect((await team.client.get(services, key())).metadata.uid).toBe(serviceBefore.metadata.uid);
     await patchSpec(team, 'desk', { operatingMode: 'Running' });
-    const resumed = await readySandbox(team, 'desk');
-    expect(saidBy(resumed)).toEqual(RUNNING);
+    const resumed = await waitForReadySandbox(team, 'desk');
+    expect(conditionsOf(resumed)).toEqual(RUNNING);
     expect(resumed.status?.resumedAt).toBeDefined();
     expect(await team.sh('desk', `cat /data/${turn}; hostname; ls /tmp`)).toBe(`${turn}\ndesk`);
   });
@@ -101,7 +101,7 @@ describe.each([
   it('comes back on the same disk when somebody deletes its Pod, and was never suspended', async () => {
     const before = await podState();
     const { metadata } = await disk();
-    const ready = await readySandbox(team, 'desk');
+    const ready = await waitForReadySandbox(team, 'desk');
     await team.kubectl('delete', 'pod', 'desk');
     let wasAway = false;
     const states = await statesUntil(team, ready, (sandbox) => {
@@ -113,7 +113,7 @@ describe.each([
       states.map(({ status }) => JSON.stringify(findCondition(status?.conditions, 'Suspended'))),
     );
     expect([...suspended]).toEqual([JSON.stringify(findCondition(ready.status?.conditions, 'Suspended'))]);
-    expect(saidBy(states.at(-1) ?? ready)).toEqual(RUNNING);
+    expect(conditionsOf(states.at(-1) ?? ready)).toEqual(RUNNING);
     expect((await podState()).uid).not.toBe(before.uid);
     expect((await disk()).metadata.uid).toBe(metadata.uid);
     expect(await team.sh('desk', 'cat /data/first /data/second')).toBe('first\nsecond');
@@ -121,13 +121,13 @@ describe.each([
 
   it('is finished when its container ends, and says how', async () => {
     await team.sh('desk', endWith(0));
-    const finished = await sandboxInPhase(team, 'desk', 'Finished');
+    const finished = await waitForPhase(team, 'desk', 'Finished');
     const done = ['PodSucceeded', 'Pod completed successfully'] as const;
-    expect(saidBy(finished)).toEqual([
-      said.finished(...done),
-      said.scheduled,
-      said.notReady(...done),
-      said.notSuspended,
+    expect(conditionsOf(finished)).toEqual([
+      shown.finished(...done),
+      shown.scheduled,
+      shown.notReady(...done),
+      shown.notSuspended,
     ]);
     expect(finished.status).not.toHaveProperty('expiresAt');
   });
@@ -135,20 +135,20 @@ describe.each([
   it('comes back with its data once its policy replaces a Pod that ended', async () => {
     const policy = { restart: 'Always', backoffSeconds: 1, maxBackoffSeconds: 1 };
     await patchSpec(team, 'desk', { podFailurePolicy: policy });
-    const back = await readySandbox(team, 'desk');
-    expect(saidBy(back)).toEqual(RUNNING);
+    const back = await waitForReadySandbox(team, 'desk');
+    expect(conditionsOf(back)).toEqual(RUNNING);
     expect(back.status?.restarts).toMatchObject({ count: 1, lastReason: 'Completed' });
     expect(await team.sh('desk', 'cat /data/first')).toBe('first');
   });
 
   it('comes back after a failure too, which is counted', async () => {
     await team.sh('desk', endWith(3));
-    const back = await sandboxThat(
+    const back = await waitForSandbox(
       team,
       'desk',
       (sandbox) => sandbox.status?.restarts?.count === 2 && readyCondition(sandbox)?.status === 'True',
     );
-    expect(saidBy(back)).toEqual(RUNNING);
+    expect(conditionsOf(back)).toEqual(RUNNING);
     expect(back.status?.restarts).toMatchObject({ count: 2, lastReason: 'Error' });
     expect(await team.sh('desk', 'cat /data/second')).toBe('second');
   });
@@ -157,7 +157,7 @@ describe.each([
     const volume = (await disk()).spec.volumeName ?? '';
     await team.client.delete(sandboxes, key());
     await team.client.delete(sandboxes, { ...key(), name: 'peer' });
-    await onlyDisksLeft(team);
+    await waitUntilOnlyDisksLeft(team);
     await eventually('the volume is gone', async () => {
       const { items } = await team.client.listAll(persistentVolumes);
       return items.every(({ metadata }) => metadata.name !== volume) ? true : undefined;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { claimManifest as claim, GROUP, poolManifest, templateManifest as template } from '../support/manifests.ts';
-import { claimWithReason, readyClaim, readyCondition } from '../support/sandboxes.ts';
+import { waitForClaimReason, waitForReadyClaim, readyCondition } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -54,23 +54,23 @@ spec: {podTemplate: {spec: {}}}
 describe('a manifest that is accepted and then explained', () => {
   it('names the pool that is not there, and is served when it appears', async () => {
     await team.apply(claim('early', '{warmPoolRef: {name: late-pool}}'));
-    const waiting = await claimWithReason(team, 'early', 'WarmPoolNotFound');
+    const waiting = await waitForClaimReason(team, 'early', 'WarmPoolNotFound');
     expect(readyCondition(waiting)?.message).toBe('SandboxWarmPool "late-pool" not found');
     await team.apply(template('late'));
     await team.apply(poolManifest('late-pool', 'late', 1));
-    await readyClaim(team, 'early');
+    await waitForReadyClaim(team, 'early');
   });
 
   it('names the template that is not there', async () => {
     await team.apply(claim('no-template', '{sandboxTemplateRef: {name: ghost}}', 'v1alpha1'));
-    const waiting = await claimWithReason(team, 'no-template', 'TemplateNotFound');
+    const waiting = await waitForClaimReason(team, 'no-template', 'TemplateNotFound');
     expect(readyCondition(waiting)?.message).toBe('SandboxTemplate "ghost" not found');
   });
 
   it('shows that an image cannot be had, on the claim and as an event of the pod', async () => {
     await team.apply(template('no-image', 'image: "registry.invalid/ghost:1"'));
     await team.apply(claim('no-image', '{sandboxTemplateRef: {name: no-image}}'));
-    const pending = await claimWithReason(team, 'no-image', 'DependenciesNotReady');
+    const pending = await waitForClaimReason(team, 'no-image', 'DependenciesNotReady');
     expect(readyCondition(pending)?.message).toMatch(/^Pod exists with phase: Pending/);
     await eventually('the kubelet says why', async () => {
       const events = await team.kubectl('get', 'events', '-o', 'jsonpath={.items[*].message}');
@@ -81,14 +81,14 @@ describe('a manifest that is accepted and then explained', () => {
   it('says what the API server says of a template that names no image', async () => {
     await team.apply(template('imageless', ''));
     await team.apply(claim('imageless', '{sandboxTemplateRef: {name: imageless}}'));
-    const refused = await claimWithReason(team, 'imageless', 'ReconcilerError');
+    const refused = await waitForClaimReason(team, 'imageless', 'ReconcilerError');
     expect(readyCondition(refused)?.message).toMatch(/Pod "imageless" is invalid: .*image: Required value/);
   });
 
   it('refuses variables that the template does not allow, for good', async () => {
     await team.apply(template('plain'));
     await team.apply(claim('env', '{sandboxTemplateRef: {name: plain}, env: [{name: A, value: b}]}'));
-    const refused = await claimWithReason(team, 'env', 'EnvVarsInjectionRejected');
+    const refused = await waitForClaimReason(team, 'env', 'EnvVarsInjectionRejected');
     expect(readyCondition(refused)?.message).toBe(
       'environment variable injection rejected: environment variable injection is not allowed by the template policy',
     );

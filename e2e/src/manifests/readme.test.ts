@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { checkoutRoot } from '@sandlot/up';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { fullPool, readyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { waitForFullPool, waitForReadyClaim, sandboxNameOf } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -17,10 +17,10 @@ it('the example of the README works as written', async () => {
   const manifests = [...readme.matchAll(/^```yaml\n(.*?)^```/gms)].map(([, manifest = '']) => manifest);
   expect(manifests).toHaveLength(2);
   await team.apply(manifests[0] ?? '');
-  await fullPool(team, 'analyst-pool');
+  await waitForFullPool(team, 'analyst-pool');
   await team.apply(manifests[1] ?? '');
   await team.kubectl('wait', '--for=condition=Ready', 'sandboxclaim/analyst-1', '--timeout=60s');
-  const name = sandboxNameOf(await readyClaim(team, 'analyst-1'));
+  const name = sandboxNameOf(await waitForReadyClaim(team, 'analyst-1'));
   await team.sh(name, 'echo hi > /scratch/note');
   await team.kubectl('delete', 'pod', name);
   const note = await eventually('the note is read in the pod that came back', () =>

@@ -2,7 +2,7 @@ import { findCondition, nameHash, sandboxTemplates } from '@sandlot/api-types';
 import { networkPolicies, pods } from '@sandlot/kube';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { claimManifest, GROUP, poolManifest, templateManifest } from '../support/manifests.ts';
-import { fullPool, readyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { waitForFullPool, waitForReadyClaim, sandboxNameOf } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -23,7 +23,7 @@ let team: Team;
 beforeAll(async () => {
   team = await createTeam('templates');
   await team.apply(`${templateManifest('box')}---${poolManifest('pool', 'box', 1)}`);
-  await fullPool(team, 'pool');
+  await waitForFullPool(team, 'pool');
 });
 afterAll(() => team[Symbol.asyncDispose]());
 
@@ -32,7 +32,7 @@ const policy = () => team.client.get(networkPolicies, { namespace: team.namespac
 
 async function podOfClaim(name: string, spec: string) {
   await team.apply(claimManifest(name, spec));
-  return team.client.get(pods, { namespace: team.namespace, name: sandboxNameOf(await readyClaim(team, name)) });
+  return team.client.get(pods, { namespace: team.namespace, name: sandboxNameOf(await waitForReadyClaim(team, name)) });
 }
 
 it('a template says what was made of it: its hashes, its policy and its pools', async () => {

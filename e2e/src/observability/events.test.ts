@@ -4,13 +4,13 @@ import { PoisonError } from '@sandlot/bus';
 import { promQuery } from '@sandlot/local-cluster';
 import { prometheusUrl } from '@sandlot/up';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
-import { RUNS_UNTIL_TOLD, endWith } from '../support/boxes.ts';
-import { giveBack, takeAway } from '../support/components.ts';
-import { Listener, sandlotEvents } from '../support/events.ts';
+import { RUNS_UNTIL_ENDED, endWith } from '../support/boxes.ts';
+import { startComponent, stopComponent } from '../support/components.ts';
+import { EventRecorder, sandlotEvents } from '../support/events.ts';
 import { kubectlOk } from '../support/kubectl.ts';
-import { createBox, patchSpec, readySandbox, sandboxInPhase } from '../support/lifecycle.ts';
+import { createBox, patchSpec, waitForReadySandbox, waitForPhase } from '../support/lifecycle.ts';
 import { claimManifest, GROUP, templateManifest } from '../support/manifests.ts';
-import { claimWithReason, fullPool, readyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { waitForClaimReason, waitForFullPool, waitForReadyClaim, sandboxNameOf } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 import { requestWakes } from '../support/wake-requests.ts';
@@ -36,44 +36,44 @@ const COLD = 'sandboxTemplateRef: {name: box}, warmpool: none';
 const idsOf = (events: readonly CloudEvent[]): string[] => events.map(({ id }) => id);
 
 let team: Team;
-let listener: Listener;
+let recorder: EventRecorder;
 beforeAll(async () => {
   team = await createTeam('events');
-  listener = await Listener.open(team);
+  recorder = await EventRecorder.open(team);
 });
 afterAll(async () => {
-  await giveBack('nats');
-  await listener[Symbol.asyncDispose]();
+  await startComponent('nats');
+  await recorder[Symbol.asyncDispose]();
   await team[Symbol.asyncDispose]();
 });
 
 const claim = (name: string, spec: string): Promise<void> => team.apply(claimManifest(name, `{${spec}}`));
 
 /** Waits until exactly this was told of the object. */
-const told = (kind: string, name: string, ...types: readonly string[]): Promise<void> =>
-  expect.poll(() => listener.toldOf(kind, name), PATIENCE).toEqual(types.toSorted());
+const expectEvents = (kind: string, name: string, ...types: readonly string[]): Promise<void> =>
+  expect.poll(() => recorder.typesOf(kind, name), PATIENCE).toEqual(types.toSorted());
 
 describe('events, through a durable consumer', () => {
   it('tell the life of a template and of its pool, which runs dry, fills up and is renewed', async () => {
     await team.apply([boxVersion(1), poolOf('boxes', 'box', 'updateStrategy: {type: RollingUpdate}')].join('---'));
-    await fullPool(team, 'boxes');
-    await told('template', 'box', 'changed');
-    await told('pool', 'boxes', 'ready');
+    await waitForFullPool(team, 'boxes');
+    await expectEvents('template', 'box', 'changed');
+    await expectEvents('pool', 'boxes', 'ready');
     await claim('warm', 'warmPoolRef: {name: boxes}');
-    await readyClaim(team, 'warm');
-    await fullPool(team, 'boxes');
-    await told('pool', 'boxes', 'depleted', 'ready', 'ready');
+    await waitForReadyClaim(team, 'warm');
+    await waitForFullPool(team, 'boxes');
+    await expectEvents('pool', 'boxes', 'depleted', 'ready', 'ready');
     await team.apply(boxVersion(2));
-    await told('template', 'box', 'changed', 'changed');
+    await expectEvents('template', 'box', 'changed', 'changed');
     await expect
-      .poll(() => listener.toldOf('pool', 'boxes').filter((type) => type.startsWith('rollout')), PATIENCE)
+      .poll(() => recorder.typesOf('pool', 'boxes').filter((type) => type.startsWith('rollout')), PATIENCE)
       .toEqual(['rollout.finished', 'rollout.started']);
   });
 
   it('tell of a pool that is stuck', async () => {
     const stuckMember = 'stuckMember: {graceSeconds: 10, unschedulable: Hold}';
     await team.apply([nowhere, poolOf('stuck', 'nowhere', stuckMember)].join('---'));
-    await told('pool', 'stuck', 'stuck');
+    await expectEvents('pool', 'stuck', 'stuck');
   });
 
   it('tell the lives of claims: warm, cold, refused, expired and of a batch', async () => {
@@ -82,39 +82,39 @@ describe('events, through a durable consumer', () => {
     await claim('batch', 'sandboxTemplateRef: {name: box}, replicas: 2');
     const shutdownTime = new Date(Date.now() + 8_000).toISOString().replace(/\.\d+Z$/, 'Z');
     await claim('brief', `${COLD}, lifecycle: {shutdownTime: "${shutdownTime}", shutdownPolicy: Retain}`);
-    await claimWithReason(team, 'brief', 'ClaimExpired');
-    await told('claim', 'warm', 'submitted', 'bound');
-    await told('claim', 'cold', 'submitted', 'bound');
-    await told('claim', 'refused', 'submitted', 'failed');
-    await told('claim', 'batch', 'submitted', 'bound', 'bound', 'completed');
-    await told('claim', 'brief', 'submitted', 'bound', 'expired');
-    const launches = listener.events.filter(({ type }) => type === 'claim.bound').map(({ data }) => data);
+    await waitForClaimReason(team, 'brief', 'ClaimExpired');
+    await expectEvents('claim', 'warm', 'submitted', 'bound');
+    await expectEvents('claim', 'cold', 'submitted', 'bound');
+    await expectEvents('claim', 'refused', 'submitted', 'failed');
+    await expectEvents('claim', 'batch', 'submitted', 'bound', 'bound', 'completed');
+    await expectEvents('claim', 'brief', 'submitted', 'bound', 'expired');
+    const launches = recorder.events.filter(({ type }) => type === 'claim.bound').map(({ data }) => data);
     expect(launches).toContainEqual(expect.objectContaining({ name: 'warm', launchType: 'warm' }));
     expect(launches).toContainEqual(expect.objectContaining({ name: 'cold', launchType: 'cold' }));
   });
 
   it('tell the lives of Sandboxes: suspended, woken, ended, expired and deleted', async () => {
     await createBox(team, 'sleeper', { spec: { startup: { action: 'Suspended' } } });
-    await createBox(team, 'ends', { run: RUNS_UNTIL_TOLD });
+    await createBox(team, 'ends', { run: RUNS_UNTIL_ENDED });
     await createBox(team, 'brief', { spec: { ttlSeconds: 3, shutdownPolicy: 'Retain' } });
-    await requestWakes(team, [await sandboxInPhase(team, 'sleeper', 'Suspended')]);
-    await readySandbox(team, 'sleeper');
-    await told('sandbox', 'sleeper', 'created', 'suspended', 'wake.requested', 'resumed', 'ready');
+    await requestWakes(team, [await waitForPhase(team, 'sleeper', 'Suspended')]);
+    await waitForReadySandbox(team, 'sleeper');
+    await expectEvents('sandbox', 'sleeper', 'created', 'suspended', 'wake.requested', 'resumed', 'ready');
     await patchSpec(team, 'sleeper', { operatingMode: 'Suspended' });
-    await told('sandbox', 'sleeper', 'created', 'suspended', 'wake.requested', 'resumed', 'ready', 'suspended');
-    await readySandbox(team, 'ends');
+    await expectEvents('sandbox', 'sleeper', 'created', 'suspended', 'wake.requested', 'resumed', 'ready', 'suspended');
+    await waitForReadySandbox(team, 'ends');
     await team.sh('ends', endWith(3));
-    await told('sandbox', 'ends', 'created', 'ready', 'finished');
-    await sandboxInPhase(team, 'brief', 'Expired');
+    await expectEvents('sandbox', 'ends', 'created', 'ready', 'finished');
+    await waitForPhase(team, 'brief', 'Expired');
     await team.client.delete(sandboxes, { namespace: team.namespace, name: 'ends' });
-    await told('sandbox', 'ends', 'created', 'ready', 'finished', 'deleted');
-    await expect.poll(() => listener.toldOf('sandbox', 'brief'), PATIENCE).toContain('expired');
+    await expectEvents('sandbox', 'ends', 'created', 'ready', 'finished', 'deleted');
+    await expect.poll(() => recorder.typesOf('sandbox', 'brief'), PATIENCE).toContain('expired');
   });
 
   it('come once: no id twice, and none again', () => {
-    const ids = idsOf(listener.events);
+    const ids = idsOf(recorder.events);
     expect(new Set(ids).size).toBe(ids.length);
-    expect(new Set(listener.outcomes)).toEqual(new Set(['handled']));
+    expect(new Set(recorder.outcomes)).toEqual(new Set(['handled']));
   });
 });
 
@@ -123,7 +123,7 @@ describe('sandlot events', () => {
     sandlotEvents('--since', '1h', '--subject', 'claim.*', '--namespace', team.namespace, ...more);
 
   it('shows the same events as JSON lines, and as a table', async () => {
-    const heard = listener.events.filter(({ type }) => type.startsWith('claim.'));
+    const heard = recorder.events.filter(({ type }) => type.startsWith('claim.'));
     const shown = (await ask('-o', 'json')).map((line) => JSON.parse(line) as CloudEvent);
     expect(idsOf(shown).toSorted()).toEqual(idsOf(heard).toSorted());
     const [head = '', ...rows] = await ask();
@@ -136,22 +136,22 @@ describe('sandlot events', () => {
 
 describe('while NATS loses everything', () => {
   it('claims are bound, and their events arrive afterwards: its pod killed and its disk wiped', async () => {
-    await takeAway(team, 'nats');
+    await stopComponent(team, 'nats');
     await kubectlOk(['--namespace', inject('releaseNamespace'), 'delete', 'pvc', 'data-sandlot-nats-0']);
     await claim('unheard', COLD);
-    const sandbox = sandboxNameOf(await readyClaim(team, 'unheard'));
-    await giveBack('nats');
-    await told('claim', 'unheard', 'submitted', 'bound');
-    await expect.poll(() => listener.toldOf('sandbox', sandbox), PATIENCE).toEqual(['created', 'ready']);
+    const sandbox = sandboxNameOf(await waitForReadyClaim(team, 'unheard'));
+    await startComponent('nats');
+    await expectEvents('claim', 'unheard', 'submitted', 'bound');
+    await expect.poll(() => recorder.typesOf('sandbox', sandbox), PATIENCE).toEqual(['created', 'ready']);
   });
 
   it('claims are bound, their events arrive afterwards, and what holds is there again: its stream deleted', async () => {
     await claim('before', COLD);
-    await listener.deleteStream();
+    await recorder.deleteStream();
     await claim('after', COLD);
-    await Promise.all(['before', 'after'].map((name) => readyClaim(team, name)));
-    await told('claim', 'before', 'submitted', 'bound');
-    await told('claim', 'after', 'submitted', 'bound');
+    await Promise.all(['before', 'after'].map((name) => waitForReadyClaim(team, name)));
+    await expectEvents('claim', 'before', 'submitted', 'bound');
+    await expectEvents('claim', 'after', 'submitted', 'bound');
     const { items } = await team.client.listAll(sandboxClaims, { namespace: team.namespace });
     const inStream = async (): Promise<string[]> => {
       const lines = await sandlotEvents('--subject', 'claim.submitted', '-n', team.namespace, '-o', 'json');
@@ -165,7 +165,7 @@ describe('an event that a consumer refuses', () => {
   it('is a dead letter: counted, shown, and given again by the command', async () => {
     const tries: string[] = [];
     let isRepaired = false;
-    await using worker = listener.bus.consume({
+    await using worker = recorder.bus.consume({
       durable: `${team.namespace}-worker`,
       filter: `sandlot.${team.namespace}.claim.submitted`,
       handle: async ({ data: { name } }) => {

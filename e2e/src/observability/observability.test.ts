@@ -3,7 +3,7 @@ import { promExemplars, promQuery, receivedTrace } from '@sandlot/local-cluster'
 import { prometheusUrl, tracesUrl } from '@sandlot/up';
 import { describe, expect, it } from 'vitest';
 import { claimManifest, poolManifest, templateManifest } from '../support/manifests.ts';
-import { fullPool, readyClaim } from '../support/sandboxes.ts';
+import { waitForFullPool, waitForReadyClaim } from '../support/sandboxes.ts';
 import { eventually, inTeam } from '../support/team.ts';
 
 const services = ['api', 'claim-controller', 'gateway', 'sandbox-controller', 'warmpool-controller'];
@@ -35,9 +35,9 @@ describe('Prometheus and Jaeger beside the release', () => {
     inTeam('observed', async (team) => {
       const startSeconds = Date.now() / 1000 - 60;
       await team.apply(templateManifest('box') + '---' + poolManifest('pool', 'box', 1));
-      await fullPool(team, 'pool');
+      await waitForFullPool(team, 'pool');
       await team.apply(claimManifest('observed', '{warmPoolRef: {name: pool}}'));
-      await readyClaim(team, 'observed');
+      await waitForReadyClaim(team, 'observed');
       const { metadata } = await team.client.get(sandboxClaims, { namespace: team.namespace, name: 'observed' });
       const claimUid = metadata.uid ?? '';
       const trace = await eventually('an exemplar leads to the trace of the claim', async () => {

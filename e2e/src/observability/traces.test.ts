@@ -4,7 +4,7 @@ import { receivedTraces } from '@sandlot/local-cluster';
 import { observability, tracesUrl } from '@sandlot/up';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kubectlOk } from '../support/kubectl.ts';
-import { fullPool, readyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { waitForFullPool, waitForReadyClaim, sandboxNameOf } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 import { clientTrace, Trace } from '../support/traces.ts';
@@ -31,21 +31,24 @@ let team: Team;
 beforeAll(async () => {
   team = await createTeam('traces');
   await team.apply(manifests);
-  await fullPool(team, 'traced-pool');
+  await waitForFullPool(team, 'traced-pool');
 });
 afterAll(() => team[Symbol.asyncDispose]());
 
 /** The claim once it is Ready; its client's trace. */
-async function claimed(name: string, spec: SandboxClaim['spec']): Promise<{ claim: SandboxClaim; traceId: string }> {
+async function claimSandbox(
+  name: string,
+  spec: SandboxClaim['spec'],
+): Promise<{ claim: SandboxClaim; traceId: string }> {
   const { traceId, annotations } = clientTrace();
   const metadata = { namespace: team.namespace, name, annotations };
   await team.client.create(sandboxClaims, { metadata, spec });
-  return { claim: await readyClaim(team, name), traceId };
+  return { claim: await waitForReadyClaim(team, name), traceId };
 }
 
 describe('a warm claim', () => {
   it('is one trace below the span of its client, linked to the one in which its Sandbox was warmed', async () => {
-    const { claim, traceId } = await claimed('warm', { warmPoolRef: { name: 'traced-pool' } });
+    const { claim, traceId } = await claimSandbox('warm', { warmPoolRef: { name: 'traced-pool' } });
     const trace = await Trace.with(traceId, ['claim.create', 'claim.bind', 'claim.queue', 'sandbox.reconcile']);
     expect(trace.shape().filter((pair) => !pair.startsWith('publish'))).toEqual([
       'claim.adopt < claim.bind',
@@ -72,7 +75,7 @@ describe('a warm claim', () => {
 
 describe('a cold claim with a disk', () => {
   it('is one trace that says where the time went', async () => {
-    const { traceId } = await claimed('cold', { sandboxTemplateRef: { name: 'traced' }, warmpool: 'none' });
+    const { traceId } = await claimSandbox('cold', { sandboxTemplateRef: { name: 'traced' }, warmpool: 'none' });
     const trace = await Trace.with(traceId, ['claim.create', 'sandbox.create', 'pvc.provision', ...CHAIN]);
     expect(trace.shape().filter((pair) => !pair.startsWith('publish'))).toEqual(
       [
@@ -135,7 +138,7 @@ describe('a claim that is made while the backend of traces is away', () => {
   it('is told when it is back', async () => {
     await kubectl('scale', JAEGER, '--replicas=0');
     await kubectl('wait', '--for=delete', 'pod', '--selector=app.kubernetes.io/component=jaeger', '--timeout=60s');
-    const { traceId } = await claimed('unheard', { sandboxTemplateRef: { name: 'traced' }, warmpool: 'none' });
+    const { traceId } = await claimSandbox('unheard', { sandboxTemplateRef: { name: 'traced' }, warmpool: 'none' });
     // Longer than an export is tried: its spans would be gone.
     await new Promise((resolve) => setTimeout(resolve, 15_000));
     await kubectl('scale', JAEGER, '--replicas=1');

@@ -3,7 +3,13 @@ import type { Condition, Sandbox, SandboxWarmPool } from '@sandlot/api-types';
 import { events, persistentVolumeClaims } from '@sandlot/kube';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimManifest, GROUP, templateManifest } from '../support/manifests.ts';
-import { fullPool, readyClaim, readyCondition, sandboxNamed, sandboxNameOf } from '../support/sandboxes.ts';
+import {
+  waitForFullPool,
+  waitForReadyClaim,
+  readyCondition,
+  sandboxNamed,
+  sandboxNameOf,
+} from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -49,15 +55,15 @@ const progressing = (found: SandboxWarmPool): Condition | undefined =>
   findCondition(found.status?.conditions, 'Progressing');
 
 /** Until none of these is a member any more. The status may tell for a moment of what was before the change. */
-async function noneLeftOf(old: readonly string[]): Promise<void> {
+async function waitUntilGone(old: readonly string[]): Promise<void> {
   await eventually('the old members are gone', async () =>
     (await members()).some((member) => old.includes(nameOf(member))) ? undefined : true,
   );
 }
 
-async function claimed(name: string): Promise<string> {
+async function claimSandbox(name: string): Promise<string> {
   await team.apply(claim(name));
-  return sandboxNameOf(await readyClaim(team, name));
+  return sandboxNameOf(await waitForReadyClaim(team, name));
 }
 
 const versionIn = (name: string): Promise<string> => team.sh(name, 'echo $VERSION');
@@ -66,13 +72,13 @@ describe('a change of the template', () => {
   it('under RollingUpdate replaces every member while claims are served, and touches no claimed Sandbox', async () => {
     await team.apply(boxVersion(1));
     await team.apply(poolOf(4, strategy('RollingUpdate', ', rollingUpdate: {maxUnavailable: 1, maxSurge: 1}')));
-    await fullPool(team, 'boxes');
-    const before = await claimed('before');
-    await fullPool(team, 'boxes');
+    await waitForFullPool(team, 'boxes');
+    const before = await claimSandbox('before');
+    await waitForFullPool(team, 'boxes');
     const old = (await members()).map(nameOf);
     await team.apply(boxVersion(2));
-    const during = await claimed('during');
-    await noneLeftOf(old);
+    const during = await claimSandbox('during');
+    await waitUntilGone(old);
     // Outdated members are no candidates: the second claim has a new one, or was started cold before there was any.
     const taken = [before, during].filter((name) => name.startsWith('boxes-')).length;
     await poolWith(
@@ -82,7 +88,7 @@ describe('a change of the template', () => {
     );
     expect(await versionIn(before)).toBe('1');
     expect(readyCondition(await sandboxNamed(team, during))?.status).toBe('True');
-    expect(await versionIn(await claimed('after'))).toBe('2');
+    expect(await versionIn(await claimSandbox('after'))).toBe('2');
     await eventually('the rollout is told', async () => {
       const { items } = await team.client.list(events, { namespace: team.namespace });
       const reasons = items.map(({ reason }) => reason);
@@ -93,24 +99,24 @@ describe('a change of the template', () => {
   it('under OnReplenish reaches the pool with the members that replace adopted ones', async () => {
     await team.apply(boxVersion(1));
     await team.apply(poolOf(2, strategy('OnReplenish')));
-    await fullPool(team, 'boxes');
+    await waitForFullPool(team, 'boxes');
     const old = (await members()).map(nameOf);
     await team.apply(boxVersion(2));
     await poolWith('knows that its members are stale', ({ updatedReplicas = 0 }) => updatedReplicas === 0);
     expect((await members()).map(nameOf).sort()).toEqual(old.sort());
-    expect(await versionIn(await claimed('one'))).toBe('1');
+    expect(await versionIn(await claimSandbox('one'))).toBe('1');
     await poolWith('has one new member', (status) => status.updatedReplicas === 1 && status.readyReplicas === 2);
   });
 
   it('under Recreate replaces all members at once', async () => {
     await team.apply(boxVersion(1));
     await team.apply(poolOf(2, strategy('Recreate')));
-    await fullPool(team, 'boxes');
+    await waitForFullPool(team, 'boxes');
     const old = (await members()).map(nameOf);
     await team.apply(boxVersion(2));
-    await noneLeftOf(old);
+    await waitUntilGone(old);
     await poolWith('consists of new members', (status) => status.updatedReplicas === 2 && status.readyReplicas === 2);
-    expect(await versionIn(await claimed('one'))).toBe('2');
+    expect(await versionIn(await claimSandbox('one'))).toBe('2');
   });
 });
 
@@ -132,14 +138,14 @@ spec:
   it('has a bound disk for each member before any claim, gives one away with its member, and returns to its size', async () => {
     await team.apply(analyst);
     await team.apply(poolOf(3, rest, 'analyst'));
-    await fullPool(team, 'boxes');
+    await waitForFullPool(team, 'boxes');
     const before = await members();
     const bound = await disks();
     expect(bound.map(({ status }) => status?.phase)).toEqual(['Bound', 'Bound', 'Bound']);
     expect(bound.map(({ metadata }) => metadata.name).sort()).toEqual(
       before.map((one) => `scratch-${nameOf(one)}`).sort(),
     );
-    const name = await claimed('analyst-2');
+    const name = await claimSandbox('analyst-2');
     expect(before.map(nameOf)).toContain(name);
     expect((await sandboxNamed(team, name)).metadata.labels?.['agents.x-k8s.io/launch-type']).toBe('warm');
     expect(await team.sh(name, 'hostname; touch /scratch/mine && ls /scratch | grep mine')).toBe(`${name}\nmine`);
@@ -153,7 +159,7 @@ describe('a pool', () => {
   it('follows kubectl scale up and down', async () => {
     await team.apply(boxVersion(1));
     await team.apply(poolOf(1, strategy('OnReplenish')));
-    await fullPool(team, 'boxes');
+    await waitForFullPool(team, 'boxes');
     await team.kubectl('scale', 'sandboxwarmpool', 'boxes', '--replicas=4');
     await poolWith('has four members', (status) => status.readyReplicas === 4 && status.replicas === 4);
     await team.kubectl('scale', 'sandboxwarmpool', 'boxes', '--replicas=2');
@@ -171,7 +177,7 @@ describe('a pool', () => {
     expect(progressing(stuck)?.status).toBe('False');
     expect(progressing(stuck)?.message).toMatch(/ContainersNotStarted|registry\.invalid/);
     await team.apply(boxVersion(1));
-    await fullPool(team, 'boxes');
+    await waitForFullPool(team, 'boxes');
     const recovered = await poolWith('says so', (status) => status.updatedReplicas === 2 && status.replicas === 2);
     expect(recovered.status?.readyReplicas).toBe(2);
     await eventually('both is told', async () => {

@@ -2,7 +2,7 @@ import { findCondition, sandboxWarmPools, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { claimManifest, GROUP, templateManifest } from '../support/manifests.ts';
-import { fullPool, readyClaim, sandboxNameOf } from '../support/sandboxes.ts';
+import { waitForFullPool, waitForReadyClaim, sandboxNameOf } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -39,9 +39,9 @@ const names = async (): Promise<string[]> => (await members()).map(({ metadata }
 const reason = ({ status }: SandboxWarmPool, type: string): string | undefined =>
   findCondition(status?.conditions, type)?.reason;
 
-async function claimed(name: string): Promise<string> {
+async function claimSandbox(name: string): Promise<string> {
   await team.apply(claimManifest(name, '{warmPoolRef: {name: boxes}}'));
-  return sandboxNameOf(await readyClaim(team, name));
+  return sandboxNameOf(await waitForReadyClaim(team, name));
 }
 
 describe('the size of a pool', () => {
@@ -74,11 +74,11 @@ describe('the size of a pool', () => {
   it('follows what is in use while it is scaled automatically, and its replicas are left alone', async () => {
     const buffer = 'autoscaling: {minReplicas: 1, maxReplicas: 3, targetFreePercent: 50}';
     await team.apply(`${templateManifest('box')}---${poolOf(1, buffer)}`);
-    await fullPool(team, 'boxes');
-    await claimed('one');
+    await waitForFullPool(team, 'boxes');
+    await claimSandbox('one');
     // A claim does not wait for long for a member that is starting: it would be served without the pool.
     await poolWith('has a free one', ({ status }) => status?.readyReplicas === 1 && status.inUse === 1);
-    await claimed('two');
+    await claimSandbox('two');
     const grown = await poolWith('holds a free one for each', ({ status }) => status?.readyReplicas === 2);
     expect(grown.status).toMatchObject({ desiredReplicas: 2, inUse: 2 });
     expect(grown.spec.replicas).toBe(1);
@@ -93,8 +93,8 @@ describe('the size of a pool', () => {
 
   it('is reached after the delay of its refill policy, which it says', async () => {
     await team.apply(`${templateManifest('box')}---${poolOf(2, 'refill: {delay: 5s}')}`);
-    await fullPool(team, 'boxes');
-    await claimed('one');
+    await waitForFullPool(team, 'boxes');
+    await claimSandbox('one');
     const held = await poolWith('is held', ({ status }) => status?.refillHeldUntil !== undefined);
     expect(held.status?.replicas).toBe(1);
     const full = await poolWith('is full again', ({ status }) => status?.readyReplicas === 2);
@@ -124,18 +124,18 @@ spec: {podTemplate: {spec: {${pod}, containers: [{name: box, image: busybox, com
 
   it('that their pool left behind are taken over by the next one of that name', async () => {
     await team.apply(`${templateManifest('box')}---${poolOf(2)}`);
-    await fullPool(team, 'boxes');
+    await waitForFullPool(team, 'boxes');
     const before = await names();
     await team.kubectl('delete', 'swp/boxes', '--cascade=orphan');
     await eventually('they are orphans', async () => ((await members()).length === 0 ? true : undefined));
     await team.apply(poolOf(2));
-    await fullPool(team, 'boxes');
+    await waitForFullPool(team, 'boxes');
     expect(await names()).toEqual(before);
   });
 
   it('are replaced when they have become too old', async () => {
     await team.apply(`${templateManifest('box')}---${poolOf(1, 'recycle: {maxAgeSeconds: 60}')}`);
-    await fullPool(team, 'boxes');
+    await waitForFullPool(team, 'boxes');
     const [first] = await names();
     await eventually(
       'it is replaced',

@@ -52,7 +52,7 @@ async function run(code: string, more: object = {}): Promise<Line[]> {
 }
 
 const typed = (lines: readonly Line[], type: string): Line[] => lines.filter((one) => one.type === type);
-const printed = (lines: readonly Line[]): string =>
+const printedBy = (lines: readonly Line[]): string =>
   typed(lines, 'stdout')
     .map(({ text = '' }) => text)
     .join('');
@@ -61,7 +61,7 @@ describe('an execution', () => {
   it('is told as it happens: number, output, result, end', async () => {
     const lines = await run('import sys\nprint("out")\nprint("err", file=sys.stderr)\n"text"');
     expect(lines[0]?.type).toBe('number_of_executions');
-    expect(printed(lines)).toBe('out\n');
+    expect(printedBy(lines)).toBe('out\n');
     expect(typed(lines, 'stderr')[0]?.text).toBe('err\n');
     expect(typed(lines, 'result')[0]).toMatchObject({ text: 'text', is_main_result: true });
     expect(lines.at(-1)?.type).toBe('end_of_execution');
@@ -69,13 +69,13 @@ describe('an execution', () => {
 
   it('keeps its state for the next one, as the user of the sandbox, in his home', async () => {
     await run('import os\nx = 41');
-    expect(printed(await run('print(x + 1, os.getcwd(), os.getuid())'))).toBe('42 /home/user 1000\n');
+    expect(printedBy(await run('print(x + 1, os.getcwd(), os.getuid())'))).toBe('42 /home/user 1000\n');
   });
 
   it('has variables of its own for itself alone', async () => {
     const code = 'import os\nprint(os.environ.get("OWN"))';
-    expect(printed(await run(code, { env_vars: { OWN: 'yes' } }))).toBe('yes\n');
-    expect(printed(await run(code))).toBe('None\n');
+    expect(printedBy(await run(code, { env_vars: { OWN: 'yes' } }))).toBe('yes\n');
+    expect(printedBy(await run(code))).toBe('None\n');
   });
 
   it('that fails says how', async () => {
@@ -100,13 +100,13 @@ describe('an execution', () => {
     );
     await answer.body?.getReader().read();
     gone.abort();
-    expect(printed(await run('print("next")'))).toBe('next\n');
+    expect(printedBy(await run('print("next")'))).toBe('next\n');
   });
 
   it('that kills its kernel is told so, and the kernel is there again', async () => {
     const lines = await run('import os, signal\nos.kill(os.getpid(), signal.SIGKILL)');
     expect(typed(lines, 'unexpected_end_of_execution')).toHaveLength(1);
-    expect(printed(await run('print("again")'))).toBe('again\n');
+    expect(printedBy(await run('print("again")'))).toBe('again\n');
   });
 });
 

@@ -5,7 +5,7 @@ import type { Pod } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
 import { daemonOf } from '../support/daemon.ts';
 import { claimManifest, GROUP, poolManifest } from '../support/manifests.ts';
-import { fullPool, readyClaim, readyCondition, sandboxNameOf } from '../support/sandboxes.ts';
+import { waitForFullPool, waitForReadyClaim, readyCondition, sandboxNameOf } from '../support/sandboxes.ts';
 import { eventually, inTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
@@ -33,11 +33,11 @@ stringData: {token: ${VALUE}}
 const ENVS =
   'envs: [{name: RUN_ID, value: "42"}, {name: API_TOKEN, valueFrom: {secretKeyRef: {name: agent-keys, key: token}}}]';
 
-async function claimed(team: Team, container: string, more = ENVS): Promise<SandboxClaim> {
+async function claimSandbox(team: Team, container: string, more = ENVS): Promise<SandboxClaim> {
   await team.apply(`${template(container)}---${poolManifest('pool', 'box', 1)}---${SECRET}`);
-  await fullPool(team, 'pool');
+  await waitForFullPool(team, 'pool');
   await team.apply(claimManifest('job', `{warmPoolRef: {name: pool}, ${more}}`));
-  return readyClaim(team, 'job');
+  return waitForReadyClaim(team, 'job');
 }
 
 function podOf(team: Team, claim: SandboxClaim): Promise<Pod> {
@@ -57,7 +57,7 @@ describe('a customised warm claim', () => {
   it('has its image and its variables without a cold start, and a value from a Secret stands in no object', () =>
     inTeam('runtime', async (team) => {
       const more = `${ENVS}, inplaceUpdate: {image: "ubuntu:24.04"}, waitReadyTimeout: 45s`;
-      const claim = await claimed(team, 'image: busybox, command: [sleep, infinity]', more);
+      const claim = await claimSandbox(team, 'image: busybox, command: [sleep, infinity]', more);
       expect(sandboxNameOf(claim)).toMatch(/^pool-/);
       const pod = await podOf(team, claim);
       expect(pod.spec.containers[0]?.image).toBe('ubuntu:24.04');
@@ -77,7 +77,7 @@ describe('the daemon in a bare busybox', () => {
     ['whose container has arguments alone', 'image: busybox, args: [sleep, infinity]'],
   ])('%s, serves the claim and nobody else', (_, container) =>
     inTeam('runtime', async (team) => {
-      const claim = await claimed(team, container);
+      const claim = await claimSandbox(team, container);
       const daemon = await daemonOf(team, claim);
       expect(await daemon.envs()).toEqual({ RUN_ID: '42', API_TOKEN: VALUE });
       expect(await daemon.statusOf('another')).toBe(401);
@@ -89,7 +89,7 @@ describe('the daemon in a bare busybox', () => {
 
   it('is told anew after a resume, before the claim is Ready again', () =>
     inTeam('runtime', async (team) => {
-      const claim = await claimed(team, 'image: busybox, command: [sleep, infinity]');
+      const claim = await claimSandbox(team, 'image: busybox, command: [sleep, infinity]');
       const name = sandboxNameOf(claim);
       const before = await podOf(team, claim);
       await team.kubectl('patch', 'sbx', name, '--type=merge', '-p', '{"spec":{"operatingMode":"Suspended"}}');
@@ -99,14 +99,14 @@ describe('the daemon in a bare busybox', () => {
       });
       await team.kubectl('wait', '--for=delete', `pod/${name}`, '--timeout=60s');
       await team.kubectl('patch', 'sbx', name, '--type=merge', '-p', '{"spec":{"operatingMode":"Running"}}');
-      const resumed = await readyClaim(team, 'job');
+      const resumed = await waitForReadyClaim(team, 'job');
       expect((await podOf(team, resumed)).metadata.uid).not.toBe(before.metadata.uid);
       expect(await (await daemonOf(team, resumed)).envs()).toEqual({ RUN_ID: '42', API_TOKEN: VALUE });
     }));
 
   it('remembers over a restart of its container what it was told', () =>
     inTeam('runtime', async (team) => {
-      const claim = await claimed(team, 'image: busybox, command: [sleep, infinity]');
+      const claim = await claimSandbox(team, 'image: busybox, command: [sleep, infinity]');
       const { namespace } = team;
       await team.kubectl('exec', sandboxNameOf(claim), '--', 'sh', '-c', 'kill $(pidof sleep)');
       await eventually('the container was started anew', async () => {

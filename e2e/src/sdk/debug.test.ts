@@ -68,5 +68,5 @@ it('a client in debug mode works on the daemon of its own machine, without an AP
 
 it('the client of Python has the same mode by E2B_DEBUG', async () => {
   await using python = await startPython('debug.py', { E2B_DEBUG: 'true', E2B_SANDBOX_URL: '' });
-  expect(await python.said()).toEqual({ id: 'debug_sandbox_id', stdout: '42\n', file: 'debugged' });
+  expect(await python.nextLine()).toEqual({ id: 'debug_sandbox_id', stdout: '42\n', file: 'debugged' });
 });

@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path';
 import { completeLines } from '@sandlot/local-cluster';
 import { z } from 'zod';
 
-const form = z.object({
+const entrySchema = z.object({
   verb: z.string(),
   user: z.object({ username: z.string() }),
   objectRef: z
@@ -20,7 +20,7 @@ const form = z.object({
 });
 
 /** One request that the server has answered. */
-export type AuditEntry = z.output<typeof form>;
+export type AuditEntry = z.output<typeof entrySchema>;
 
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
 
@@ -35,13 +35,13 @@ export function isWrite({ verb }: Pick<AuditEntry, 'verb'>): boolean {
 export async function* auditEntries(path: string, words: readonly string[]): AsyncGenerator<AuditEntry> {
   for (const file of await auditFiles(path)) {
     for await (const line of completeLines(file)) {
-      if (words.some((word) => line.includes(word))) yield form.parse(JSON.parse(line));
+      if (words.some((word) => line.includes(word))) yield entrySchema.parse(JSON.parse(line));
     }
   }
 }
 
 /** In the order in which the server received them. */
-export function inOrder(entries: readonly AuditEntry[]): AuditEntry[] {
+export function sortByTime(entries: readonly AuditEntry[]): AuditEntry[] {
   return [...entries].sort((a, b) => (a.requestReceivedTimestamp < b.requestReceivedTimestamp ? -1 : 1));
 }
 

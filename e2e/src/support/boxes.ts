@@ -14,7 +14,7 @@ export interface BoxChoices {
 }
 
 /** Ends when told to and when the file /tmp/end appears, with the code it holds; a missing TERM handler would take the whole grace. */
-export const RUNS_UNTIL_TOLD = `trap 'exit 0' TERM; until [ -e /tmp/end ]; do sleep 0.1; done; exit $(cat /tmp/end)`;
+export const RUNS_UNTIL_ENDED = `trap 'exit 0' TERM; until [ -e /tmp/end ]; do sleep 0.1; done; exit $(cat /tmp/end)`;
 
 /** As {@link RUNS_UNTIL_TOLD}, deaf to the kubelet: its Pod stays Terminating until somebody writes the file. */
 export const IGNORES_TERM = `trap '' TERM; until [ -e /tmp/end ]; do sleep 0.1; done`;
@@ -32,7 +32,7 @@ export const diskOf = (name: string): string => `work-${name}`;
 
 /** A Sandbox of one container; its namespace is the caller's. */
 export function box(namespace: string, name: string, choices: BoxChoices = {}): Sandbox {
-  const { run = RUNS_UNTIL_TOLD, disk, labels } = choices;
+  const { run = RUNS_UNTIL_ENDED, disk, labels } = choices;
   const container: Container = {
     name: 'box',
     image: 'busybox',

@@ -1,5 +1,5 @@
 import { inject } from 'vitest';
-import { auditEntries, inOrder, isWrite } from './audit-log.ts';
+import { auditEntries, sortByTime, isWrite } from './audit-log.ts';
 import type { AuditEntry } from './audit-log.ts';
 import type { Team } from './team.ts';
 
@@ -17,7 +17,7 @@ export async function claimControllerWrites(...teams: readonly Team[]): Promise<
     const isOurs = entry.user.username.endsWith('claim-controller');
     if (isOurs && isWrite(entry) && entry.objectRef?.resource !== 'events') writes.push(entry);
   }
-  return inOrder(writes).map(({ verb, objectRef }) => ({
+  return sortByTime(writes).map(({ verb, objectRef }) => ({
     namespace: objectRef?.namespace ?? '',
     what: [verb, objectRef?.resource, objectRef?.subresource].filter(Boolean).join(' '),
   }));

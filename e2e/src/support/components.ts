@@ -27,7 +27,7 @@ async function podsOf(team: Team, component: string): Promise<string[]> {
 }
 
 /** Takes a component away and waits until none of it is left. */
-export async function takeAway(team: Team, component: Component): Promise<void> {
+export async function stopComponent(team: Team, component: Component): Promise<void> {
   await inRelease('scale', WORKLOADS[component], '--replicas=0');
   await eventually(`${component} is gone`, async () =>
     (await podsOf(team, component)).length === 0 ? true : undefined,
@@ -35,7 +35,7 @@ export async function takeAway(team: Team, component: Component): Promise<void> 
 }
 
 /** Gives it back, if it is away, and waits until it is ready. */
-export async function giveBack(component: Component): Promise<void> {
+export async function startComponent(component: Component): Promise<void> {
   await inRelease('scale', WORKLOADS[component], '--replicas=1');
   await inRelease('rollout', 'status', WORKLOADS[component], '--timeout=110s');
 }

@@ -18,7 +18,7 @@ const STREAM = 'SANDLOT_EVENTS';
  * Takes the events of a team through a durable consumer, as a service of its own would. Consumers whose names begin with the
  * team's namespace end with it.
  */
-export class Listener implements AsyncDisposable {
+export class EventRecorder implements AsyncDisposable {
   /** In the order of their arrival, each as often as it was handled. */
   readonly events: CloudEvent[] = [];
   readonly outcomes: Consumed[] = [];
@@ -40,15 +40,15 @@ export class Listener implements AsyncDisposable {
     });
   }
 
-  static async open(team: Team): Promise<Listener> {
+  static async open(team: Team): Promise<EventRecorder> {
     const access = await natsAccess(team);
     const bus = await connectBus({ ...access, service: 'e2e', log: silentLogger });
     await eventually('NATS is reached', async () => (bus.connected() ? true : undefined));
-    return new Listener(bus, access, team.namespace);
+    return new EventRecorder(bus, access, team.namespace);
   }
 
   /** Types of what was told of an object of that name, as often as they were told, in alphabetical order. */
-  toldOf(kind: string, name: string): string[] {
+  typesOf(kind: string, name: string): string[] {
     const own = this.events.filter(({ type, data }) => type.startsWith(`${kind}.`) && data.name === name);
     return own.map(({ type }) => type.slice(kind.length + 1)).toSorted();
   }

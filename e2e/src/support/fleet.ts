@@ -3,7 +3,7 @@ import { pods } from '@sandlot/kube';
 import { EATS_MEMORY, IGNORES_TERM, SMALL_MEMORY, diskOf, endWith } from './boxes.ts';
 import type { BoxChoices } from './boxes.ts';
 import { drain } from './drain.ts';
-import { createBox, onlyDisksLeft, patchSpec, readySandbox, sandboxInPhase } from './lifecycle.ts';
+import { createBox, waitUntilOnlyDisksLeft, patchSpec, waitForReadySandbox, waitForPhase } from './lifecycle.ts';
 import { createTeam, eventually } from './team.ts';
 import type { Team } from './team.ts';
 
@@ -45,32 +45,32 @@ const SCENES: Readonly<Record<string, Scene>> = {
       container: SMALL_MEMORY,
       spec: { podFailurePolicy: { restart: 'OnFailure', backoffSeconds: 600, maxBackoffSeconds: 600 } },
     },
-    reach: (team, name) => sandboxInPhase(team, name, 'Restarting'),
+    reach: (team, name) => waitForPhase(team, name, 'Restarting'),
   },
   imageless: {
     choices: { container: { image: 'registry.invalid/ghost:1' } },
     reach: waitsFor(/ErrImagePull|ImagePullBackOff/),
   },
-  diskless: { choices: { disk: 'no-such-class' }, reach: (team, name) => sandboxInPhase(team, name, 'Pending') },
-  drained: { choices: { labels: { drained: 'true' } }, reach: readySandbox },
+  diskless: { choices: { disk: 'no-such-class' }, reach: (team, name) => waitForPhase(team, name, 'Pending') },
+  drained: { choices: { labels: { drained: 'true' } }, reach: waitForReadySandbox },
   suspending: {
     choices: { run: IGNORES_TERM, pod: { terminationGracePeriodSeconds: 3_600 } },
     reach: async (team, name) => {
-      await readySandbox(team, name);
+      await waitForReadySandbox(team, name);
       await patchSpec(team, name, suspended);
-      await sandboxInPhase(team, name, 'Suspending');
+      await waitForPhase(team, name, 'Suspending');
     },
     release: (team, name) => team.sh(name, endWith(0)),
   },
   suspended: {
     choices: {},
     reach: async (team, name) => {
-      await readySandbox(team, name);
+      await waitForReadySandbox(team, name);
       await patchSpec(team, name, suspended);
-      await sandboxInPhase(team, name, 'Suspended');
+      await waitForPhase(team, name, 'Suspended');
     },
   },
-  expired: { choices: { spec: { ttlSeconds: 1 } }, reach: (team, name) => sandboxInPhase(team, name, 'Expired') },
+  expired: { choices: { spec: { ttlSeconds: 1 } }, reach: (team, name) => waitForPhase(team, name, 'Expired') },
 };
 
 export const POLICIES = ['Delete', 'Retain'] as const;
@@ -92,7 +92,7 @@ export interface Fleet extends AsyncDisposable {
   /** Deletes all Sandboxes; does not wait. */
   delete(): Promise<void>;
   /** Waits until nothing but the retained disks is left. */
-  gone(): Promise<void>;
+  waitUntilGone(): Promise<void>;
 }
 
 /** Creates a fleet and waits until each Sandbox is where its scene has it. `policiesOf` tells for a scene's number. */
@@ -116,12 +116,12 @@ export async function createFleet(purpose: string, policiesOf: (scene: number) =
     retained,
     drain: async () => {
       await drain(team, `fleet=${team.namespace},drained=true`);
-      await Promise.all(drained.map(({ name }) => sandboxInPhase(team, name, 'Pending')));
+      await Promise.all(drained.map(({ name }) => waitForPhase(team, name, 'Pending')));
     },
     delete: () => each(({ name }) => team.client.delete(sandboxes, { namespace: team.namespace, name })),
-    gone: async () => {
+    waitUntilGone: async () => {
       await each(async ({ name, scene }) => scene.release?.(team, name));
-      await onlyDisksLeft(team, retained);
+      await waitUntilOnlyDisksLeft(team, retained);
     },
     [Symbol.asyncDispose]: () => team[Symbol.asyncDispose](),
   };

@@ -26,7 +26,7 @@ const isServing = ({ metadata, status }: Pod): boolean =>
  * Replaces pods of the component that have died before: the kubelet would let them wait before the next start, longer each
  * time, and a test would measure nothing but that.
  */
-export async function freshen(client: KubeClient, component: string): Promise<void> {
+export async function replaceRestartedPods(client: KubeClient, component: string): Promise<void> {
   const worn = (await podsOf(client, component)).filter(hasRestarted);
   if (worn.length === 0) return;
   const namespace = inject('releaseNamespace');
@@ -49,7 +49,7 @@ export async function killProcessesOf(client: KubeClient, component: string): Pr
  * Until the component's pods are known to have died and to serve again. The kubelet tells late of a process that died: its
  * successor may have answered already when the Service loses the endpoint for a while.
  */
-export async function recovered(client: KubeClient, component: string): Promise<void> {
+export async function waitUntilRecovered(client: KubeClient, component: string): Promise<void> {
   await eventually(`${component} serves again`, async () => {
     const now = await podsOf(client, component);
     return now.length > 0 && now.every((pod) => hasRestarted(pod) && isServing(pod)) ? true : undefined;

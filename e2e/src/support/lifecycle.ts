@@ -19,7 +19,7 @@ export function patchSpec(team: Team, name: string, spec: JsonObject): Promise<S
 }
 
 /** The Sandbox once it is as wanted; a failure shows how it was. */
-export async function sandboxThat(
+export async function waitForSandbox(
   team: Team,
   name: string,
   isWanted: (sandbox: Sandbox) => boolean | undefined,
@@ -59,26 +59,30 @@ export async function statesUntil(
 /** Whether the status is about the spec as it is now. */
 const isCurrent = ({ metadata, status }: Sandbox): boolean => status?.observedGeneration === metadata.generation;
 
-export function readySandbox(team: Team, name: string): Promise<Sandbox> {
-  return sandboxThat(team, name, (sandbox) => isCurrent(sandbox) && readyCondition(sandbox)?.status === 'True');
+export function waitForReadySandbox(team: Team, name: string): Promise<Sandbox> {
+  return waitForSandbox(team, name, (sandbox) => isCurrent(sandbox) && readyCondition(sandbox)?.status === 'True');
 }
 
-export function sandboxInPhase(team: Team, name: string, phase: string): Promise<Sandbox> {
-  return sandboxThat(team, name, (sandbox) => isCurrent(sandbox) && sandbox.status?.phase === phase);
+export function waitForPhase(team: Team, name: string, phase: string): Promise<Sandbox> {
+  return waitForSandbox(team, name, (sandbox) => isCurrent(sandbox) && sandbox.status?.phase === phase);
 }
 
 /** A condition without what only says when, and for which generation. */
-export type Said = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
+export type ShownCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
 /** All conditions, each about the present generation. */
-export function saidBy({ metadata, status }: Sandbox): Said[] {
+export function conditionsOf({ metadata, status }: Sandbox): ShownCondition[] {
   return (status?.conditions ?? []).map(({ type, status: state, reason, message, observedGeneration }) => {
     if (observedGeneration !== metadata.generation) throw new Error(`${type} is about an old generation`);
     return { type, status: state, reason, message };
   });
 }
 
-const condition = (type: string, status: Said['status'], [reason, message]: readonly [string, string]): Said => ({
+const condition = (
+  type: string,
+  status: ShownCondition['status'],
+  [reason, message]: readonly [string, string],
+): ShownCondition => ({
   type,
   status,
   reason,
@@ -86,24 +90,31 @@ const condition = (type: string, status: Said['status'], [reason, message]: read
 });
 
 /** Conditions with their reasons and messages (docs/reference/sandbox.md#conditions). */
-export const said = {
-  ready: (message: string): Said => condition('Ready', 'True', ['DependenciesReady', message]),
-  notReady: (reason: string, message: string): Said => condition('Ready', 'False', [reason, message]),
+export const shown = {
+  ready: (message: string): ShownCondition => condition('Ready', 'True', ['DependenciesReady', message]),
+  notReady: (reason: string, message: string): ShownCondition => condition('Ready', 'False', [reason, message]),
   scheduled: condition('PodScheduled', 'True', ['PodScheduled', '']),
-  unschedulable: (message: string): Said => condition('PodScheduled', 'False', ['Unschedulable', message]),
+  unschedulable: (message: string): ShownCondition => condition('PodScheduled', 'False', ['Unschedulable', message]),
   suspended: condition('Suspended', 'True', ['PodTerminated', 'Pod has been terminated. Sandbox is suspended']),
   notSuspended: condition('Suspended', 'False', ['NotSuspended', 'Sandbox is not suspended']),
   suspending: condition('Suspended', 'False', ['PodTerminating', 'Pod is terminating. Sandbox is suspending']),
-  finished: (reason: string, message: string): Said => condition('Finished', 'True', [reason, message]),
+  finished: (reason: string, message: string): ShownCondition => condition('Finished', 'True', [reason, message]),
 };
 
 /** Everything a Sandbox with a Service says while it runs. */
-export const RUNNING: readonly Said[] = [said.scheduled, said.ready('Pod is Ready; Service Exists'), said.notSuspended];
+export const RUNNING: readonly ShownCondition[] = [
+  shown.scheduled,
+  shown.ready('Pod is Ready; Service Exists'),
+  shown.notSuspended,
+];
 
-export const SUSPENDED: readonly Said[] = [said.notReady('SandboxSuspended', 'Sandbox is suspended'), said.suspended];
+export const SUSPENDED: readonly ShownCondition[] = [
+  shown.notReady('SandboxSuspended', 'Sandbox is suspended'),
+  shown.suspended,
+];
 
 /** An Event on the Sandbox whose reason is this. */
-export function eventOf(team: Team, name: string, reason: string): Promise<Event> {
+export function waitForEvent(team: Team, name: string, reason: string): Promise<Event> {
   return eventually(`${name} has an Event ${reason}`, async () => {
     const { items } = await team.client.listAll(events, { namespace: team.namespace });
     return items.find(
@@ -119,7 +130,7 @@ export async function namesOf(team: Team, resource: Resource<KubeObject>): Promi
 }
 
 /** Waits until no Sandbox, Pod or Service is left, and of the disks exactly these. */
-export async function onlyDisksLeft(team: Team, disks: readonly string[] = []): Promise<void> {
+export async function waitUntilOnlyDisksLeft(team: Team, disks: readonly string[] = []): Promise<void> {
   const wanted = JSON.stringify({ sandboxes: [], pods: [], services: [], disks: [...disks].sort() });
   let left = '';
   try {

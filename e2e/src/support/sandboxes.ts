@@ -8,7 +8,7 @@ export function readyCondition(object: Sandbox | SandboxClaim): Condition | unde
 }
 
 /** The claim once it is Ready. */
-export function readyClaim(team: Team, name: string): Promise<SandboxClaim> {
+export function waitForReadyClaim(team: Team, name: string): Promise<SandboxClaim> {
   return eventually(`claim ${name} is Ready`, async () => {
     const claim = await team.client.get(sandboxClaims, { namespace: team.namespace, name });
     return readyCondition(claim)?.status === 'True' ? claim : undefined;
@@ -16,7 +16,7 @@ export function readyClaim(team: Team, name: string): Promise<SandboxClaim> {
 }
 
 /** The claim once its Ready condition has this reason. */
-export function claimWithReason(team: Team, name: string, reason: string): Promise<SandboxClaim> {
+export function waitForClaimReason(team: Team, name: string, reason: string): Promise<SandboxClaim> {
   return eventually(`claim ${name} reports ${reason}`, async () => {
     const claim = await team.client.get(sandboxClaims, { namespace: team.namespace, name });
     return readyCondition(claim)?.reason === reason ? claim : undefined;
@@ -24,7 +24,7 @@ export function claimWithReason(team: Team, name: string, reason: string): Promi
 }
 
 /** The pool once this many members are Ready and no more are wanted. */
-export function fullPool(team: Team, name: string): Promise<SandboxWarmPool> {
+export function waitForFullPool(team: Team, name: string): Promise<SandboxWarmPool> {
   return eventually(
     `pool ${name} is full`,
     async () => {

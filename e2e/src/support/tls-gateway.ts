@@ -19,7 +19,7 @@ const TLS_PORT = 443;
 const SYSCTL = { name: 'net.ipv4.ip_unprivileged_port_start', value: String(TLS_PORT) };
 
 /** A gateway of the release that speaks TLS, with a certificate for the sandboxes' domain by an authority of its own. */
-export interface SecureDoor extends AsyncDisposable {
+export interface TlsGateway extends AsyncDisposable {
   /** PEM of the authority. */
   readonly caFile: string;
   readonly ca: string;
@@ -42,7 +42,7 @@ const deployment = z.object({
 });
 
 /** Starts it beside the release's own; disposing removes it. */
-export async function openSecureDoor(client: KubeClient, domain: string): Promise<SecureDoor> {
+export async function startTlsGateway(client: KubeClient, domain: string): Promise<TlsGateway> {
   const namespace = inject('releaseNamespace');
   const name = `gateway-tls-${process.pid}`;
   const folder = await mkdtempDisposable(join(tmpdir(), 'sandlot-door-'));
@@ -102,17 +102,17 @@ async function podOf(namespace: string, name: string): Promise<object> {
  * Has this process resolve the names below the domain to the door and trust its authority, as the DNS and the certificates of
  * an installation would have it.
  */
-export function trust(door: SecureDoor, domain: string): void {
+export function trust(tlsGateway: TlsGateway, domain: string): void {
   const before = dns.lookup;
   const lookup = (name: string, ...rest: [dns.LookupOptions, () => void]): void => {
-    before(name.endsWith(`.${domain}`) ? door.address : name, ...rest);
+    before(name.endsWith(`.${domain}`) ? tlsGateway.address : name, ...rest);
   };
   Object.assign(dns, { lookup });
-  tls.setDefaultCACertificates([...tls.getCACertificates('default'), door.ca]);
+  tls.setDefaultCACertificates([...tls.getCACertificates('default'), tlsGateway.ca]);
 }
 
 /** An HTTP proxy whose every tunnel leads to the door, for processes that cannot be told how to resolve a name. */
-export async function proxyTo({ address }: SecureDoor): Promise<AsyncDisposable & { readonly url: string }> {
+export async function proxyTo({ address }: TlsGateway): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createServer().on('connect', (_, socket, head) => {
     const upstream = connect(TLS_PORT, address, () => {
       socket.write('HTTP/1.1 200 Connection Established\r\n\r\n');

@@ -41,7 +41,7 @@ afterAll(async () => {
 });
 
 /** Which of these `address:port` take a connection from inside a sandbox, all tried at once. */
-async function reached(sandbox: Sandbox, places: readonly string[]): Promise<string[]> {
+async function reachableFrom(sandbox: Sandbox, places: readonly string[]): Promise<string[]> {
   const attempts = places.map((place) => {
     const [host = '', port = ''] = place.split(':');
     return `(timeout ${PATIENCE_S} bash -c '</dev/tcp/${host}/${port}' 2>/dev/null && echo ${place}) &`;
@@ -54,7 +54,7 @@ async function reached(sandbox: Sandbox, places: readonly string[]): Promise<str
 }
 
 const canReachOutside = async (sandbox: Sandbox): Promise<boolean> =>
-  (await reached(sandbox, [`${OUTSIDE}:80`])).length > 0;
+  (await reachableFrom(sandbox, [`${OUTSIDE}:80`])).length > 0;
 
 /** `address:port` of the Services of the installation, and of the API server. */
 async function services(): Promise<string[]> {
@@ -72,12 +72,12 @@ describe('the ports of a sandbox', () => {
     const page = async (): Promise<string> =>
       (await run('curl', ['--silent', '--max-time', '5', `http://${address}:${PORT}`])).stdout;
     await expect.poll(page, SOON).toContain('Directory listing');
-    expect(await reached(mine, [`127.0.0.1:${PORT}`])).toEqual([`127.0.0.1:${PORT}`]);
+    expect(await reachableFrom(mine, [`127.0.0.1:${PORT}`])).toEqual([`127.0.0.1:${PORT}`]);
   });
 
   it.each(['E2B_API_KEY', 'E2B_API_KEY_2'])('are closed to other sandboxes, whose ever they are: %s', async (key) => {
     await using other = await newSandbox(await access(key));
-    expect(await reached(other, [...ports(), `${OUTSIDE}:80`])).toEqual([`${OUTSIDE}:80`]);
+    expect(await reachableFrom(other, [...ports(), `${OUTSIDE}:80`])).toEqual([`${OUTSIDE}:80`]);
   });
 
   it('run no command of another tenant, whom the agent-sandbox API asks for no proof', async () => {
@@ -93,7 +93,7 @@ describe('a sandbox', () => {
     const node = await kubectlOk(['get', 'nodes', '-o', `jsonpath=${path}`]);
     const inside = [...(await services()), `${node}:16443`, `${node}:10250`, '169.254.169.254:80'];
     expect(inside.length).toBeGreaterThan(6);
-    expect(await reached(mine, [...inside, `${OUTSIDE}:80`])).toEqual([`${OUTSIDE}:80`]);
+    expect(await reachableFrom(mine, [...inside, `${OUTSIDE}:80`])).toEqual([`${OUTSIDE}:80`]);
   });
 
   it('has no address by which it could reach a neighbour past the rules', async () => {
@@ -115,7 +115,7 @@ describe('egress rules of a single sandbox', () => {
     const allowOut = [OUTSIDE, '10.0.0.0/8', '169.254.169.254'];
     await using narrow = await newSandbox({ network: { allowOut, denyOut: ['0.0.0.0/0'] } });
     const tried = [`${OUTSIDE}:80`, '10.96.0.1:443', `${address}:${PORT}`];
-    expect(await reached(narrow, tried)).toEqual([`${OUTSIDE}:80`]);
+    expect(await reachableFrom(narrow, tried)).toEqual([`${OUTSIDE}:80`]);
     await using denied = await newSandbox({ network: { denyOut: ['192.175.48.0/24'] } });
     expect(await canReachOutside(denied)).toBe(false);
   });
@@ -133,7 +133,7 @@ describe('egress rules of a single sandbox', () => {
     expect(await canReachOutside(resumed)).toBe(false);
     await resumed.updateNetwork({});
     await expect.poll(() => canReachOutside(resumed), SOON).toBe(true);
-    expect(await reached(resumed, [`${address}:${PORT}`, '10.96.0.1:443'])).toEqual([]);
+    expect(await reachableFrom(resumed, [`${address}:${PORT}`, '10.96.0.1:443'])).toEqual([]);
   });
 
   it('hold for a sandbox that had to be started cold', async () => {

@@ -10,7 +10,7 @@ const folder = join(import.meta.dirname, '../../sdk/python');
 /** A program of `python/` that runs beside a test. */
 export interface PythonProgram extends AsyncDisposable {
   /** The next line of JSON that it prints. Throws when there is none: what it complained about is on standard error. */
-  said(): Promise<unknown>;
+  nextLine(): Promise<unknown>;
 }
 
 /** Starts a program of `python/` with the variables of `.sandlot/env` and those given; disposing waits for its end. */
@@ -25,7 +25,7 @@ export async function startPython(file: string, more: Readonly<Record<string, st
   const ended = once(child, 'close');
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   return {
-    said: async () => {
+    nextLine: async () => {
       const line = await lines.next();
       if (line.done === true) throw new Error(`${file} has ended and says nothing more`);
       return JSON.parse(line.value) as unknown;

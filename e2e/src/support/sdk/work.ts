@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Sandbox } from 'e2b';
 
 /** How a client's call ended: with an answer or with an error. */
-export type End<T> = { readonly value: T } | { readonly error: unknown };
+export type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
 /** What clients wait for at most, said in every call below. Nobody hangs for longer, whoever dies. */
 export const PATIENCE_MS = 20_000;
@@ -28,8 +28,8 @@ export function digestOf(bytes: number): string {
 export interface Work {
   /** Resolves when both are under way: lines have come, and bytes have gone. */
   readonly isUnderWay: Promise<unknown>;
-  readonly command: Promise<End<string>>;
-  readonly upload: Promise<End<string>>;
+  readonly command: Promise<Outcome<string>>;
+  readonly upload: Promise<Outcome<string>>;
 }
 
 export const WORK = { trace: '/tmp/trace', upload: '/home/user/upload.bin' } as const;
@@ -47,8 +47,8 @@ export function beginWork(sandbox: Sandbox): Work {
   const upload = sandbox.files.write(WORK.upload, trickle(sent.resolve), { requestTimeoutMs: PATIENCE_MS });
   return {
     isUnderWay: Promise.all([printed.promise, sent.promise]),
-    command: endOf(command.then(({ stdout }) => stdout)),
-    upload: endOf(upload.then(({ path }) => path)),
+    command: outcomeOf(command.then(({ stdout }) => stdout)),
+    upload: outcomeOf(upload.then(({ path }) => path)),
   };
 }
 
@@ -67,7 +67,7 @@ function trickle(onFifth: (nothing: undefined) => void): ReadableStream {
 }
 
 /** How it ends. Throws when it has not within the client's own time. */
-export async function endOf<T>(call: Promise<T>): Promise<End<T>> {
+export async function outcomeOf<T>(call: Promise<T>): Promise<Outcome<T>> {
   const { promise: hung, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
     reject(new Error(`a call of the client hangs for more than ${PATIENCE_MS + SLACK_MS} ms`));
@@ -84,7 +84,7 @@ export async function endOf<T>(call: Promise<T>): Promise<End<T>> {
 }
 
 /** The error it ended with. Throws when it ended well. */
-export function failureOf(end: End<unknown>): unknown {
+export function errorOf(end: Outcome<unknown>): unknown {
   if ('value' in end) throw new Error(`it ended well: ${JSON.stringify(end.value)}`);
   return end.error;
 }
