@@ -96,7 +96,7 @@ export const templateRows: readonly ConditionRow[] = [
     condition: networkPolicyReady,
     status: 'False',
     reason: templateReasons.notControlled,
-    when: 'A NetworkPolicy of that name belongs to somebody else. The controller leaves it alone.',
+    when: 'A NetworkPolicy of that name has another owner. The controller leaves it alone.',
   },
   {
     condition: networkPolicyReady,

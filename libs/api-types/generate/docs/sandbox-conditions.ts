@@ -32,7 +32,7 @@ export const sandboxRows: readonly ConditionRow[] = [
     status: 'False',
     reason: sandboxReasons.podNotOwned,
     messages: [sandboxMessages.podNotOwned],
-    when: 'The mode is Suspended and a Pod of that name belongs to somebody else.',
+    when: 'The mode is Suspended and a Pod of that name has another owner.',
   },
   {
     condition: suspended,
@@ -74,7 +74,7 @@ export const sandboxRows: readonly ConditionRow[] = [
     status: 'False',
     reason: sandboxReasons.reconcilerError,
     messages: [sandboxMessages.error('<error>')],
-    when: 'The API server refused something, or an object of that name belongs to somebody else.',
+    when: 'The API server refused something, or an object of that name has another owner.',
   },
   {
     condition: ready,

@@ -15,7 +15,7 @@ export function code(text: string): string {
 
 /**
  * A page with `content` between the markers of the block `name`. Throws when the page lacks the markers: the text around
- * them is written by hand, and nobody may lose it.
+ * them is written by hand and must not be lost.
  */
 export function withBlock(page: string, name: string, content: string): string {
   const [begin, end] = [`<!-- begin ${name}: npm run generate -->`, `<!-- end ${name} -->`];

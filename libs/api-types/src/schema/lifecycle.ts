@@ -37,7 +37,7 @@ const retention = z.enum(['Retain', 'Delete']);
 export const lifecycleFields = {
   ttlSeconds: int32(1).optional().describe('Relative lifetime, counted from `status.startedAt`.'),
   ttlSecondsAfterFinished: int32(0).optional().describe('Expiry this long after the condition Finished turned True.'),
-  idle: idle.optional().describe('Limits for a Sandbox that nobody uses.'),
+  idle: idle.optional().describe('Limits for a Sandbox without activity.'),
   autoResume: z
     .enum(['Always', 'OnRequest', 'Never'])
     .optional()
