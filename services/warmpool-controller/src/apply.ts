@@ -1,7 +1,7 @@
 import { sandboxWarmPools } from '@sandlot/api-types';
 import type { SandboxWarmPool } from '@sandlot/api-types';
 import { done, isConflict, isNotFound, KubeError, parseKey, requeueAfter } from '@sandlot/kube';
-import type { EventRecorder, ReconcileResult } from '@sandlot/kube';
+import type { EventRecorder, OwnWrites, ReconcileResult } from '@sandlot/kube';
 import type { Clock } from '@sandlot/std';
 import { SHORT_LIVED } from './history/creation-backoff.ts';
 import type { PoolHistories } from './history/pool-histories.ts';
@@ -11,7 +11,7 @@ import { deleteMembers } from './members/delete-members.ts';
 import { takeOverStrays } from './members/take-over-strays.ts';
 import type { Plan, Step } from './plan/plan.ts';
 import { needsInterruption } from './refill/adoption-pause.ts';
-import type { StatusWrites } from './status/status-writes.ts';
+import type { StatusPace } from './status/status-pace.ts';
 import { traceRefill } from './telemetry/trace.ts';
 import { templateKeyOf } from './wiring/cache.ts';
 import type { Cache } from './wiring/cache.ts';
@@ -21,7 +21,9 @@ export interface ApplyDeps extends CreateDeps {
   readonly clock: Clock;
   readonly histories: PoolHistories;
   readonly recorder: EventRecorder;
-  readonly statusWrites: StatusWrites;
+  /** The pools of the cache, ahead of it by our status writes. */
+  readonly pools: OwnWrites<SandboxWarmPool>;
+  readonly statusPace: StatusPace;
 }
 
 export interface Pass {
@@ -114,11 +116,11 @@ async function refill(deps: ApplyDeps, pass: Pass, step: Step & { kind: 'create'
 
 /** Whether the plan still holds between two waves: same spec, same template, and no burst that the refill yields to. */
 function canContinueRefill(
-  { cache, clock, histories }: ApplyDeps,
+  { cache, pools, clock, histories }: ApplyDeps,
   { pool, key, signal }: Pass,
   { template, yields }: Step & { kind: 'create' },
 ): boolean {
-  if (signal.aborted || cache.pools.store.get(key)?.metadata.generation !== pool.metadata.generation) return false;
+  if (signal.aborted || pools.get(key)?.metadata.generation !== pool.metadata.generation) return false;
   const current = cache.templates.store.get(templateKeyOf(pool));
   if (current?.metadata.generation !== template.metadata.generation) return false;
   return !yields || !needsInterruption(histories.of(pool).adoptions, pool.spec.refill, clock.monotonic());
@@ -131,17 +133,19 @@ function withoutName({ message, key }: KubeError): string {
 }
 
 async function writeStatus(
-  { client, clock, statusWrites }: ApplyDeps,
+  { client, clock, pools, statusPace }: ApplyDeps,
   { pool, key, signal }: Pass,
-  { status, patch, notBeforeMs = -Infinity }: Step & { kind: 'writeStatus' },
+  { patch: status, notBeforeMs = -Infinity }: Step & { kind: 'writeStatus' },
 ): Promise<ReconcileResult> {
   const waitMs = notBeforeMs - clock.monotonic();
   if (waitMs > 0) return requeueAfter(waitMs, 'the last status write was a moment ago');
   const { namespace, name = '', uid = '' } = pool.metadata;
-  statusWrites.record(key, status);
+  statusPace.recordWrite(key);
   try {
     const options = { subresource: 'status', priority: 'background', signal } as const;
-    await client.mergePatch(sandboxWarmPools, { namespace, name }, { metadata: { uid }, status: patch }, options);
+    await pools.write(key, () =>
+      client.mergePatch(sandboxWarmPools, { namespace, name }, { metadata: { uid }, status }, options),
+    );
   } catch (error) {
     // The pool is gone, or another one has its name.
     if (!isNotFound(error) && !isConflict(error)) throw error;

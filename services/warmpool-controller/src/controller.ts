@@ -1,13 +1,13 @@
 import { createCurrencyTest } from '@sandlot/blueprint';
 import type { PodDefaults } from '@sandlot/blueprint';
-import { createEventRecorder, createExpectations } from '@sandlot/kube';
+import { createEventRecorder, createExpectations, createOwnWrites } from '@sandlot/kube';
 import { keepDeadlines, openOutboxes } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
 import { UNSEEN_LIMIT_MS } from './decide.ts';
 import { PoolHistories } from './history/pool-histories.ts';
 import { reconcilePool } from './reconcile.ts';
 import { Timetable } from './sizing/timetable.ts';
-import { StatusWrites } from './status/status-writes.ts';
+import { StatusPace } from './status/status-pace.ts';
 import { poolFacts, templateFacts } from './telemetry/lifecycle-events.ts';
 import { createCache, templateKeyOf } from './wiring/cache.ts';
 import type { Cache } from './wiring/cache.ts';
@@ -25,6 +25,9 @@ export interface WarmPoolControllerOptions {
   readonly namespace: string | undefined;
 }
 
+/** Each adoption changes counts of the status; writing it each time would cost more than the adoptions. */
+const STATUS_INTERVAL_MS = 250;
+
 /** Adds the controller of pools to the manager. The cache is for the controllers of templates too. */
 export function addWarmPoolController(
   parts: ControllerParts,
@@ -35,6 +38,7 @@ export function addWarmPoolController(
   const shared = { client, clock, random, log, metrics: kubeMetrics };
   const cache = createCache({ ...shared, namespace });
   const expectations = createExpectations({ clock, metrics: kubeMetrics, ttlMs: UNSEEN_LIMIT_MS });
+  const pools = createOwnWrites({ informer: cache.pools, clock, keepMs: UNSEEN_LIMIT_MS });
   const histories = new PoolHistories({ monotonic, random });
   const metrics = connectPoolMetrics(parts, cache);
   const recorder = createEventRecorder({ ...shared, controller: 'sandlot.dev/warmpool-controller', instance });
@@ -47,6 +51,7 @@ export function addWarmPoolController(
   const deps = {
     client,
     cache,
+    pools,
     expectations,
     clock,
     random,
@@ -57,7 +62,7 @@ export function addWarmPoolController(
     timetable,
     maxInFlight,
     isCurrent: createCurrencyTest(podDefaults),
-    statusWrites: new StatusWrites(monotonic),
+    statusPace: new StatusPace({ intervalMs: STATUS_INTERVAL_MS, monotonic }),
   };
   manager.add({
     name: 'warmpool',
@@ -69,6 +74,7 @@ export function addWarmPoolController(
     cache,
     close: async () => {
       subscription[Symbol.dispose]();
+      pools[Symbol.dispose]();
       await Promise.all([recorder.flush(), deadlines.close(), ...outboxes.map((one) => one[Symbol.asyncDispose]())]);
     },
   };

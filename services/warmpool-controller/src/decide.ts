@@ -96,12 +96,13 @@ function shortLived(snapshot: PoolSnapshot, removed: readonly Member[]): readonl
   return [{ kind: 'recordShortLived', message, subject: creationSubjectOf(snapshot) }];
 }
 
-/** The watch may lag behind our last write, so the patch leads to the status from both. */
-function statusWrites(snapshot: PoolSnapshot, status: SandboxWarmPoolStatus, urgent: boolean): readonly Step[] {
-  const { pool, lastStatus, writtenStatus, statusNotBeforeMs } = snapshot;
-  const differs = [pool.status, lastStatus].some((shown) => mergePatchOf(shown, status) !== undefined);
-  if (!differs) return [];
-  const patch = { ...mergePatchOf(pool.status, status), ...mergePatchOf(writtenStatus, status) };
+function statusWrites(
+  { lastStatus, statusNotBeforeMs }: PoolSnapshot,
+  status: SandboxWarmPoolStatus,
+  urgent: boolean,
+): readonly Step[] {
+  const patch = mergePatchOf(lastStatus, status);
+  if (patch === undefined) return [];
   return [{ kind: 'writeStatus', status, patch, notBeforeMs: urgent ? undefined : statusNotBeforeMs }];
 }
 

@@ -9,7 +9,7 @@ import { backoffFor, creationSubjectOf } from './history/creation-backoff.ts';
 import type { PoolHistories } from './history/pool-histories.ts';
 import type { Member, PoolSnapshot } from './plan/snapshot.ts';
 import type { Timetable } from './sizing/timetable.ts';
-import type { StatusWrites } from './status/status-writes.ts';
+import type { StatusPace } from './status/status-pace.ts';
 import { BY_CONTROLLER, BY_FORMER_POOL, BY_STRAY, poolHashKey, templateKeyOf } from './wiring/cache.ts';
 import type { Cache } from './wiring/cache.ts';
 
@@ -18,7 +18,7 @@ export interface ObserveDeps {
   readonly expectations: Expectations;
   readonly podDefaults: PodDefaults;
   readonly isCurrent: CurrencyTest;
-  readonly statusWrites: StatusWrites;
+  readonly statusPace: StatusPace;
   readonly histories: PoolHistories;
   readonly timetable: Timetable;
   readonly maxInFlight?: number | undefined;
@@ -28,7 +28,7 @@ export interface ObserveDeps {
 
 /** The state of a pool at one moment, from caches alone: no request. The first pass over a pool starts its history. */
 export function observe(deps: ObserveDeps, pool: SandboxWarmPool): PoolSnapshot {
-  const { cache, expectations, podDefaults, statusWrites, histories, timetable, clock, random } = deps;
+  const { cache, expectations, podDefaults, statusPace, histories, timetable, clock, random } = deps;
   const key = keyOf(pool);
   const template = cache.templates.store.get(templateKeyOf(pool));
   const templateHash = template === undefined ? undefined : blueprintHashOf(template, podDefaults);
@@ -37,7 +37,6 @@ export function observe(deps: ObserveDeps, pool: SandboxWarmPool): PoolSnapshot 
   histories.recordSeen(pool);
   const history = histories.of(pool);
   const backoff = backoffFor(creationSubjectOf({ pool, template, templateHash }), history.backoff, monotonicMs);
-  const writtenStatus = statusWrites.last(key);
   return {
     pool,
     template,
@@ -50,9 +49,8 @@ export function observe(deps: ObserveDeps, pool: SandboxWarmPool): PoolSnapshot 
     maxInFlight: deps.maxInFlight,
     windows: timetable.windows(pool.spec.schedules, nowMs),
     history: { ...history, backoff },
-    writtenStatus,
-    lastStatus: writtenStatus ?? pool.status,
-    statusNotBeforeMs: statusWrites.nextMs(key),
+    lastStatus: pool.status,
+    statusNotBeforeMs: statusPace.nextMs(key),
     nowMs,
     monotonicMs,
     jitter: random(),

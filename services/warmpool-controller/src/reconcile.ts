@@ -14,15 +14,15 @@ export async function reconcilePool(
   key: string,
   { signal }: ReconcileContext,
 ): Promise<ReconcileResult> {
-  const pool = deps.cache.pools.store.get(key);
+  const pool = deps.pools.get(key);
   if (pool !== undefined) return apply(deps, { pool, key, signal }, decide(observe(deps, pool)));
   forgetPool(deps, key);
   return done;
 }
 
-function forgetPool({ expectations, statusWrites, histories, metrics }: ReconcileDeps, key: string): void {
+function forgetPool({ expectations, statusPace, histories, metrics }: ReconcileDeps, key: string): void {
   expectations.forgetOwner(key);
-  statusWrites.forget(key);
+  statusPace.forget(key);
   histories.forget(key);
   const { namespace = '', name } = parseKey(key);
   metrics.forget(namespace, name);

@@ -73,7 +73,6 @@ export function snapshot({ replicas = 3, spec = {}, ...rest }: SnapshotParts = {
     inUse: 0,
     windows: [],
     history: {},
-    writtenStatus: undefined,
     lastStatus: rest.pool?.status,
     statusNotBeforeMs: 0,
     nowMs: NOW,

@@ -37,7 +37,7 @@ export type Step =
   | {
       readonly kind: 'writeStatus';
       readonly status: SandboxWarmPoolStatus;
-      /** The merge patch of `status` that leads there from what the watch shows and from what we wrote last. */
+      /** The merge patch that leads there from the last status. */
       readonly patch: JsonObject;
       /** Monotonic; a later pass writes what is not due yet. Undefined for an urgent change. */
       readonly notBeforeMs: number | undefined;

@@ -32,9 +32,7 @@ export interface PoolSnapshot {
   /** The pool's schedules at this moment. */
   readonly windows: readonly Window[];
   readonly history: PoolHistory;
-  /** The status that this process wrote last; undefined before its first write. */
-  readonly writtenStatus: SandboxWarmPoolStatus | undefined;
-  /** `writtenStatus`, or else the status that the watch shows. */
+  /** The status of `pool`: the last one that this process wrote, until the watch shows a later one. */
   readonly lastStatus: SandboxWarmPoolStatus | undefined;
   /** Monotonic time before which this process writes the status only for an urgent change. */
   readonly statusNotBeforeMs: number;

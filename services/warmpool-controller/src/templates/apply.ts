@@ -1,19 +1,19 @@
 import { eventReasons, sandboxTemplates } from '@sandlot/api-types';
 import type { SandboxTemplate } from '@sandlot/api-types';
 import { done, isAborted, isAlreadyExists, isConflict, isInvalid, isNotFound, requeueAfter } from '@sandlot/kube';
-import type { EventRecorder, JsonObject, KubeClient, ReconcileResult } from '@sandlot/kube';
+import type { EventRecorder, JsonObject, KubeClient, OwnWrites, ReconcileResult } from '@sandlot/kube';
+import type { StatusPace } from '../status/status-pace.ts';
 import type { PolicyMetrics } from '../telemetry/policy-metrics.ts';
 import { writePolicy } from './network/write-policy.ts';
-import type { OwnWrites } from './own-writes.ts';
 import type { PolicyOutcome, PolicyStep, StatusStep, TemplatePlan } from './plan/plan.ts';
 import type { Refusal } from './plan/snapshot.ts';
-import type { StatusPace } from './status-pace.ts';
 
 export interface ApplyDeps {
   readonly client: KubeClient;
   readonly recorder: EventRecorder;
   readonly metrics: PolicyMetrics;
-  readonly ownWrites: OwnWrites<SandboxTemplate>;
+  /** The templates of the cache, ahead of it by our own writes. */
+  readonly templates: OwnWrites<SandboxTemplate>;
   readonly statusPace: StatusPace;
   readonly monotonic: () => number;
 }
@@ -117,16 +117,14 @@ interface Patch {
 
 /** The template after the patch; undefined when it is gone, or when another one has its name. */
 async function patchTemplate(
-  { client, ownWrites }: ApplyDeps,
+  { client, templates }: ApplyDeps,
   { key, signal }: Pass,
   { template, patch, subresource }: Patch,
 ): Promise<SandboxTemplate | undefined> {
   const { namespace, name = '' } = template.metadata;
   try {
     const options = { subresource, priority: 'background', signal } as const;
-    const after = await client.mergePatch(sandboxTemplates, { namespace, name }, patch, options);
-    ownWrites.record(key, template, after);
-    return after;
+    return await templates.write(key, () => client.mergePatch(sandboxTemplates, { namespace, name }, patch, options));
   } catch (error) {
     if (!isNotFound(error) && !isConflict(error)) throw error;
     return undefined;

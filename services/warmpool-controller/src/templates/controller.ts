@@ -1,16 +1,18 @@
-import type { Sandbox, SandboxTemplate } from '@sandlot/api-types';
+import type { Sandbox } from '@sandlot/api-types';
 import type { PodDefaults } from '@sandlot/blueprint';
 import {
   channelSource,
   controllerOf,
   createEventRecorder,
   createInformer,
+  createOwnWrites,
   keyOf,
   networkPolicies,
   watchSource,
 } from '@sandlot/kube';
 import type { Informer, NetworkPolicy, Source } from '@sandlot/kube';
 import type { ControllerParts } from '@sandlot/service';
+import { StatusPace } from '../status/status-pace.ts';
 import { createPolicyMetrics } from '../telemetry/policy-metrics.ts';
 import { templateKeyOf } from '../wiring/cache.ts';
 import type { Cache } from '../wiring/cache.ts';
@@ -19,9 +21,7 @@ import { reconcileAuthored } from './authored/reconcile-authored.ts';
 import { AUTHORED_POLICY_NAME } from './network/policy.ts';
 import { Refusals } from './network/refusals.ts';
 import type { NetworkSettings } from './network/settings.ts';
-import { OwnWrites } from './own-writes.ts';
 import { reconcileTemplate } from './reconcile.ts';
-import { StatusPace } from './status-pace.ts';
 
 export interface TemplateControllerOptions {
   /** The informers of the pool controller. */
@@ -32,6 +32,12 @@ export interface TemplateControllerOptions {
   /** Absent: all namespaces. */
   readonly namespace: string | undefined;
 }
+
+/** Each adoption changes counts of a pool; a status write for each would cost more than the adoptions. */
+const STATUS_INTERVAL_MS = 1_000;
+
+/** How long a watch may lag behind our writes of templates. */
+const OWN_WRITES_MS = 30_000;
 
 /** Adds the controllers of templates, and of policies for authored Sandboxes, to the manager. */
 export function addTemplateController(
@@ -44,15 +50,15 @@ export function addTemplateController(
   const policies = createInformer({ ...shared, resource: networkPolicies, namespace });
   const recorder = createEventRecorder({ ...shared, controller: 'sandlot.dev/warmpool-controller', instance });
   const common = { client, recorder, network, metrics: createPolicyMetrics(parts.registry), policies: policies.store };
+  const templates = createOwnWrites({ informer: cache.templates, clock, keepMs: OWN_WRITES_MS });
   const monotonic = (): number => clock.monotonic();
   const deps = {
     ...common,
     podDefaults,
-    templates: cache.templates.store,
+    templates,
     pools: cache.pools.store,
     refusals: new Refusals(),
-    ownWrites: new OwnWrites<SandboxTemplate>(),
-    statusPace: new StatusPace(monotonic),
+    statusPace: new StatusPace({ intervalMs: STATUS_INTERVAL_MS, monotonic }),
     nowMs: () => clock.now(),
     monotonic,
   };
@@ -73,7 +79,12 @@ export function addTemplateController(
     sources: [source, watchSource(policies, namespaceOfAuthoredPolicy)],
     reconcile: (namespaceKey, context) => reconcileAuthored({ ...common, authored }, namespaceKey, context),
   });
-  return { close: () => recorder.flush() };
+  return {
+    close: () => {
+      templates[Symbol.dispose]();
+      return recorder.flush();
+    },
+  };
 }
 
 const POLICY_SUFFIX = '-network-policy';

@@ -7,7 +7,7 @@ import {
   templateReasons,
 } from '@sandlot/api-types';
 import type { SandboxTemplate, SandboxTemplateStatus } from '@sandlot/api-types';
-import { controllerOf } from '@sandlot/kube';
+import { controllerOf } from '@sandlot/kube/objects';
 import type { JsonObject, NetworkPolicy } from '@sandlot/kube';
 import { buildStatus, notControlledMessage } from './build-status.ts';
 import { hasSameSpec } from './network/difference.ts';

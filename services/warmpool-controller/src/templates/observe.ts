@@ -3,14 +3,13 @@ import type { SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { blueprintHashOf } from '@sandlot/blueprint';
 import type { PodDefaults } from '@sandlot/blueprint';
 import type { NetworkPolicy, Store } from '@sandlot/kube';
+import type { StatusPace } from '../status/status-pace.ts';
 import { BY_TEMPLATE } from '../wiring/cache.ts';
 import type { Refusals } from './network/refusals.ts';
 import type { NetworkSettings } from './network/settings.ts';
-import type { StatusPace } from './status-pace.ts';
 import type { PoolCount, TemplateSnapshot } from './plan/snapshot.ts';
 
 export interface ObserveDeps {
-  readonly templates: Store<SandboxTemplate>;
   readonly pools: Store<SandboxWarmPool>;
   readonly policies: Store<NetworkPolicy>;
   readonly refusals: Refusals;

@@ -1,5 +1,5 @@
-import { done, isNotFound, networkPolicies, requeueAfter } from '@sandlot/kube';
-import type { NetworkPolicy, ReconcileContext, ReconcileResult } from '@sandlot/kube';
+import { done, networkPolicies, requeueAfter } from '@sandlot/kube';
+import type { ReconcileContext, ReconcileResult } from '@sandlot/kube';
 import { applyLabel, applyPolicy, applyStatus } from './apply.ts';
 import type { ApplyDeps, Pass, PolicyResult } from './apply.ts';
 import { decide, decidePolicy, decideStatus } from './decide.ts';
@@ -19,12 +19,12 @@ export async function reconcileTemplate(
   key: string,
   { signal }: ReconcileContext,
 ): Promise<ReconcileResult> {
-  const cached = deps.templates.get(key);
-  if (cached === undefined) {
-    for (const memory of [deps.ownWrites, deps.statusPace, deps.refusals]) memory.forget(key);
+  const template = deps.templates.get(key);
+  if (template === undefined) {
+    deps.statusPace.forget(key);
+    deps.refusals.forget(key);
     return done;
   }
-  const template = deps.ownWrites.view(key, cached);
   // Garbage collection deletes the policy too, in foreground even first: the controller must not create it again.
   if (template.metadata.deletionTimestamp !== undefined) return done;
   const pass: Pass = { key, signal };
@@ -82,19 +82,8 @@ async function observeAgain(
     deps.refusals.record(pass.key, snapshot.template, message);
     return { ...snapshot, refusal: { message } };
   }
-  const policy = step.kind === 'create' ? await readPolicy(deps, pass, step.wanted.metadata) : undefined;
+  if (step.kind !== 'create') return undefined;
+  const { namespace, name } = step.wanted.metadata;
+  const policy = await deps.client.find(networkPolicies, { namespace, name }, { signal: pass.signal });
   return policy === undefined ? undefined : { ...snapshot, policy };
-}
-
-async function readPolicy(
-  { client }: TemplateDeps,
-  { signal }: Pass,
-  { namespace, name }: { readonly namespace: string; readonly name: string },
-): Promise<NetworkPolicy | undefined> {
-  try {
-    return await client.get(networkPolicies, { namespace, name }, { signal });
-  } catch (error) {
-    if (!isNotFound(error)) throw error;
-    return undefined;
-  }
 }

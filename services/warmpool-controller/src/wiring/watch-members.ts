@@ -1,6 +1,6 @@
 // What the watch of Sandboxes records beside enqueueing pools.
 import type { Sandbox } from '@sandlot/api-types';
-import { controllerOf } from '@sandlot/kube';
+import { controllerOf } from '@sandlot/kube/objects';
 import type { Expectations } from '@sandlot/kube';
 import type { PoolHistories } from '../history/pool-histories.ts';
 import { formerPoolOf } from './cache.ts';
