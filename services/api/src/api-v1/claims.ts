@@ -53,9 +53,7 @@ function readsOf(deps: ClaimDeps): readonly Route[] {
       },
       async ({ key, query }) => {
         const namespace = namespaceOf(key, query);
-        const claims = [
-          ...state.claims.all([BY_NAMESPACE, namespace], ({ metadata }) => metadata.namespace === namespace),
-        ];
+        const claims = [...state.claims.byIndex(BY_NAMESPACE, namespace)];
         return { status: 200, body: claims.map(claimView).sort((a, b) => (a.name < b.name ? -1 : 1)) };
       },
     ),

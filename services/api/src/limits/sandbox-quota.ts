@@ -1,5 +1,3 @@
-import { annotations } from '@sandlot/api-types';
-import type { SandboxClaim } from '@sandlot/api-types';
 import type { ApiKey, Places } from '@sandlot/tenancy';
 import { ApiError } from '../errors/api-error.ts';
 import type { ClusterState } from '../state/cluster-state.ts';
@@ -28,10 +26,8 @@ export class SandboxQuota {
     const { state, places, allowanceOf } = this.#options;
     const limit = allowanceOf(key).sandboxes;
     const { id, namespace } = key;
-    const isCounted = ({ metadata }: SandboxClaim): boolean =>
-      metadata.namespace === namespace && metadata.annotations?.[annotations.apiKeyId] === id;
     let present = wanted - 1;
-    for (const { spec } of state.claims.all([BY_KEY, `${namespace}/${id}`], isCounted)) present += spec.replicas ?? 1;
+    for (const { spec } of state.claims.byIndex(BY_KEY, `${namespace}/${id}`)) present += spec.replicas ?? 1;
     const place = places.take(id, { present, limit });
     if (place !== undefined) return place;
     const message = `this API key may have ${limit} sandboxes at a time; kill some, or ask for a larger quota`;

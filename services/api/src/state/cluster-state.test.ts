@@ -1,17 +1,19 @@
-import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
+import { labels, sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import { claim } from '@sandlot/api-types/testing';
+import { claim, sandbox } from '@sandlot/api-types/testing';
+import { memoryBus } from '@sandlot/bus/testing';
 import { startFakeApiServer } from '@sandlot/kube-testkit';
 import { silentLogger, systemClock } from '@sandlot/std';
 import type { Clock } from '@sandlot/std';
 import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createInformers } from '../wiring/informers.ts';
+import { BY_NAMESPACE, createInformers } from '../wiring/informers.ts';
 import { ClusterState } from './cluster-state.ts';
 import type { ClaimedSandbox } from './cluster-state.ts';
 
 const KEY = { namespace: 'team', name: 'box' };
-const silentBus = { onHint: () => ({ [Symbol.dispose]: () => undefined }) };
+const OWN_WRITES_KEPT_MS = 5_000;
+const NEVER = { timeoutMs: 60_000 };
 
 /** Sleeps a hundredth of the time: a back-off of 1 s takes 10 ms. */
 const fastClock: Clock = {
@@ -19,45 +21,42 @@ const fastClock: Clock = {
   sleep: (delayMs, signal) => systemClock.sleep(delayMs / 100, signal),
 };
 
+/** A claim as the API creates it. */
+function apiClaim(name: string): SandboxClaim {
+  return {
+    metadata: { namespace: 'team', name, labels: { [labels.sandboxId]: name } },
+    spec: { warmPoolRef: { name: 'base' } },
+  };
+}
+
 async function setup() {
   const server = await startFakeApiServer({
     resources: [sandboxClaims, sandboxes, sandboxWarmPools, sandboxTemplates],
   });
-  server.seed(sandboxClaims, claim(KEY));
-  const {
-    claims,
-    sandboxes: boxes,
-    pools,
-    templates,
-  } = createInformers({
-    client: server.client(),
-    namespace: 'team',
-    clock: fastClock,
-  });
-  // The fake clock stands still, so no wait ends by a timeout.
-  const state = new ClusterState({
-    client: server.client(),
-    bus: silentBus,
-    informers: { claims, sandboxes: boxes },
-    clock: new FakeClock(),
-    log: silentLogger,
-  });
+  server.seed(sandboxClaims, apiClaim(KEY.name));
+  const client = server.client();
+  const informers = createInformers({ client, namespace: 'team', clock: fastClock });
+  // The fake clock stands still, so no wait ends by a timeout unless the test advances it.
+  const clock = new FakeClock();
+  const bus = memoryBus();
+  const state = new ClusterState({ client, bus, informers, clock, log: silentLogger });
   const stopped = new AbortController();
-  const informers = [claims, boxes, pools, templates];
-  const running = informers.map((informer) => informer.run(stopped.signal));
+  const all = Object.values(informers);
+  const running = all.map((informer) => informer.run(stopped.signal));
   onTestFinished(async () => {
     stopped.abort();
     await Promise.all(running);
+    state.close();
     await server.stop();
   });
-  for (const informer of informers) await informer.synced();
-  await expect.poll(() => server.faults.openWatches(), { interval: 1 }).toBe(informers.length);
-  return { server, state };
+  for (const informer of all) await informer.synced();
+  await expect.poll(() => server.faults.openWatches(), { interval: 1 }).toBe(all.length);
+  return { server, client, clock, bus, state };
 }
 
 type Setup = Awaited<ReturnType<typeof setup>>;
 
-function setReason({ server }: Setup, reason: string): void {
+function setReason({ server }: Pick<Setup, 'server'>, reason: string): void {
   server.change(sandboxClaims, KEY, (object) => {
     const lastTransitionTime = '2026-01-01T00:00:00Z';
     object.status = { conditions: [{ type: 'Ready', status: 'False', reason, message: '', lastTransitionTime }] };
@@ -66,13 +65,91 @@ function setReason({ server }: Setup, reason: string): void {
 
 const reasonOf = (subject: SandboxClaim | undefined): string | undefined => subject?.status?.conditions?.[0]?.reason;
 
-describe('a wait for a claim', () => {
+function waitForReason({ state }: Pick<Setup, 'state'>, reason: string): Promise<true | undefined> {
+  const look = (current: ClaimedSandbox | undefined): true | undefined =>
+    reasonOf(current?.claim) === reason ? true : undefined;
+  return state.waitUntil({ claim: claim(KEY), sandbox: undefined }, look, NEVER);
+}
+
+describe('findSandbox', () => {
+  it('finds a claim and its Sandbox', async () => {
+    const { server, state } = await setup();
+    server.seed(sandboxes, sandbox({ namespace: 'team', name: 'warm-1' }));
+    server.change(sandboxClaims, KEY, (object) => {
+      object.status = { sandbox: { name: 'warm-1' } };
+    });
+    await expect.poll(() => state.claims.get('team/box')?.status?.sandbox?.name, { interval: 1 }).toBe('warm-1');
+    const found = await state.findSandbox('team', 'box');
+    expect([found?.claim.metadata.name, found?.sandbox?.metadata.name]).toEqual(['box', 'warm-1']);
+  });
+
+  it('finds a claim that this replica has just created, before the watch shows it', async () => {
+    const { server, client, state } = await setup();
+    server.faults.stallWatches();
+    await state.claims.write('team/new', () => client.create(sandboxClaims, apiClaim('new')));
+    expect((await state.findSandbox('team', 'new'))?.claim.metadata.name).toBe('new');
+    const listed = [...state.claims.byIndex(BY_NAMESPACE, 'team')].map(({ metadata }) => metadata.name);
+    expect(listed.sort()).toEqual(['box', 'new']);
+  });
+
+  it('reads a claim that another replica has just created from the API server', async () => {
+    const { server, client, state } = await setup();
+    server.faults.stallWatches();
+    await client.create(sandboxClaims, apiClaim('new'));
+    expect((await state.findSandbox('team', 'new'))?.claim.metadata.name).toBe('new');
+  });
+
+  it('does not find a claim that this replica has deleted and the watch still shows', async () => {
+    const { server, client, state } = await setup();
+    server.faults.stallWatches();
+    const { claim: found } = (await state.findSandbox('team', 'box'))!;
+    await client.delete(sandboxClaims, KEY);
+    state.claims.recordGone(found);
+    expect(await state.findSandbox('team', 'box')).toBeUndefined();
+    expect([...state.claims.byIndex(BY_NAMESPACE, 'team')]).toEqual([]);
+  });
+
+  it.each([
+    ['was not created by the API', claim({ namespace: 'team', name: 'foreign' })],
+    [
+      'has the id of another sandbox',
+      { ...apiClaim('box'), metadata: { ...apiClaim('box').metadata, name: 'foreign' } },
+    ],
+  ])('does not find a claim that %s', async (_name, foreign) => {
+    const { server, state } = await setup();
+    server.seed(sandboxClaims, foreign);
+    expect(await state.findSandbox('team', 'foreign')).toBeUndefined();
+  });
+
+  it('does not find a claim in another namespace', async () => {
+    const { state } = await setup();
+    expect(await state.findSandbox('other', 'box')).toBeUndefined();
+  });
+});
+
+describe('waitUntil', () => {
+  it('looks again when the watch shows a change', async () => {
+    const platform = await setup();
+    const waiting = waitForReason(platform, 'Last');
+    setReason(platform, 'Last');
+    expect(await waiting).toBe(true);
+  });
+
+  it('reads the claim when a hint arrives before the watch shows the change', async () => {
+    const platform = await setup();
+    const { server, bus } = platform;
+    const waiting = waitForReason(platform, 'Last');
+    server.faults.stallWatches();
+    setReason(platform, 'Last');
+    const data = { ...KEY, uid: 'u', launchType: 'warm', sandbox: { name: 'warm-1', uid: 's' } } as const;
+    bus.publish({ type: 'claim.bound', id: '1', timeMs: 0, data });
+    expect(await waiting).toBe(true);
+  });
+
   it('sees the last change although a list skipped the version that was read before', async () => {
     const platform = await setup();
     const { server, state } = platform;
-    const look = (current: ClaimedSandbox | undefined): true | undefined =>
-      reasonOf(current?.claim) === 'Last' ? true : undefined;
-    const waiting = state.waitUntil({ claim: claim(KEY), sandbox: undefined }, look, { timeoutMs: 60_000 });
+    const waiting = waitForReason(platform, 'Last');
     const stall = server.faults.stallWatches();
     setReason(platform, 'Between');
     expect(reasonOf(await state.readClaim(KEY))).toBe('Between');
@@ -81,5 +158,51 @@ describe('a wait for a claim', () => {
     server.faults.cutConnections();
     stall.end();
     expect(await waiting).toBe(true);
+  });
+
+  it('reads the claim again when the watch has not shown what this replica knows for 5 s', async () => {
+    const platform = await setup();
+    const { server, state, clock } = platform;
+    const waiting = waitForReason(platform, 'Last');
+    server.faults.stallWatches();
+    setReason(platform, 'Between');
+    await state.readClaim(KEY);
+    setReason(platform, 'Last');
+    await clock.advance(OWN_WRITES_KEPT_MS);
+    expect(await waiting).toBe(true);
+  });
+
+  it('passes undefined to look once the claim is gone', async () => {
+    const { server, state } = await setup();
+    const look = (current: ClaimedSandbox | undefined): true | undefined => (current === undefined ? true : undefined);
+    const waiting = state.waitUntil({ claim: claim(KEY), sandbox: undefined }, look, NEVER);
+    server.remove(sandboxClaims, KEY);
+    expect(await waiting).toBe(true);
+  });
+
+  it('resolves with undefined on timeout', async () => {
+    const platform = await setup();
+    const waiting = waitForReason(platform, 'Last');
+    await platform.clock.advance(NEVER.timeoutMs);
+    expect(await waiting).toBeUndefined();
+  });
+
+  it('resolves with undefined when the signal aborts', async () => {
+    const { state } = await setup();
+    const gone = new AbortController();
+    const target = { claim: claim(KEY), sandbox: undefined };
+    const waiting = state.waitUntil(target, () => undefined, { ...NEVER, signal: gone.signal });
+    gone.abort();
+    expect(await waiting).toBeUndefined();
+  });
+
+  it('rejects with the error that look throws', async () => {
+    const { state } = await setup();
+    const look = (): undefined => {
+      throw new Error('the claim failed');
+    };
+    await expect(state.waitUntil({ claim: claim(KEY), sandbox: undefined }, look, NEVER)).rejects.toThrow(
+      'claim failed',
+    );
   });
 });

@@ -1,15 +1,14 @@
 import { isMadeByApi, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import type { Bus } from '@sandlot/bus';
-import { isNotFound, parseKey } from '@sandlot/kube';
-import type { KubeClient, ObjectKey } from '@sandlot/kube';
+import { createOwnWrites, parseKey } from '@sandlot/kube';
+import type { KubeClient, ObjectKey, OwnWrites } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
 import type { Informers } from '../wiring/informers.ts';
-import { Fresh } from './fresh.ts';
 import { Waiters } from './waiters.ts';
 
 export interface ClusterStateOptions {
-  readonly client: Pick<KubeClient, 'get'>;
+  readonly client: Pick<KubeClient, 'find'>;
   readonly bus: Pick<Bus, 'onHint'>;
   readonly informers: Pick<Informers, 'claims' | 'sandboxes'>;
   readonly clock: Clock;
@@ -33,10 +32,10 @@ const sandboxKey = (key: string): string => `sandbox/${key}`;
 
 /** Claims and Sandboxes as this replica knows them, its own writes included, and how to wait for a change of them. */
 export class ClusterState {
-  readonly claims: Fresh<SandboxClaim>;
-  readonly sandboxes: Fresh<Sandbox>;
+  readonly claims: OwnWrites<SandboxClaim>;
+  readonly sandboxes: OwnWrites<Sandbox>;
   readonly waiters: Waiters;
-  readonly #client: Pick<KubeClient, 'get'>;
+  readonly #client: Pick<KubeClient, 'find'>;
   readonly #hints: readonly Disposable[];
   readonly #log: Logger;
 
@@ -46,8 +45,9 @@ export class ClusterState {
     this.waiters = new Waiters(clock);
     const onClaim = (key: string): void => this.#reread(claimKey(key), () => this.readClaim(parseKey(key)));
     const onSandbox = (key: string): void => this.#reread(sandboxKey(key), () => this.readSandbox(parseKey(key)));
-    this.claims = new Fresh({ informer: informers.claims, clock, onDoubt: onClaim });
-    this.sandboxes = new Fresh({ informer: informers.sandboxes, clock, onDoubt: onSandbox });
+    // Registered before the waiters, so that a waiter that looks on a watch event sees the event.
+    this.claims = createOwnWrites({ informer: informers.claims, clock, onDoubt: onClaim });
+    this.sandboxes = createOwnWrites({ informer: informers.sandboxes, clock, onDoubt: onSandbox });
     informers.claims.onChange(({ key }) => this.waiters.notify(claimKey(key)));
     informers.sandboxes.onChange(({ key }) => this.waiters.notify(sandboxKey(key)));
     // A hint on the bus usually comes first, and the watch always comes. A waiter looks again on each of them.
@@ -100,19 +100,19 @@ export class ClusterState {
   /** Reads the claim from the API server; undefined if there is none. */
   async readClaim(key: ObjectKey): Promise<SandboxClaim | undefined> {
     const name = `${key.namespace ?? ''}/${key.name}`;
-    return orNothing(this.claims.read(name, () => this.#client.get(sandboxClaims, key)));
+    return this.claims.read(name, () => this.#client.find(sandboxClaims, key));
   }
 
   /** Reads the Sandbox from the API server; undefined if there is none. */
   async readSandbox(key: ObjectKey): Promise<Sandbox | undefined> {
     const name = `${key.namespace ?? ''}/${key.name}`;
-    return orNothing(this.sandboxes.read(name, () => this.#client.get(sandboxes, key)));
+    return this.sandboxes.read(name, () => this.#client.find(sandboxes, key));
   }
 
   close(): void {
     for (const hint of this.#hints) hint[Symbol.dispose]();
-    this.claims.close();
-    this.sandboxes.close();
+    this.claims[Symbol.dispose]();
+    this.sandboxes[Symbol.dispose]();
   }
 
   async #sandboxOf(claim: SandboxClaim): Promise<Sandbox | undefined> {
@@ -148,13 +148,4 @@ function sandboxKeyOf({ metadata, status }: SandboxClaim): string | undefined {
 
 function keyText({ metadata }: Sandbox): string {
   return `${metadata.namespace ?? ''}/${metadata.name ?? ''}`;
-}
-
-async function orNothing<T>(call: Promise<T>): Promise<T | undefined> {
-  try {
-    return await call;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
 }

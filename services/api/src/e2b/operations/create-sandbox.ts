@@ -177,7 +177,7 @@ async function withdrawClaim({ client, state, log }: CreateDeps, claim: SandboxC
   const { namespace = '', name = '', uid } = claim.metadata;
   try {
     await client.delete(sandboxClaims, { namespace, name }, { uid, priority: 'claim', deadlineMs: 30_000 });
-    state.claims.gone(claim);
+    state.claims.recordGone(claim);
   } catch (err) {
     if (!isNotFound(err))
       log.error({ err, namespace, sandbox: name }, 'could not delete the claim of a failed create; delete it by hand');

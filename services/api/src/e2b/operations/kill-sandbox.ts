@@ -40,7 +40,7 @@ async function killSandbox({ client, state, ledger }: KillDeps, { claim }: Claim
   await ledger.keep(claim, 'claim');
   try {
     await client.delete(sandboxClaims, { namespace, name }, { uid, propagationPolicy: 'Background' });
-    state.claims.gone(claim);
+    state.claims.recordGone(claim);
     return true;
   } catch (error) {
     if (isNotFound(error) || isConflict(error)) return false;
