@@ -64,8 +64,8 @@ const handlers: Handlers = {
   retain,
   syncMetadata,
   syncSlots,
-  startTime: async ({ memory }, { claim }, { sandboxes, atMs }) => {
-    memory.startTime(claim, sandboxes, atMs);
+  startTime: async ({ deliveries }, { claim }, { sandboxes, atMs }) => {
+    deliveries.startTime(claim, sandboxes, atMs);
     return done;
   },
   giveUp: async (deps, pass, step) => {

@@ -7,6 +7,7 @@ import type { ControllerParts } from '@sandlot/service';
 import { BatchMemory } from './batch/batch-memory.ts';
 import { createCache } from './wiring/cache.ts';
 import type { Cache } from './wiring/cache.ts';
+import { DeliveryMemory } from './delivery/delivery-memory.ts';
 import { deadlinesOf } from './lifetime/schedule.ts';
 import { describeClaims, createClaimEvents } from './telemetry/events.ts';
 import { ClaimMemory } from './memory/claim-memory.ts';
@@ -14,6 +15,7 @@ import type { ClaimPolicy } from './observe.ts';
 import { reconcileClaim } from './reconcile.ts';
 import { RuntimeInits } from './runtime/runtime-inits.ts';
 import type { RuntimeAccess } from './runtime/runtime-inits.ts';
+import { createOwnClaims, createOwnSandboxes } from './wiring/own-writes.ts';
 import { claimSources, PRIORITY } from './wiring/sources.ts';
 import { keepStock } from './stock/keep-stock.ts';
 import { Stock } from './stock/stock.ts';
@@ -43,21 +45,21 @@ export function addClaimController(
   options: ClaimControllerOptions,
 ): { close(): Promise<void> } {
   const { policy, namespace, writeBehindMs, recordsEvents = true } = options;
-  const { client, manager, instance, clock, random, log, kubeMetrics: metrics } = parts;
-  const shared = { client, clock, random, log, metrics };
-  const cache = createCache({ ...shared, namespace });
+  const { client, manager, clock, random, log, kubeMetrics: metrics } = parts;
+  const cache = createCache({ client, clock, random, log, metrics, namespace });
   const requests = channelSource();
   const enqueue = (claimKey: string): void => requests.push(claimKey, { priority: PRIORITY.claim });
+  const memory = new ClaimMemory(clock);
+  const batches = new BatchMemory();
+  const deliveries = new DeliveryMemory();
+  const claims = createOwnClaims({ cache, clock });
+  const sandboxes = createOwnSandboxes({ cache, clock, memory, batches, enqueue });
   const stock = new Stock((poolUid) => waiters.offer(poolUid));
   const waiters = new Waiters({ enqueue, available: (poolUid) => stock.available(poolUid) });
-  const memory = new ClaimMemory({ clock, onOverdue: enqueue });
-  const batches = new BatchMemory();
-  const writeBehind = new WriteBehind({ client, clock, log, windowMs: writeBehindMs, onFailure: enqueue });
-  const recorder = recordsEvents ? createEventRecorder({ ...shared, ...REPORTER, instance }) : silentRecorder;
+  const writeBehind = new WriteBehind({ client, claims, clock, log, windowMs: writeBehindMs, onFailure: enqueue });
+  const recorder = recordsEvents ? createRecorder(parts) : silentRecorder;
   const deadlines = keepDeadlines(parts, cache.claims, deadlinesOf);
   const nowMs = (): number => clock.now();
-  const { store: claims } = cache.claims;
-  const { store: sandboxes } = cache.sandboxes;
   const traces = new ClaimTraces({ claims, sandboxes, memory, clock });
   const outbox = outboxOf(parts, cache);
   const claimMetrics = createMeasuredMetrics(parts, cache.claims);
@@ -69,6 +71,7 @@ export function addClaimController(
     waiters,
     memory,
     batches,
+    deliveries,
     writeBehind,
     recorder,
     policy,
@@ -81,7 +84,7 @@ export function addClaimController(
     events: createClaimEvents(outbox, nowMs),
   };
   keepStock({ cache, stock, podDefaults: policy.podDefaults });
-  followClaims(cache, { memory, batches, writeBehind, traces, runtime });
+  followClaims(cache, { memory, batches, deliveries, writeBehind, traces, runtime });
   manager.add({
     name: 'claim',
     concurrency: options.concurrency,
@@ -93,8 +96,20 @@ export function addClaimController(
   return {
     close: async () => {
       await Promise.all([writeBehind.flush(), recorder.flush(), deadlines.close(), outbox[Symbol.asyncDispose]()]);
+      for (const own of [claims, sandboxes]) own[Symbol.dispose]();
     },
   };
+}
+
+function createRecorder({
+  client,
+  instance,
+  clock,
+  random,
+  log,
+  kubeMetrics: metrics,
+}: ControllerParts): EventRecorder {
+  return createEventRecorder({ client, clock, random, log, metrics, instance, ...REPORTER });
 }
 
 /** Fair by namespace: a thousand claims of one tenant delay the one claim of another by a single pass. */
@@ -111,6 +126,7 @@ function outboxOf(parts: ControllerParts, { claims, sandboxes }: Cache): Outbox<
 interface Followers {
   readonly memory: ClaimMemory;
   readonly batches: BatchMemory;
+  readonly deliveries: DeliveryMemory;
   readonly writeBehind: WriteBehind;
   readonly traces: ClaimTraces;
   readonly runtime: RuntimeInits;
@@ -118,23 +134,19 @@ interface Followers {
 
 /** Starts the latency of a claim at its first sight, and forgets a claim or Sandbox when it is gone. */
 function followClaims({ claims, sandboxes }: Cache, followers: Followers): void {
-  const { memory, batches, writeBehind, traces, runtime } = followers;
+  const { memory, batches, deliveries, writeBehind, traces, runtime } = followers;
   claims.onChange(({ old, next, last }) => {
     if (old !== undefined && old.metadata.uid !== next?.metadata.uid) {
       traces.endDeleted(old);
       memory.forget(old);
+      deliveries.forget(old);
       batches.recordEnd(old, last);
       writeBehind.forget(old);
     }
     if (next === undefined) return;
     memory.begin(next);
-    writeBehind.confirmShown(next);
   });
   sandboxes.onChange(({ old, next }) => {
     if (old !== undefined && next === undefined) runtime.forget(old);
-    for (const record of [memory, batches]) {
-      if (old !== undefined && next === undefined) record.sandboxGone(old);
-      else if (next !== undefined) record.sandboxShown(next);
-    }
   });
 }

@@ -2,6 +2,8 @@ import { annotations, isAdoptable } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxWarmPool } from '@sandlot/api-types';
 import type { PodDefaults } from '@sandlot/blueprint';
 import { keyOf } from '@sandlot/kube';
+import type { OwnWrites } from '@sandlot/kube';
+import type { DeliveryMemory } from './delivery/delivery-memory.ts';
 import type { ClaimMemory } from './memory/claim-memory.ts';
 import { observeNetwork } from './network/observe-network.ts';
 import type { ClaimSnapshot } from './plan/snapshot.ts';
@@ -24,9 +26,11 @@ export interface ClaimPolicy {
 
 export interface ObserveDeps {
   readonly cache: Cache;
+  readonly sandboxes: OwnWrites<Sandbox>;
   readonly stock: Stock;
   readonly waiters: Waiters;
   readonly memory: ClaimMemory;
+  readonly deliveries: DeliveryMemory;
   readonly runtime: RuntimeInits;
   readonly policy: ClaimPolicy;
   readonly nowMs: () => number;
@@ -74,11 +78,11 @@ function observeStock(
 
 type FromMemory = Pick<ClaimSnapshot, 'failures' | 'timedSince' | 'knownForMs' | 'pausedForMs' | 'refusedRequest'>;
 
-function observeMemory({ memory }: ObserveDeps, claim: SandboxClaim): FromMemory {
+function observeMemory({ memory, deliveries }: ObserveDeps, claim: SandboxClaim): FromMemory {
   const { pausedForMs, refusedRequest } = memory.of(claim);
   return {
-    failures: memory.failuresOf(claim),
-    timedSince: memory.timedSinceOf(claim),
+    failures: deliveries.failuresOf(claim),
+    timedSince: deliveries.timedSinceOf(claim),
     knownForMs: memory.elapsedMs(claim),
     pausedForMs,
     refusedRequest,
@@ -101,13 +105,8 @@ function annotatedName({ metadata }: SandboxClaim): string | undefined {
   return metadata.annotations?.[annotations.sandboxName] ?? metadata.labels?.[annotations.sandboxName];
 }
 
-/** Sandboxes that the watch shows as the claim's, and the one this process committed that the watch does not show yet. */
-function findOwnedSandboxes({ cache, memory }: ObserveDeps, claim: SandboxClaim): readonly Sandbox[] {
-  const all = [...cache.sandboxes.store.byIndex(BY_CONTROLLER, claim.metadata.uid ?? '')];
-  const shown = all.filter((sandbox) => !memory.isDiscarded(claim, sandbox));
-  const assigned = memory.of(claim).assigned?.sandbox;
-  if (assigned === undefined) return shown;
-  if (!shown.some(({ metadata }) => metadata.uid === assigned.metadata.uid)) return [...shown, assigned];
-  memory.release(claim);
-  return shown;
+/** Sandboxes that the claim controls and has not given up. */
+function findOwnedSandboxes({ sandboxes, deliveries }: ObserveDeps, claim: SandboxClaim): readonly Sandbox[] {
+  const owned = [...sandboxes.byIndex(BY_CONTROLLER, claim.metadata.uid ?? '')];
+  return owned.filter((sandbox) => !deliveries.isDiscarded(claim, sandbox));
 }

@@ -28,12 +28,11 @@ export async function reconcileClaim(
   context: ReconcileContext,
 ): Promise<ReconcileResult> {
   await endBatches(deps, key, context);
-  const watched = deps.cache.claims.store.get(key);
-  if (watched === undefined) {
+  const claim = deps.claims.get(key);
+  if (claim === undefined) {
     deps.waiters.remove(key);
     return done;
   }
-  const claim = deps.memory.latest(watched);
   const pass = passOf(claim, context.signal);
   const { snapshot, plan } = await (isDetached(claim) ? planBatch(deps, pass) : planBound(deps, pass));
   if (!waitsForStock(plan)) deps.waiters.remove(key);
@@ -50,7 +49,7 @@ interface Planned {
 }
 
 async function planBound(deps: ReconcileDeps, pass: Pass): Promise<Planned> {
-  await confirmCommit(deps, pass);
+  await confirmCommit(deps, { ...pass, record: deps.memory.of(pass.claim) });
   const snapshot = await observeNeeds(deps, pass, {
     look: () => observe(deps, pass.claim),
     wantsSandbox: ({ owned }) => owned.length === 0,

@@ -2,7 +2,7 @@ import { isAdoptable, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-types';
 import { adoptionPatch } from '@sandlot/blueprint';
 import { isConflict, isNotFound, isUnknownOutcome, keyOf } from '@sandlot/kube';
-import type { KubeClient, Store } from '@sandlot/kube';
+import type { KubeClient, OwnWrites } from '@sandlot/kube';
 import { spanAttributes, spanNames, withChildSpan } from '@sandlot/telemetry';
 import { hasRuntime } from '../runtime/claim-env.ts';
 import type { ClaimMemory } from '../memory/claim-memory.ts';
@@ -23,7 +23,7 @@ const MAX_RETRIES = 2;
 export interface AdoptDeps {
   readonly client: KubeClient;
   readonly stock: Stock;
-  readonly sandboxes: Store<Sandbox>;
+  readonly sandboxes: OwnWrites<Sandbox>;
   readonly memory: ClaimMemory;
   readonly metrics: ClaimMetrics;
 }
@@ -122,7 +122,9 @@ async function patchOnce(deps: AdoptDeps, input: AdoptInput, { member, pool }: C
   const patch = adoptionPatch({ ...input, member, poolName: pool.metadata.name ?? '' });
   const options = { priority: 'claim', signal: input.signal } as const;
   try {
-    return await deps.client.mergePatch(sandboxes, { namespace, name }, patch, options);
+    return await deps.sandboxes.write(keyOf(member), () =>
+      deps.client.mergePatch(sandboxes, { namespace, name }, patch, options),
+    );
   } catch (error) {
     if (isNotFound(error)) return undefined;
     if (!isConflict(error) && !isUnknownOutcome(error)) {

@@ -6,7 +6,6 @@ import type { Pass } from '../plan/pass.ts';
 import type { AfterCommit } from '../plan/plan.ts';
 import { annotate } from '../publish/annotate.ts';
 import { publishSandbox } from '../publish/publish-sandbox.ts';
-import { isOwnedBy } from './owner.ts';
 
 interface Committed {
   readonly sandbox: Sandbox;
@@ -23,8 +22,6 @@ export async function continueAfterCommit(
   { sandbox, then }: Committed,
 ): Promise<ReconcileResult> {
   deps.memory.reached(pass.claim, 'committed');
-  const shown = deps.sandboxes.get(keyOf(sandbox));
-  if (shown === undefined || !isOwnedBy(shown, pass.claim)) deps.memory.assign(pass.claim, sandbox);
   deps.waiters.remove(keyOf(pass.claim));
   let result: ReconcileResult = done;
   for (const next of then) {

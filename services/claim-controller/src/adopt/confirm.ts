@@ -1,9 +1,7 @@
-import type { Sandbox } from '@sandlot/api-types';
-import { isNotFound, parseKey, RetryableError } from '@sandlot/kube';
-import type { KubeClient } from '@sandlot/kube';
 import { sandboxes } from '@sandlot/api-types';
-import type { ClaimMemory } from '../memory/claim-memory.ts';
-import type { Pass } from '../plan/pass.ts';
+import type { Sandbox } from '@sandlot/api-types';
+import { parseKey, RetryableError } from '@sandlot/kube';
+import type { KubeClient, OwnWrites } from '@sandlot/kube';
 import type { Stock } from '../stock/stock.ts';
 import { isCommitted } from './owner.ts';
 import type { CommitTarget } from './owner.ts';
@@ -16,14 +14,8 @@ export interface Commitment {
 
 export interface ConfirmDeps {
   readonly client: KubeClient;
+  readonly sandboxes: OwnWrites<Sandbox>;
   readonly stock: Stock;
-  readonly memory: ClaimMemory;
-}
-
-/** Confirms the adoption of an earlier pass of a bound claim, if its outcome is unknown. */
-export async function confirmCommit(deps: ConfirmDeps, { claim, signal }: Pass): Promise<void> {
-  const committed = await confirm(deps, { claim, record: deps.memory.of(claim), signal });
-  if (committed !== undefined) deps.memory.assign(claim, committed);
 }
 
 interface ConfirmInput extends CommitTarget {
@@ -32,10 +24,10 @@ interface ConfirmInput extends CommitTarget {
 }
 
 /**
- * Finds out the fate of an adoption that an earlier pass could not: the Sandbox, if it was committed. Throws while the API
- * server does not answer, so that the claim is retried and gets no second Sandbox meanwhile.
+ * Finds out the fate of an adoption whose outcome no earlier pass knew: the Sandbox, if it was committed. Throws while the
+ * API server does not answer, so that the claim is retried and gets no second Sandbox meanwhile.
  */
-export async function confirm(deps: Omit<ConfirmDeps, 'memory'>, input: ConfirmInput): Promise<Sandbox | undefined> {
+export async function confirmCommit(deps: ConfirmDeps, input: ConfirmInput): Promise<Sandbox | undefined> {
   const { unconfirmed } = input.record;
   if (unconfirmed === undefined) return undefined;
   const live = await readUnconfirmed(deps, input.record, input.signal);
@@ -44,18 +36,19 @@ export async function confirm(deps: Omit<ConfirmDeps, 'memory'>, input: ConfirmI
   return undefined;
 }
 
-/** The unconfirmed Sandbox as the API server has it; undefined when it is gone. Until this succeeds, every pass begins with it. */
+/** The unconfirmed Sandbox as the API server has it; undefined when it is gone. While this fails, every pass begins with it. */
 export async function readUnconfirmed(
-  { client }: Pick<ConfirmDeps, 'client'>,
+  { client, sandboxes: own }: Pick<ConfirmDeps, 'client' | 'sandboxes'>,
   record: Commitment,
   signal: AbortSignal,
 ): Promise<Sandbox | undefined> {
-  let live: Sandbox | undefined;
+  const key = record.unconfirmed ?? '';
+  const find = (): Promise<Sandbox | undefined> => client.find(sandboxes, parseKey(key), { priority: 'claim', signal });
   try {
-    live = await client.get(sandboxes, parseKey(record.unconfirmed ?? ''), { priority: 'claim', signal });
+    const live = await own.read(key, find);
+    record.unconfirmed = undefined;
+    return live;
   } catch (error) {
-    if (!isNotFound(error)) throw new RetryableError('whose a Sandbox is cannot be read', { cause: error });
+    throw new RetryableError('cannot read which claim has a Sandbox', { cause: error });
   }
-  record.unconfirmed = undefined;
-  return live;
 }

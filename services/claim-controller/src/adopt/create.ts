@@ -1,7 +1,7 @@
 import { annotations, sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { isAlreadyExists, isNotFound } from '@sandlot/kube';
-import type { KubeClient } from '@sandlot/kube';
+import { isAlreadyExists, keyOf } from '@sandlot/kube';
+import type { KubeClient, OwnWrites } from '@sandlot/kube';
 import { isCommitted } from './owner.ts';
 import type { CommitTarget } from './owner.ts';
 
@@ -12,28 +12,28 @@ export function withTrace(sandbox: Sandbox, traceContext: string | undefined): S
   return { ...sandbox, metadata: { ...sandbox.metadata, annotations: notes } };
 }
 
+interface CreateDeps {
+  readonly client: KubeClient;
+  readonly sandboxes: OwnWrites<Sandbox>;
+}
+
 /**
  * Creates the Sandbox under a name derived from the claim. If a Sandbox of that name exists, the claim committed it in an
  * earlier try and it is returned, or it is foreign and blocks the name: then undefined.
  */
 export async function createOrRead(
-  { client }: { readonly client: KubeClient },
+  { client, sandboxes: own }: CreateDeps,
   input: CommitTarget & { readonly signal: AbortSignal },
   wanted: Sandbox,
 ): Promise<Sandbox | undefined> {
   const { namespace, name = '' } = wanted.metadata;
   const options = { priority: 'claim', signal: input.signal } as const;
   try {
-    return await client.create(sandboxes, wanted, options);
+    return await own.write(keyOf(wanted), () => client.create(sandboxes, wanted, options));
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
   }
-  try {
-    const live = await client.get(sandboxes, { namespace, name }, options);
-    const isLeaving = live.metadata.deletionTimestamp !== undefined;
-    return isCommitted(live, input) && !isLeaving ? live : undefined;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const live = await own.read(keyOf(wanted), () => client.find(sandboxes, { namespace, name }, options));
+  const isUsable = live !== undefined && live.metadata.deletionTimestamp === undefined && isCommitted(live, input);
+  return isUsable ? live : undefined;
 }

@@ -9,13 +9,15 @@ export interface CommitTarget {
   readonly slot?: number | undefined;
 }
 
+type Identity = Omit<CommitTarget, 'claim'> & { readonly claim: Pick<SandboxClaim, 'metadata'> };
+
 /** Whether the Sandbox is committed to the claim, or to this slot of it. */
-export function isCommitted(sandbox: Sandbox, { claim, slot }: CommitTarget): boolean {
+export function isCommitted(sandbox: Sandbox, { claim, slot }: Identity): boolean {
   if (slot === undefined) return isOwnedBy(sandbox, claim);
   return fillsSlotOf(sandbox, claim) && slotOf(sandbox) === slot;
 }
 
 /** Whether the claim controls this Sandbox: by UID, whichever API version the owner reference names. */
-export function isOwnedBy(sandbox: Sandbox, claim: SandboxClaim): boolean {
+export function isOwnedBy(sandbox: Sandbox, claim: Pick<SandboxClaim, 'metadata'>): boolean {
   return controllerOf(sandbox)?.uid === claim.metadata.uid;
 }

@@ -1,20 +1,13 @@
-import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
-import { fillsSlotOf, slotOf } from '@sandlot/blueprint';
-import { dropBulk, keyOf } from '@sandlot/kube';
+import type { SandboxClaim } from '@sandlot/api-types';
+import { keyOf } from '@sandlot/kube';
 import type { Commitment } from '../adopt/confirm.ts';
 import { shownSlots } from './slots.ts';
-
-/** What this process knows about one slot before the watch shows it. */
-export interface SlotRecord extends Commitment {
-  /** The Sandbox that this process committed to the slot, as the API server answered. */
-  sandbox?: Sandbox | undefined;
-}
 
 /** What this process knows about one detached claim. */
 interface BatchRecord {
   /** When claiming began, epoch milliseconds. */
   readonly startMs: number;
-  readonly slots: Map<number, SlotRecord>;
+  readonly slots: Map<number, Commitment>;
   /** The newest form of the claim seen so far, by the number of its delivered slots, which only grows. */
   seen?: SandboxClaim | undefined;
   /** When this process last wrote the claim's status, epoch milliseconds. */
@@ -35,8 +28,6 @@ export interface Ending {
 export class BatchMemory {
   readonly #byUid = new Map<string, BatchRecord>();
   readonly #endings = new Map<string, readonly Ending[]>();
-  /** By UID: the slots of Sandboxes that the watch does not show as committed yet. */
-  readonly #placeOf = new Map<string, { readonly claimUid: string; readonly slot: number }>();
 
   /** The claim's record, which the first call creates. Claiming began at the time in its status, or now. */
   of({ metadata: { uid = '' }, status }: SandboxClaim, nowMs: number): BatchRecord {
@@ -58,51 +49,28 @@ export class BatchMemory {
   }
 
   /** The slot's record, which the first call creates. */
-  slot(claim: SandboxClaim, slot: number, nowMs: number): SlotRecord {
+  slot(claim: SandboxClaim, slot: number, nowMs: number): Commitment {
     const { slots } = this.of(claim, nowMs);
     const record = slots.get(slot) ?? {};
     slots.set(slot, record);
     return record;
   }
 
-  /** Sandboxes in slots of the claim whose commit the watch does not show yet. */
-  unshown({ metadata: { uid = '' } }: SandboxClaim): readonly Sandbox[] {
-    const records = [...(this.#byUid.get(uid)?.slots.values() ?? [])];
-    return records.flatMap(({ sandbox }) => (sandbox === undefined ? [] : [sandbox]));
-  }
-
   /** Slots with an adoption whose outcome is unknown. */
-  unconfirmed({ metadata: { uid = '' } }: SandboxClaim): readonly (readonly [number, SlotRecord])[] {
+  unconfirmed({ metadata: { uid = '' } }: SandboxClaim): readonly (readonly [number, Commitment])[] {
     return [...(this.#byUid.get(uid)?.slots ?? [])].filter(([, record]) => record.unconfirmed !== undefined);
   }
 
-  /** The Sandbox fills a slot of the claim from now on, whatever the watch shows. */
-  assign(claim: SandboxClaim, sandbox: Sandbox, nowMs: number): void {
-    const slot = slotOf(sandbox);
-    if (slot === undefined) return;
-    this.slot(claim, slot, nowMs).sandbox = dropBulk(sandbox);
-    this.#placeOf.set(sandbox.metadata.uid ?? '', { claimUid: claim.metadata.uid ?? '', slot });
+  /** The next pass has to find out whether this Sandbox fills the slot. False when the claim is gone. */
+  markUnconfirmed(claimUid: string, slot: number, sandboxKey: string): boolean {
+    const slots = this.#byUid.get(claimUid)?.slots;
+    slots?.set(slot, { unconfirmed: sandboxKey });
+    return slots !== undefined;
   }
 
-  /** The same for a confirmed adoption of an earlier pass, whose pod metadata may be out of date. */
-  assignConfirmed(claim: SandboxClaim, sandbox: Sandbox, nowMs: number): void {
-    this.assign(claim, sandbox, nowMs);
+  /** A Sandbox of an earlier pass turned out to fill a slot: its pod metadata may be out of date. */
+  requireSync(claim: SandboxClaim, nowMs: number): void {
     this.of(claim, nowMs).synced = undefined;
-  }
-
-  /** The watch shows a Sandbox: forgets the assignment once the watch shows the slot too. */
-  sandboxShown(sandbox: Sandbox): void {
-    const place = this.#placeOf.get(sandbox.metadata.uid ?? '');
-    if (place !== undefined && fillsSlotOf(sandbox, { metadata: { uid: place.claimUid } })) this.sandboxGone(sandbox);
-  }
-
-  /** The Sandbox is deleted, perhaps before the watch ever showed its slot. */
-  sandboxGone({ metadata: { uid = '' } }: Sandbox): void {
-    const place = this.#placeOf.get(uid);
-    if (place === undefined) return;
-    this.#placeOf.delete(uid);
-    const slots = this.#byUid.get(place.claimUid)?.slots;
-    if (slots?.get(place.slot)?.sandbox?.metadata.uid === uid) slots.delete(place.slot);
   }
 
   /**
@@ -128,7 +96,6 @@ export class BatchMemory {
   }
 
   forget(claim: SandboxClaim): void {
-    for (const { metadata } of this.unshown(claim)) this.#placeOf.delete(metadata.uid ?? '');
     this.#byUid.delete(claim.metadata.uid ?? '');
   }
 }

@@ -27,6 +27,7 @@ export async function endBatches(deps: ApplyDeps, claimKey: string, { signal, lo
     }
     deps.batches.close(ending);
     deps.memory.forget(claim);
+    deps.deliveries.forget(claim);
   }
 }
 

@@ -103,7 +103,6 @@ class Filling {
     try {
       const sandbox = await this.#adoptOrCreate(slot);
       if (sandbox === undefined) return;
-      this.#deps.batches.assign(this.#pass.claim, sandbox, this.#deps.nowMs());
       await this.#deps.runtime.initCommitted(this.#pass, sandbox);
       if (this.#wave.countFilled()) this.#publishBehind();
     } catch (error) {

@@ -1,19 +1,18 @@
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { fillsSlotOf } from '@sandlot/blueprint';
-import { keyOf } from '@sandlot/kube';
-import type { ClaimMemory } from '../memory/claim-memory.ts';
+import type { OwnWrites } from '@sandlot/kube';
+import type { DeliveryMemory } from '../delivery/delivery-memory.ts';
 import { observe } from '../observe.ts';
 import type { ObserveDeps } from '../observe.ts';
 import type { BatchSnapshot } from '../plan/snapshot-batch.ts';
 import type { RuntimeInits } from '../runtime/runtime-inits.ts';
 import { BY_CLAIM } from '../wiring/cache.ts';
-import type { Cache } from '../wiring/cache.ts';
 import type { BatchMemory } from './batch-memory.ts';
 import { freeSlots } from './slots.ts';
 
 export interface BatchDeps {
-  readonly memory: ClaimMemory;
-  readonly cache: Pick<Cache, 'sandboxes'>;
+  readonly sandboxes: OwnWrites<Sandbox>;
+  readonly deliveries: DeliveryMemory;
   readonly batches: BatchMemory;
   readonly runtime: Pick<RuntimeInits, 'recordShown' | 'viewOf'>;
 }
@@ -48,15 +47,12 @@ export function findLiveSandboxes(deps: BatchDeps, claim: SandboxClaim): readonl
   return committed.map((sandbox) => deps.runtime.viewOf(claim, sandbox));
 }
 
-/** Sandboxes that the watch shows in slots of the claim, and those this process committed that the watch does not show yet. */
-function findCommittedSandboxes({ cache, batches, memory }: BatchDeps, claim: SandboxClaim): readonly Sandbox[] {
-  const { store } = cache.sandboxes;
-  const shown = [...store.byIndex(BY_CLAIM, claim.metadata.uid ?? '')].filter((sandbox) => fillsSlotOf(sandbox, claim));
-  const unshown = batches.unshown(claim).filter((sandbox) => {
-    const seen = store.get(keyOf(sandbox));
-    return seen === undefined || seen.metadata.uid !== sandbox.metadata.uid || !fillsSlotOf(seen, claim);
-  });
-  return [...shown, ...unshown].filter(
-    (sandbox) => sandbox.metadata.deletionTimestamp === undefined && !memory.isDiscarded(claim, sandbox),
+/** Sandboxes in slots of the claim that are neither given up nor being deleted. */
+function findCommittedSandboxes({ sandboxes, deliveries }: BatchDeps, claim: SandboxClaim): readonly Sandbox[] {
+  return [...sandboxes.byIndex(BY_CLAIM, claim.metadata.uid ?? '')].filter(
+    (sandbox) =>
+      fillsSlotOf(sandbox, claim) &&
+      sandbox.metadata.deletionTimestamp === undefined &&
+      !deliveries.isDiscarded(claim, sandbox),
   );
 }

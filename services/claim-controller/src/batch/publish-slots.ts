@@ -42,7 +42,7 @@ export type BatchPublished = 'gone' | { readonly againInMs: number | undefined }
  * which no client has seen.
  */
 export async function publishSlots(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<BatchPublished> {
-  let claim: SandboxClaim | undefined = deps.memory.latest(deps.claims.get(keyOf(pass.claim)) ?? pass.claim);
+  let claim: SandboxClaim | undefined = deps.claims.get(keyOf(pass.claim)) ?? pass.claim;
   for (let retry = 0; retry <= MAX_RETRIES; retry += 1) {
     if (claim === undefined || claim.metadata.uid !== pass.claim.metadata.uid) return 'gone';
     const written = await writeOnce(deps, { ...pass, claim: deps.batches.keepNewest(claim, deps.nowMs()) }, news);

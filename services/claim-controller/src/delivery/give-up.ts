@@ -43,7 +43,7 @@ export async function dropSandbox(deps: ApplyDeps, pass: Pass, sandbox: Sandbox)
     return;
   }
   await deleteSandbox(deps, sandbox, { signal });
-  deps.batches.sandboxGone(sandbox);
+  deps.sandboxes.forget(keyOf(sandbox));
 }
 
 interface GivenUp extends FailedDelivery {
@@ -59,8 +59,8 @@ async function giveUp(deps: ApplyDeps, pass: Pass, given: GivenUp): Promise<void
     ? reserve(deps, pass, given)
     : deleteSandbox(deps, sandbox, { resourceVersion, signal }));
   if (!isGivenUp) throw new RetryableError(`Sandbox ${keyOf(sandbox)} is not given up: it has changed`);
-  deps.memory.discard(claim, sandbox, { atMs: deps.nowMs(), message });
-  deps.batches.sandboxGone(sandbox);
+  deps.deliveries.discard(claim, sandbox, { atMs: deps.nowMs(), message });
+  deps.sandboxes.forget(keyOf(sandbox));
   const what = `${message}; it is ${reserved ? 'kept, with label sandlot.dev/reserved-failed' : 'deleted'}`;
   const event = { type: 'Warning', reason: eventReasons.sandboxInitFailed, message: what } as const;
   deps.recorder.event({ object: claim, ...event, related: sandbox });

@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
 import {
-  annotations,
   baselineNetworkPolicyName,
   claimMessages,
   claimReasons,

@@ -1,6 +1,7 @@
 import type { EventRecorder } from '@sandlot/kube';
 import type { AdoptDeps } from '../adopt/adopt.ts';
 import type { BatchMemory } from '../batch/batch-memory.ts';
+import type { DeliveryMemory } from '../delivery/delivery-memory.ts';
 import type { Cache } from '../wiring/cache.ts';
 import type { ClaimEvents } from '../telemetry/events.ts';
 import type { PublishDeps } from '../publish/publish.ts';
@@ -9,10 +10,11 @@ import type { ClaimTraces } from '../telemetry/trace.ts';
 import type { Waiters } from '../stock/waiters.ts';
 import type { WriteBehind } from '../publish/write-behind.ts';
 
-/** What the steps of a plan are carried out with. */
+/** What `apply` needs to carry out the steps of a plan. */
 export interface ApplyDeps extends AdoptDeps, PublishDeps {
   readonly cache: Pick<Cache, 'pools' | 'sandboxes'>;
   readonly batches: BatchMemory;
+  readonly deliveries: DeliveryMemory;
   readonly writeBehind: WriteBehind;
   readonly recorder: EventRecorder;
   readonly events: ClaimEvents;

@@ -1,9 +1,8 @@
 import { mergePatchOf, sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxClaimStatus } from '@sandlot/api-types';
 import { isConflict, isNotFound, isUnknownOutcome, keyOf, RetryableError } from '@sandlot/kube';
-import type { JsonObject, KubeClient, Store } from '@sandlot/kube';
+import type { JsonObject, KubeClient, OwnWrites } from '@sandlot/kube';
 import { spanNames, withChildSpan } from '@sandlot/telemetry';
-import type { ClaimMemory } from '../memory/claim-memory.ts';
 import { publishedName } from './status.ts';
 
 /** Retries of a status patch after conflicts with harmless changes of the claim, such as an annotation. */
@@ -11,8 +10,8 @@ const MAX_RETRIES = 3;
 
 export interface PublishDeps {
   readonly client: KubeClient;
-  readonly memory: ClaimMemory;
-  readonly claims: Store<SandboxClaim>;
+  readonly claims: OwnWrites<SandboxClaim>;
+  readonly sandboxes: OwnWrites<Sandbox>;
 }
 
 export interface PublishInput {
@@ -82,9 +81,7 @@ async function patchStatus(deps: PublishDeps, { claim, status, guard, signal }: 
   const patch = { metadata, status: mergePatchOf(claim.status, status) ?? {} };
   const options = { subresource: 'status', priority: 'claim', signal } as const;
   const write = (): Promise<SandboxClaim> => deps.client.mergePatch(sandboxClaims, { namespace, name }, patch, options);
-  const answer = await withChildSpan({ name: spanNames.claimStatus }, write);
-  deps.memory.recordWrite(answer, claim, deps.claims.get(keyOf(claim)));
-  return answer;
+  return withChildSpan({ name: spanNames.claimStatus }, () => deps.claims.write(keyOf(claim), write));
 }
 
 /** The claim as the API server has it; undefined when it is gone. */
@@ -94,17 +91,12 @@ export async function readClaim(
   signal: AbortSignal,
 ): Promise<SandboxClaim | undefined> {
   const { namespace, name = '', uid } = claim.metadata;
-  try {
-    const live = await client.get(sandboxClaims, { namespace, name }, { priority: 'claim', signal });
-    return live.metadata.uid === uid ? live : undefined;
-  } catch (error) {
-    if (isNotFound(error)) return undefined;
-    throw error;
-  }
+  const live = await client.find(sandboxClaims, { namespace, name }, { priority: 'claim', signal });
+  return live?.metadata.uid === uid ? live : undefined;
 }
 
-async function dropUnpublished(deps: PublishDeps, { claim, sandbox, signal }: PublishInput): Promise<Published> {
-  deps.memory.release(claim);
+async function dropUnpublished(deps: PublishDeps, { sandbox, signal }: PublishInput): Promise<Published> {
+  deps.sandboxes.forget(keyOf(sandbox));
   await deleteSandbox(deps, sandbox, { signal });
   return 'lost';
 }

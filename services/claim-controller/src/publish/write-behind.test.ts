@@ -18,8 +18,9 @@ function setUp() {
       return Promise.resolve(patch);
     },
   } as unknown as Pick<KubeClient, 'mergePatch'>;
+  const claims = { get: () => undefined, write: (_key: string, call: () => Promise<SandboxClaim>) => call() };
   const onFailure = (): void => undefined;
-  const writeBehind = new WriteBehind({ client, clock, log: silentLogger, windowMs: WINDOW_MS, onFailure });
+  const writeBehind = new WriteBehind({ client, claims, clock, log: silentLogger, windowMs: WINDOW_MS, onFailure });
   return { clock, written, writeBehind };
 }
 

@@ -1,7 +1,7 @@
 import type { SandboxClaim } from '@sandlot/api-types';
 import { annotations, sandboxClaims } from '@sandlot/api-types';
 import { isConflict, isNotFound, keyOf } from '@sandlot/kube';
-import type { KubeClient } from '@sandlot/kube';
+import type { KubeClient, OwnWrites } from '@sandlot/kube';
 import type { Clock, Logger, Timer } from '@sandlot/std';
 
 /** Annotations give way to every other request of a burst. */
@@ -15,6 +15,7 @@ const LONGEST_MS = 5_000;
 
 export interface WriteBehindDeps {
   readonly client: Pick<KubeClient, 'mergePatch'>;
+  readonly claims: Pick<OwnWrites<SandboxClaim>, 'get' | 'write'>;
   readonly clock: Clock;
   readonly log: Logger;
   /** How long to gather the annotations of a claim before writing them, milliseconds; {@link PER_CLAIM_MS} each if that is more. */
@@ -49,8 +50,8 @@ export class WriteBehind {
   readonly #deps: WriteBehindDeps;
   /** By claim UID. */
   readonly #pending = new Map<string, Pending>();
-  /** By claim UID: written, and not shown by the watch yet. */
-  readonly #written = new Map<string, Notes>();
+  /** By claim UID: sent, and not answered yet. */
+  readonly #sent = new Map<string, Notes>();
   readonly #writing = new Set<Promise<void>>();
 
   constructor(deps: WriteBehindDeps) {
@@ -59,27 +60,26 @@ export class WriteBehind {
 
   /** Writes these annotations soon, without those that the claim already has or is about to get. */
   schedule(claim: SandboxClaim, wanted: Notes): void {
-    const { uid = '', annotations: present = {} } = claim.metadata;
+    const { uid = '' } = claim.metadata;
+    const present = this.#newestOf(claim);
     const before = this.#pending.get(uid);
-    const known: Notes = { ...present, ...this.#written.get(uid), ...before?.notes };
+    const known: Notes = { ...present.metadata.annotations, ...this.#sent.get(uid), ...before?.notes };
     const missing = Object.entries(wanted).filter(([name, value]) => known[name] !== value);
-    if (missing.length === 0 && (!hasLegacyLabel(claim) || this.#written.has(uid))) return;
+    if (missing.length === 0 && (!hasLegacyLabel(present) || this.#sent.has(uid))) return;
     const notes = { ...before?.notes, ...Object.fromEntries(missing) };
     const timer = before?.timer ?? this.#deps.clock.setTimeout(() => this.#start(uid), this.#windowMs());
     this.#pending.set(uid, { claim, notes, timer });
   }
 
-  /** The watch shows the claim in this form. */
-  confirmShown({ metadata: { uid = '', annotations: present = {} } }: SandboxClaim): void {
-    const written = Object.entries(this.#written.get(uid) ?? {});
-    if (written.every(([name, value]) => present[name] === value)) this.#written.delete(uid);
+  #newestOf(claim: SandboxClaim): SandboxClaim {
+    const newest = this.#deps.claims.get(keyOf(claim));
+    return newest !== undefined && newest.metadata.uid === claim.metadata.uid ? newest : claim;
   }
 
   /** The claim is gone. */
   forget({ metadata: { uid = '' } }: SandboxClaim): void {
     this.#pending.get(uid)?.timer.cancel();
     this.#pending.delete(uid);
-    this.#written.delete(uid);
   }
 
   /** Writes everything that waits at once; resolves when all of it was tried. */
@@ -104,12 +104,13 @@ export class WriteBehind {
 
   async #write({ claim, notes }: Pending): Promise<void> {
     const { namespace, name = '', uid = '' } = claim.metadata;
-    this.#written.set(uid, { ...this.#written.get(uid), ...notes });
+    const { client, claims } = this.#deps;
+    const patch = { metadata: { uid, annotations: notes, ...withoutLegacy(claim) } };
+    const sent = { ...this.#sent.get(uid), ...notes };
+    this.#sent.set(uid, sent);
     try {
-      const patch = { metadata: { uid, annotations: notes, ...withoutLegacy(claim) } };
-      await this.#deps.client.mergePatch(sandboxClaims, { namespace, name }, patch, PATIENTLY);
+      await claims.write(keyOf(claim), () => client.mergePatch(sandboxClaims, { namespace, name }, patch, PATIENTLY));
     } catch (error) {
-      this.#written.delete(uid);
       // The claim is gone, or another one has its name now: there is nothing left to annotate.
       if (isNotFound(error) || isConflict(error)) return;
       this.#deps.log.warn(
@@ -117,6 +118,8 @@ export class WriteBehind {
         'cannot write the annotations of a claim yet; its next pass tries again',
       );
       this.#deps.onFailure(keyOf(claim));
+    } finally {
+      if (this.#sent.get(uid) === sent) this.#sent.delete(uid);
     }
   }
 }

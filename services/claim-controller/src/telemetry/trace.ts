@@ -20,8 +20,8 @@ import { endingOf, isServed, startMsOf, wallMsOf } from './trace-times.ts';
 import type { ClaimEnding } from './trace-times.ts';
 
 export interface ClaimTraceDeps {
-  readonly claims: Store<SandboxClaim>;
-  readonly sandboxes: Store<Sandbox>;
+  readonly claims: Pick<Store<SandboxClaim>, 'get'>;
+  readonly sandboxes: Pick<Store<Sandbox>, 'get'>;
   readonly memory: ClaimMemory;
   readonly clock: Clock;
 }
@@ -44,14 +44,12 @@ export class ClaimTraces {
 
   /** Runs a whole pass in the trace of its claim, and ends the trace after its last pass. */
   async within(key: string, run: () => Promise<void>): Promise<void> {
-    const watched = this.#deps.claims.get(key);
-    const claim = watched === undefined ? undefined : this.#deps.memory.latest(watched);
+    const claim = this.#deps.claims.get(key);
     const operation = claim === undefined ? undefined : this.#openOperation(claim);
     if (claim === undefined || operation === undefined) return run();
     await inContext(operation.context, run);
-    const after = this.#deps.claims.get(key);
-    if (after === undefined || after.metadata.uid !== claim.metadata.uid) return;
-    const latest = this.#deps.memory.latest(after);
+    const latest = this.#deps.claims.get(key);
+    if (latest === undefined || latest.metadata.uid !== claim.metadata.uid) return;
     const ending = endingOf(latest);
     if (ending === undefined) return;
     const isNews = endingOf(claim) === undefined;
