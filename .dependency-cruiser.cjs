@@ -42,11 +42,17 @@ module.exports = {
       to: { path: '^libs/(?!std/|kube/|kube-testkit/)' },
     },
     { name: 'std-depends-on-nothing', severity: 'error', from: { path: '^libs/std/' }, to: { path: '^libs/(?!std/)' } },
+    {
+      name: 'pacing-depends-on-std-only',
+      severity: 'error',
+      from: { path: '^libs/pacing/' },
+      to: { path: '^libs/(?!std/|pacing/)' },
+    },
     ...SIBLINGS.map((lib) => ({
-      name: `${lib}-depends-on-std-only`,
+      name: `${lib}-depends-on-std-and-pacing-only`,
       severity: 'error',
       from: { path: `^libs/${lib}/`, pathNot: notTests },
-      to: { path: `^libs/(?!std/|${lib}/)` },
+      to: { path: `^libs/(?!std/|pacing/|${lib}/)` },
     })),
     {
       name: 'the-object-model-imports-nothing',
@@ -76,7 +82,7 @@ module.exports = {
       name: 'outbox-depends-on-bus-kube-and-std',
       severity: 'error',
       from: { path: '^libs/outbox/', pathNot: notTests },
-      to: { path: '^libs/(?!std/|kube/|bus/|outbox/)' },
+      to: { path: '^libs/(?!std/|pacing/|kube/|bus/|outbox/)' },
     },
     {
       name: 'service-brings-libs-together-but-knows-no-kind',
@@ -90,7 +96,7 @@ module.exports = {
       severity: 'error',
       from: { path: '^services/[^/]+/src/decide', pathNot: '\\.test\\.ts$' },
       to: {
-        path: '^(libs/(?!std/|api-types/|blueprint/|kube/src/objects/)|node_modules/)',
+        path: '^(libs/(?!std/|pacing/|api-types/|blueprint/|kube/src/objects/)|node_modules/)',
         dependencyTypesNot: ['type-only'],
       },
     },

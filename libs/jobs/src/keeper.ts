@@ -1,3 +1,4 @@
+import { pacing } from '@sandlot/pacing';
 import type { Clock, Logger, Timer } from '@sandlot/std';
 import { DeadlineBook, NEAR_MS } from './book.ts';
 import { purposes } from './deadline.ts';
@@ -5,8 +6,6 @@ import type { Deadline, Purpose } from './deadline.ts';
 import type { DeadlineMetrics } from './metrics.ts';
 import type { DeadlineStore } from './store.ts';
 
-/** Changes are gathered for this long: a claim that comes and goes within it costs Redis nothing. */
-const GATHER_MS = 500;
 const TICK_MS = 1_000;
 /** An audit may be late by this factor before the process holds it by itself: Redis has forgotten to repeat it. */
 const PATIENCE = 1.25;
@@ -162,7 +161,7 @@ export class DeadlineKeeper {
     this.#gathering = this.#options.clock.setTimeout(() => {
       this.#gathering = undefined;
       void this.#flush();
-    }, GATHER_MS);
+    }, pacing.redisErrands.gatherMs);
   }
 
   /** One at a time. What Redis does not take is found missing by the next audit. */

@@ -1,3 +1,4 @@
+import { pacing } from '@sandlot/pacing';
 import { silentLogger, systemClock, systemRandom, TokenBucket } from '@sandlot/std';
 import type { Clock, Logger, Random } from '@sandlot/std';
 import type { KubeClient } from './client/types.ts';
@@ -49,12 +50,6 @@ export interface EventRecorderOptions {
 /** A series ends when nothing was added to it for this long: then the same message is a new Event. */
 const SERIES_MS = 6 * 60_000;
 
-/** Repetitions are written together, at most this often. */
-const SERIES_WRITE_MS = 10_000;
-
-/** Events are for people: more per second than this nobody reads, and etcd has better things to do. */
-const RATE = { perSecond: 10, burst: 50 };
-
 /** Series in memory. Beyond this, new ones are dropped until old ones have ended. */
 const MAX_SERIES = 2_000;
 
@@ -81,7 +76,7 @@ class SeriesRecorder implements EventRecorder {
   readonly #random: Random;
   readonly #metrics: KubeMetrics;
   readonly #log: Logger;
-  readonly #bucket = new TokenBucket(RATE);
+  readonly #bucket = new TokenBucket(pacing.events);
   /** By identity, least recently used first. */
   readonly #series = new Map<string, Series>();
   readonly #writes = new Set<Promise<void>>();
@@ -130,7 +125,7 @@ class SeriesRecorder implements EventRecorder {
 
   async #write(series: Series): Promise<void> {
     while (series.count !== (series.written?.count ?? 0)) {
-      const quietMs = series.written === undefined ? 0 : SERIES_WRITE_MS;
+      const quietMs = series.written === undefined ? 0 : pacing.eventSeries.intervalMs;
       const waitMs = Math.max(quietMs, this.#bucket.take(this.#clock.monotonic()));
       if (waitMs > 0) await this.#clock.sleep(waitMs, this.#hurry.signal);
       const { count } = series;

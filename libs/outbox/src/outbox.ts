@@ -1,7 +1,8 @@
 import type { Bus, EventType, Ledger, LedgerIdentity, TraceHeaders } from '@sandlot/bus';
 import { UnsendableError } from '@sandlot/bus';
 import type { Informer, KubeObject } from '@sandlot/kube';
-import { backoffMs, isBurst, withBurstEvent } from '@sandlot/std';
+import { isBurst, pacing, withBurstEvent } from '@sandlot/pacing';
+import { backoffMs } from '@sandlot/std';
 import type { Clock, Logger, Random, Rate } from '@sandlot/std';
 import { Backlog } from './backlog.ts';
 import type { Entry, Parcel, Work } from './backlog.ts';
@@ -64,14 +65,6 @@ export function createOutbox<T extends KubeObject>(options: OutboxOptions<T>): O
 }
 
 const LAST_WORDS_MS = 2_000;
-/** For so long what somebody waits for is gathered: several leave in one piece. */
-const EARLY_MS = 10;
-/**
- * While what somebody waits for comes as fast as only a burst makes it come, all news wait until that is over, but no longer
- * than this: they are not in the way of what they tell of, which whoever waits for it sees by the watch, and those of an object
- * leave and are recorded together.
- */
-const BURST_DELAY_MS = 3_000;
 const FAILURE_BASE_MS = 200;
 const FAILURE_MAX_MS = 10_000;
 
@@ -104,7 +97,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     const { clock, maxParcels = 20_000, metrics, name } = options;
     this.#o = options;
     this.#ledger = ledger;
-    this.#delayMs = options.delayMs ?? 500;
+    this.#delayMs = options.delayMs ?? pacing.outbox.gatherMs;
     const now = () => ({ wallMs: clock.now(), monotonicMs: clock.monotonic() });
     this.#backlog = new Backlog({ telling: options, now, maxParcels });
     options.informer.onChange(({ old, next }) => {
@@ -176,7 +169,9 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   }
 
   #gatherMs(): number {
-    return isBurst(this.#pace, this.#o.clock.monotonic()) ? Math.max(BURST_DELAY_MS, this.#delayMs) : this.#delayMs;
+    return isBurst(this.#pace, this.#o.clock.monotonic())
+      ? Math.max(pacing.burstEvents.delayMs, this.#delayMs)
+      : this.#delayMs;
   }
 
   /** Everything is published. */
@@ -340,7 +335,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     const nowMs = this.#o.clock.monotonic();
     this.#pace = withBurstEvent(this.#pace, nowMs);
     if (isBurst(this.#pace, nowMs)) return;
-    this.#gathering ??= this.#o.clock.sleep(EARLY_MS).then(() => (this.#gathering = undefined));
+    this.#gathering ??= this.#o.clock.sleep(pacing.outbox.earlyMs).then(() => (this.#gathering = undefined));
     for (const parcel of parcels) {
       const sent = this.#gathering.then(() => this.#send(parcel));
       parcel.early = sent.then(

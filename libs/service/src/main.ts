@@ -1,5 +1,6 @@
 import { ConfigError, loadConfig } from '@sandlot/config';
 import type { Environment } from '@sandlot/config';
+import { switchOffPacing } from '@sandlot/pacing';
 import type { z } from 'zod';
 import { readFlags } from './flags.ts';
 
@@ -29,6 +30,8 @@ export async function main<S extends z.ZodObject>(
   try {
     const flags = readFlags(schema, host.argv?.slice(2) ?? []);
     for (const warning of flags.warnings) host.stderr.write(`${warning}\n`);
+    // For benchmarks alone: what each mechanism is worth. No setting of the product.
+    switchOffPacing(host.env['SANDLOT_PACING_OFF']);
     await run(loadConfig(schema, { ...host.env, ...flags.env }));
   } catch (error) {
     const inSettings = error instanceof ConfigError;

@@ -21,7 +21,7 @@ export type { Logger } from './log.ts';
 export { systemRandom } from './random.ts';
 export type { Random } from './random.ts';
 export { createStamp } from './stamp.ts';
-export { isBurst, rateAt, withBurstEvent, withEvent } from './rate.ts';
+export { rateAt, withEvent } from './rate.ts';
 export type { Rate } from './rate.ts';
 export { secondsUntil, TokenBucket, tokensAt } from './token-bucket.ts';
 export type { TokenRate, Tokens } from './token-bucket.ts';

@@ -1,6 +1,7 @@
 import { createCurrencyTest } from '@sandlot/blueprint';
 import type { PodDefaults } from '@sandlot/blueprint';
 import { createEventRecorder, createExpectations, createOwnWrites } from '@sandlot/kube';
+import { pacing } from '@sandlot/pacing';
 import { keepDeadlines, openOutboxes } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
 import { UNSEEN_LIMIT_MS } from './decide.ts';
@@ -24,9 +25,6 @@ export interface WarmPoolControllerOptions {
   /** Absent: all namespaces. */
   readonly namespace: string | undefined;
 }
-
-/** Each adoption changes counts of the status; writing it each time would cost more than the adoptions. */
-const STATUS_INTERVAL_MS = 250;
 
 /** Adds the controller of pools to the manager. The cache is for the controllers of templates too. */
 export function addWarmPoolController(
@@ -62,7 +60,7 @@ export function addWarmPoolController(
     timetable,
     maxInFlight,
     isCurrent: createCurrencyTest(podDefaults),
-    statusPace: new StatusPace({ intervalMs: STATUS_INTERVAL_MS, monotonic }),
+    statusPace: new StatusPace({ intervalMs: pacing.poolStatus.intervalMs, monotonic }),
   };
   manager.add({
     name: 'warmpool',

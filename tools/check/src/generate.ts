@@ -6,6 +6,7 @@ const ROOT = join(import.meta.dirname, '../../..');
 const GENERATORS = [
   'libs/api-types/generate/main.ts',
   'libs/bus/generate/main.ts',
+  'libs/pacing/generate/main.ts',
   'services/api/generate/main.ts',
   'tools/observability/src/generate.ts',
 ];

@@ -10,7 +10,7 @@ import type { JsonObject, JsonPatchOp, KubeObject, ObjectKey, Resource } from '.
 import { pods } from '../objects/resources.ts';
 import { failure, statusError } from '../transport/answer.ts';
 import type { StatusObject } from '../transport/answer.ts';
-import { DEFAULT_LIMITS } from '../transport/limiter.ts';
+import { defaultLimits } from '../transport/limiter.ts';
 import type { RateLimits } from '../transport/limiter.ts';
 import { Transport } from '../transport/transport.ts';
 import type { ApiRequest } from '../transport/transport.ts';
@@ -54,7 +54,7 @@ export interface KubeClientOptions {
 export function createKubeClient(options: KubeClientOptions): KubeClient {
   const { credentials, clock = systemClock, random = systemRandom, metrics = noMetrics } = options;
   const { userAgent = 'sandlot-kube' } = options;
-  const limits = { ...DEFAULT_LIMITS, ...options.limits };
+  const limits = { ...defaultLimits(), ...options.limits };
   return new HttpKubeClient(new Transport({ credentials, clock, random, metrics, userAgent, limits }));
 }
 

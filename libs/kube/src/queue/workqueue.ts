@@ -1,3 +1,4 @@
+import { pacing } from '@sandlot/pacing';
 import { backoffMs, systemClock, systemRandom, TokenBucket } from '@sandlot/std';
 import type { Clock, Random, TokenRate } from '@sandlot/std';
 import { noMetrics } from '../metrics.ts';
@@ -98,7 +99,7 @@ class PriorityWorkQueue implements WorkQueue {
     this.#random = random;
     this.#metrics = metrics;
     this.#backoff = options.backoff ?? { baseMs: 5, maxMs: 60_000 };
-    this.#bucket = new TokenBucket(options.retryRate ?? { perSecond: 100, burst: 500 });
+    this.#bucket = new TokenBucket(options.retryRate ?? pacing.requeues);
     this.#order = options.order ?? new PriorityOrder();
     this.#delays = new Delays(clock, (key, priority) => this.add(key, { priority }));
     metrics.watchQueue(name, () => this.#sample());

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { DEFAULT_LIMITS, bucketsFor, limitsWithin } from './limiter.ts';
+import { bucketsFor, defaultLimits, limitsWithin } from './limiter.ts';
 
-const buckets = () => bucketsFor({ ...DEFAULT_LIMITS, background: { perSecond: 10, burst: 2 } });
+const buckets = () => bucketsFor({ ...defaultLimits(), background: { perSecond: 10, burst: 2 } });
 
 describe('rate limits', () => {
   it('take nothing from those who will not wait', () => {

@@ -1,27 +1,31 @@
+import { pacing } from '@sandlot/pacing';
 import { TokenBucket } from '@sandlot/std';
 import type { TokenRate } from '@sandlot/std';
 import type { Priority } from '../client/types.ts';
 
 export type RateLimits = Readonly<Record<Priority, TokenRate>>;
 
-/** No backlog may look like an attack to the server. What keeps claims from feeling one is the gate. */
-export const DEFAULT_LIMITS: RateLimits = {
-  claim: { perSecond: 1_000, burst: 2_000 },
-  normal: { perSecond: 300, burst: 600 },
-  background: { perSecond: 500, burst: 1_000 },
-};
+/** The limits of a client that are not set otherwise. */
+export function defaultLimits(): RateLimits {
+  const { apiRequests } = pacing;
+  return {
+    claim: { perSecond: apiRequests.claimPerSecond, burst: apiRequests.claimBurst },
+    normal: { perSecond: apiRequests.normalPerSecond, burst: apiRequests.normalBurst },
+    background: { perSecond: apiRequests.backgroundPerSecond, burst: apiRequests.backgroundBurst },
+  };
+}
 
 /**
  * The limits of an installation that bounds all requests together: each priority has its usual share, so that one still
  * never waits behind another and the sum is what was asked for.
  */
 export function limitsWithin({ perSecond, burst }: TokenRate): RateLimits {
-  const all = Object.values(DEFAULT_LIMITS).reduce((sum, limit) => sum + limit.perSecond, 0);
+  const { claim, normal, background } = defaultLimits();
+  const all = [claim, normal, background].reduce((sum, limit) => sum + limit.perSecond, 0);
   const share = (limit: TokenRate): TokenRate => ({
     perSecond: (perSecond * limit.perSecond) / all,
     burst: Math.max(1, Math.floor((burst * limit.perSecond) / all)),
   });
-  const { claim, normal, background } = DEFAULT_LIMITS;
   return { claim: share(claim), normal: share(normal), background: share(background) };
 }
 

@@ -1,4 +1,5 @@
 import type { Readable } from 'node:stream';
+import { Gate } from '@sandlot/pacing';
 import type { Clock, Random } from '@sandlot/std';
 import type { Priority } from '../client/types.ts';
 import type { Credentials } from '../credentials.ts';
@@ -9,7 +10,6 @@ import { failure, readJson, rejection } from './answer.ts';
 import { NotProcessed } from './connection.ts';
 import type { WireResponse } from './connection.ts';
 import { Deadline } from './deadline.ts';
-import { Gate } from './gate.ts';
 import { bucketsFor } from './limiter.ts';
 import type { RateLimits } from './limiter.ts';
 import { Pool } from './pool.ts';

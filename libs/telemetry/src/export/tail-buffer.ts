@@ -1,5 +1,6 @@
 import { TraceFlags } from '@opentelemetry/api';
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace';
+import { pacing } from '@sandlot/pacing';
 import type { Clock, Timer } from '@sandlot/std';
 
 export interface TailBufferOptions {
@@ -20,14 +21,6 @@ const MAX_SPANS_OF_TRACE = 256;
 
 /** Decisions remembered for the spans that end after their operation. */
 const MAX_DECISIONS = 4_096;
-
-/**
- * What is kept leaves after this long, so many spans at a time with a pause between them: traces are kept because something
- * is slow, and then there is other work to do first. Nobody reads a trace sooner.
- */
-const LEAVES_AFTER_MS = 2_000;
-const LEAVE_TOGETHER = 64;
-const PAUSE_MS = 20;
 
 /** Exports a span that was held. */
 type Export = () => void;
@@ -107,15 +100,15 @@ export class TailBuffer implements SpanProcessor {
     }
     this.#leaving.push(...spans);
     this.#export(this.#leaving.length - this.#options.maxSpans);
-    this.#wait(LEAVES_AFTER_MS);
+    this.#wait(pacing.traceExport.delayMs);
   }
 
   #wait(delayMs: number): void {
     if (this.#leaving.length === 0) return;
     this.#timer ??= this.#options.clock.setTimeout(() => {
       this.#timer = undefined;
-      this.#export(LEAVE_TOGETHER);
-      this.#wait(PAUSE_MS);
+      this.#export(pacing.traceExport.spansTogether);
+      this.#wait(pacing.traceExport.pauseMs);
     }, delayMs);
   }
 

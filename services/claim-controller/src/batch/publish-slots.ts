@@ -9,6 +9,7 @@ import {
 } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
 import { keyOf, RetryableError } from '@sandlot/kube';
+import { pacing } from '@sandlot/pacing';
 import { findLiveSandboxes } from './observe-batch.ts';
 import { batchStatus, differsInSubstance } from './batch-status.ts';
 import type { BatchView } from './batch-status.ts';
@@ -24,8 +25,6 @@ import { isComplete, shownSlots, surplusOf } from './slots.ts';
 
 /** Retries of a status patch after conflicts with other changes of the claim. */
 const MAX_RETRIES = 5;
-/** How long to gather changes of readiness alone: otherwise a batch of a thousand would cost a thousand writes. */
-const GATHER_MS = 1_000;
 
 export interface BatchNews {
   /** The time to claim is over. */
@@ -61,7 +60,7 @@ async function writeOnce(deps: ApplyDeps, pass: Pass, news: BatchNews): Promise<
   const status = batchStatus(claim, view);
   let current = claim;
   if (mergePatchOf(claim.status, status) !== undefined) {
-    const dueMs = (record.publishedMs ?? -Infinity) + GATHER_MS - nowMs;
+    const dueMs = (record.publishedMs ?? -Infinity) + pacing.batchStatus.intervalMs - nowMs;
     if (!differsInSubstance(claim.status, status) && dueMs > 0) return { againInMs: dueMs };
     const answer = await tryPatch(deps, { claim, status, guard: 'version', signal });
     if (typeof answer === 'string') return undefined;

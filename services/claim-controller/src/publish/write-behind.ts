@@ -2,23 +2,18 @@ import type { SandboxClaim } from '@sandlot/api-types';
 import { annotations, sandboxClaims } from '@sandlot/api-types';
 import { isConflict, isNotFound, keyOf } from '@sandlot/kube';
 import type { KubeClient, OwnWrites } from '@sandlot/kube';
+import { fairDelayMs, pacing } from '@sandlot/pacing';
 import type { Clock, Logger, Timer } from '@sandlot/std';
 
 /** Annotations give way to every other request of a burst. */
 const PATIENTLY = { priority: 'background', deadlineMs: 60_000 } as const;
-
-/** For each claim that waits: the annotations start at ten writes a second. */
-const PER_CLAIM_MS = 100;
-
-/** No claim's annotations wait longer than this; from then on the client's gate paces them. */
-const LONGEST_MS = 5_000;
 
 export interface WriteBehindDeps {
   readonly client: Pick<KubeClient, 'mergePatch'>;
   readonly claims: Pick<OwnWrites<SandboxClaim>, 'get' | 'write'>;
   readonly clock: Clock;
   readonly log: Logger;
-  /** How long to gather the annotations of a claim before writing them, milliseconds; {@link PER_CLAIM_MS} each if that is more. */
+  /** How long the annotations of a claim are gathered, milliseconds; `pacing.claimAnnotations` makes it longer in a burst. */
   readonly windowMs: number;
   /** The annotations of this claim could not be written: its next pass schedules them again. */
   readonly onFailure: (claimKey: string) => void;
@@ -89,8 +84,8 @@ export class WriteBehind {
   }
 
   #windowMs(): number {
-    const fairMs = Math.min((this.#pending.size + 1) * PER_CLAIM_MS, LONGEST_MS);
-    return Math.max(this.#deps.windowMs, fairMs);
+    const { perClaimMs: perItemMs, longestMs } = pacing.claimAnnotations;
+    return Math.max(this.#deps.windowMs, fairDelayMs(this.#pending.size + 1, { perItemMs, longestMs }));
   }
 
   #start(uid: string): void {

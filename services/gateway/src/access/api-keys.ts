@@ -3,6 +3,7 @@ import { request } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import { request as requestSecurely } from 'node:https';
 import { json } from 'node:stream/consumers';
+import { pacing } from '@sandlot/pacing';
 import type { Clock, Logger } from '@sandlot/std';
 import { TokenBucket } from '@sandlot/std';
 import { z } from 'zod';
@@ -21,8 +22,6 @@ const PATH = '/api/v1/key';
 const FOUND_MS = 10_000;
 const UNKNOWN_MS = 5_000;
 const MAX_KEYS = 10_000;
-/** Limits the questions to the API, whatever keys clients make up. */
-const RATE = { perSecond: 50, burst: 100 };
 const REQUEST_LIMIT_MS = 5_000;
 const MAX_HEAD_BYTES = 16_384;
 /** The gateway refuses longer keys without asking. */
@@ -38,7 +37,7 @@ type Owner = z.output<typeof ownerSchema> | 'unknown';
  */
 export class ApiKeys {
   readonly #o: ApiKeysOptions;
-  readonly #rate = new TokenBucket(RATE);
+  readonly #rate = new TokenBucket(pacing.gatewayCredentials);
   /** By digest: the gateway keeps no keys. */
   readonly #owners = new ExpiringMap<Owner>(MAX_KEYS);
   readonly #asking = new Map<string, Promise<Owner>>();

@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { CORE_GROUP } from '@sandlot/api-types';
 import { createKubeClient, defineResource, isForbidden, KubeError } from '@sandlot/kube';
 import type { Credentials, KubeObject } from '@sandlot/kube';
+import { pacing } from '@sandlot/pacing';
 import type { Clock, Logger } from '@sandlot/std';
 import { TokenBucket } from '@sandlot/std';
 import type { Denial } from './denial.ts';
@@ -31,8 +32,6 @@ export interface KubernetesTokensOptions {
 const ALLOWED_MS = 30_000;
 const DENIED_MS = 5_000;
 const MAX_ANSWERS = 10_000;
-/** Limits the questions to the API server, whatever tokens clients make up. */
-const RATE = { perSecond: 50, burst: 100 };
 const REQUEST_LIMIT_MS = 5_000;
 
 const BEARER = /^Bearer +([\w.~+/=-]{1,16384})$/i;
@@ -44,7 +43,7 @@ const BEARER = /^Bearer +([\w.~+/=-]{1,16384})$/i;
  */
 export class KubernetesTokens {
   readonly #o: KubernetesTokensOptions;
-  readonly #rate = new TokenBucket(RATE);
+  readonly #rate = new TokenBucket(pacing.gatewayCredentials);
   readonly #answers = new ExpiringMap<Denial>(MAX_ANSWERS);
 
   constructor(options: KubernetesTokensOptions) {

@@ -1,5 +1,6 @@
 import { labels, sandboxClaims, sandboxes, sandboxIdOf } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim } from '@sandlot/api-types';
+import { pacing } from '@sandlot/pacing';
 import { TokenBucket } from '@sandlot/std';
 import type { Change, KubeClient } from '@sandlot/kube';
 import type { Clock, Logger } from '@sandlot/std';
@@ -10,8 +11,6 @@ import { queryKey } from './query.ts';
 import type { Query } from './query.ts';
 import type { SandboxSnapshot } from './snapshot.ts';
 
-/** Limits the questions to the API server, whatever ids clients make up. */
-const LIVE_RATE = { perSecond: 50, burst: 100 };
 /** How long after an answer of the API server the caches count again. */
 const ANSWER_COUNTS_MS = 1_000;
 const MAX_ANSWERS = 10_000;
@@ -32,7 +31,7 @@ export interface DirectoryOptions {
 /** Finds the sandbox that a request asks for: in the caches, or at the API server when the caches may lag behind. */
 export class Directory {
   readonly #o: DirectoryOptions;
-  readonly #rate = new TokenBucket(LIVE_RATE);
+  readonly #rate = new TokenBucket(pacing.gatewayLookups);
   readonly #watchers = new Map<string, Set<() => void>>();
   readonly #asking = new Map<string, Promise<LiveSnapshot>>();
   /** By query key: until when an answer of the API server counts. */

@@ -1,8 +1,8 @@
 import type { ActivityReport, Bus } from '@sandlot/bus';
 import { channelSource } from '@sandlot/kube';
 import type { Source } from '@sandlot/kube';
+import { pacing } from '@sandlot/pacing';
 import type { Clock } from '@sandlot/std';
-import { PATIENT } from '../pacing/priority.ts';
 import { TimedMap } from '../wiring/timed-map.ts';
 
 /** Longer than any status needs to follow: it does after a quarter of the shortest idle limit. */
@@ -36,7 +36,7 @@ export function activitySource(bus: Bus, reports: ActivityReports): Source & Dis
   const source = channelSource();
   const subscription = bus.onActivity((report) => {
     reports.record(report);
-    source.push(`${report.namespace}/${report.name}`, { priority: PATIENT });
+    source.push(`${report.namespace}/${report.name}`, { priority: pacing.queueOrder.patientPriority });
   });
   return { ...source, [Symbol.dispose]: () => subscription[Symbol.dispose]() };
 }

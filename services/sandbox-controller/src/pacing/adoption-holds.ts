@@ -1,17 +1,7 @@
 import type { Sandbox } from '@sandlot/api-types';
-import { isBurst, withBurstEvent } from '@sandlot/std';
+import { fairDelayMs, isBurst, pacing, withBurstEvent } from '@sandlot/pacing';
 import type { Clock, Rate } from '@sandlot/std';
 import { isAfterAdoption } from './priority.ts';
-
-/** For each adopted Sandbox with an unpublished generation: these status writes come ten a second at most. */
-const PER_ADOPTION_MS = 100;
-
-/** The generation is published after this long, whatever else is adopted. */
-const LONGEST_STATUS_HOLD_MS = 5_000;
-
-/** In a burst of adoptions, a pass that would only patch the labels of a Pod comes back after this long. */
-const POD_HOLD_MS = 300;
-const LONGEST_POD_HOLD_MS = 3_000;
 
 /**
  * How long the writes that follow an adoption are held. An adoption changes the metadata of the Pod template and nothing
@@ -35,8 +25,8 @@ export class AdoptionHolds {
   grant({ metadata: { uid = '' } }: Sandbox): void {
     const adoption = this.#adoptions.get(uid);
     if (adoption === undefined) return;
-    const holdMs = Math.min(this.#adoptions.size * PER_ADOPTION_MS, LONGEST_STATUS_HOLD_MS);
-    adoption.statusUntilMs ??= adoption.sinceMs + holdMs;
+    const { perAdoptionMs: perItemMs, longestMs } = pacing.adoptionStatus;
+    adoption.statusUntilMs ??= adoption.sinceMs + fairDelayMs(this.#adoptions.size, { perItemMs, longestMs });
   }
 
   /** Until when the status need not show the new generation, wall time in milliseconds; undefined: it is not held. */
@@ -48,7 +38,8 @@ export class AdoptionHolds {
   podHoldUntilMs({ metadata: { uid = '' } }: Sandbox): number | undefined {
     const adoption = this.#adoptions.get(uid);
     if (adoption === undefined || !isBurst(this.#rate, this.#clock.monotonic())) return undefined;
-    return Math.min(this.#clock.now() + POD_HOLD_MS, adoption.sinceMs + LONGEST_POD_HOLD_MS);
+    const { delayMs, longestMs } = pacing.adoptionPod;
+    return Math.min(this.#clock.now() + delayMs, adoption.sinceMs + longestMs);
   }
 
   /** Call it with every change of the cache of Sandboxes. */

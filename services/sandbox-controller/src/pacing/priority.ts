@@ -3,12 +3,6 @@ import type { Sandbox } from '@sandlot/api-types';
 import type { Change, Pod, Priority } from '@sandlot/kube';
 import { isReadyNow } from '../status/status.ts';
 
-/** Queue priority of keys that go first. */
-export const URGENT = 1;
-
-/** Queue priority of keys that go last: no client waits for a Sandbox that is not claimed. */
-export const PATIENT = -1;
-
 /**
  * Whether a Pod has become Ready or is no longer Ready. A client waits for that, or must learn of it, before the controller
  * begins the next of many new Sandboxes.

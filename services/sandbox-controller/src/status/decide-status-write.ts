@@ -2,8 +2,8 @@ import { isDeepStrictEqual } from 'node:util';
 import { findCondition, mergePatchOf, sandboxConditions } from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
 import type { JsonObject, JsonValue, Pod } from '@sandlot/kube/objects';
+import { pacing } from '@sandlot/pacing';
 import { effectiveExpiryMs } from '../lifetime/expiry.ts';
-import { UNFIT_MS } from '../pacing/quiet-start.ts';
 import { onlyPod } from '../plan/snapshot.ts';
 import type { Snapshot } from '../plan/snapshot.ts';
 import { isReadyNow } from './status.ts';
@@ -66,7 +66,7 @@ function quietUntilMs(snapshot: Snapshot): number | undefined {
   const pod = onlyPod(snapshot);
   const created = pod?.metadata.creationTimestamp;
   if (pod === undefined || created === undefined) return undefined;
-  const quietMs = isUnschedulable(pod) ? UNFIT_MS : snapshot.quietMs;
+  const quietMs = isUnschedulable(pod) ? pacing.startStatus.unschedulableMs : snapshot.quietMs;
   const untilMs = Date.parse(created) + quietMs;
   const remainingMs = untilMs - snapshot.nowMs;
   const expiryAtMs = effectiveExpiryMs(snapshot);

@@ -2,13 +2,12 @@ import { podNameOf } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { events, persistentVolumeClaims, pods } from '@sandlot/kube';
 import type { KubeClient, Pod, Store } from '@sandlot/kube';
+import { pacing } from '@sandlot/pacing';
 import { TokenBucket } from '@sandlot/std';
 import type { Clock } from '@sandlot/std';
 import { diskNames } from '../disks/disk-names.ts';
 import type { StartFacts } from './trace-phases.ts';
 
-/** How many starts get their details read from the API server; in a burst the others use the cache alone. */
-const RATE = { perSecond: 2, burst: 10 };
 const DEADLINE_MS = 5_000;
 const MAX_EVENTS = 100;
 
@@ -26,7 +25,7 @@ type Facts = Pick<StartFacts, 'pod' | 'events' | 'volumes'>;
  */
 export class FactsReader {
   readonly #deps: FactsDeps;
-  readonly #rate = new TokenBucket(RATE);
+  readonly #rate = new TokenBucket(pacing.traceReads);
 
   constructor(deps: FactsDeps) {
     this.#deps = deps;

@@ -1,3 +1,4 @@
+import { pacing } from '@sandlot/pacing';
 import { TokenBucket } from '@sandlot/std';
 import type { Clock } from '@sandlot/std';
 import { ActivityReports } from '../lifetime/activity-reports.ts';
@@ -23,9 +24,6 @@ export interface ProcessState {
   readonly eventLists: TokenBucket;
 }
 
-/** A few, even when all Sandboxes have troubles at once. */
-const EVENT_LISTS = { perSecond: 2, burst: 20 };
-
 export function createProcessState(clock: Clock): ProcessState {
   return {
     recent: new RecentWrites(clock),
@@ -36,6 +34,6 @@ export function createProcessState(clock: Clock): ProcessState {
     activityReports: new ActivityReports(clock),
     rejectedWrites: new RejectedWrites(clock),
     reportedTroubles: new ReportedTroubles(clock),
-    eventLists: new TokenBucket(EVENT_LISTS),
+    eventLists: new TokenBucket(pacing.causeReads),
   };
 }

@@ -2,8 +2,9 @@ import { isPoolMember, labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { controllerOf, keyOf, watchSource } from '@sandlot/kube';
 import type { KubeObject, Source, Store } from '@sandlot/kube';
+import { pacing } from '@sandlot/pacing';
 import { delayOf } from '../pacing/adoption-delay.ts';
-import { PATIENT, URGENT, isUrgent } from '../pacing/priority.ts';
+import { isUrgent } from '../pacing/priority.ts';
 import { BY_NAME_HASH } from './informers.ts';
 import type { Informers } from './informers.ts';
 
@@ -13,8 +14,13 @@ export function watchSources({ sandboxes, pods, services, disks }: Informers): S
   const keyIf = (isWanted: boolean, sandbox: Sandbox): string[] => (isWanted ? [keyOf(sandbox)] : []);
   return [
     watchSource(sandboxes, (sandbox) => keyIf(!isPoolMember(sandbox), sandbox), { delayMs: delayOf }),
-    watchSource(sandboxes, (sandbox) => keyIf(isPoolMember(sandbox), sandbox), { delayMs: delayOf, priority: PATIENT }),
-    watchSource(pods, (pod, change) => (isUrgent(change) ? ofChild(pod) : []), { priority: URGENT }),
+    watchSource(sandboxes, (sandbox) => keyIf(isPoolMember(sandbox), sandbox), {
+      delayMs: delayOf,
+      priority: pacing.queueOrder.patientPriority,
+    }),
+    watchSource(pods, (pod, change) => (isUrgent(change) ? ofChild(pod) : []), {
+      priority: pacing.queueOrder.urgentPriority,
+    }),
     watchSource(pods, ofChild),
     watchSource(services, ofChild),
     watchSource(disks, ofChild),

@@ -1,7 +1,8 @@
 // A refill pauses while claims adopt members: creating a member costs the API server several times what an adoption
 // costs, and the claims wait for it.
 import type { SandboxWarmPoolSpec } from '@sandlot/api-types';
-import { isBurst, parseDurationMs, withBurstEvent } from '@sandlot/std';
+import { isBurst, pacing, withBurstEvent } from '@sandlot/pacing';
+import { parseDurationMs } from '@sandlot/std';
 import type { Rate } from '@sandlot/std';
 
 export type RefillSpec = SandboxWarmPoolSpec['refill'];
@@ -16,11 +17,6 @@ export interface Adoptions {
 /** Adoptions extend `refill.delay` to at most this many delays (docs/reference/sandbox-warm-pool.md#refill). */
 const REARM_LIMIT = 10;
 
-/** The pause of a pool without `refill.delay`: until adoptions stop for `waitMs`, at most `limitMs` in total. */
-const STEADY_PAUSE = { waitMs: 30, limitMs: 200 };
-/** In a burst the API server is overloaded and adoptions arrive in clumps, so a short silence does not end the burst. */
-const BURST_PAUSE = { waitMs: 200, limitMs: 3_000 };
-
 export function refillDelayMs(refill: RefillSpec): number {
   return parseDurationMs(refill?.delay ?? '0s') ?? 0;
 }
@@ -33,10 +29,21 @@ export interface Pause {
   readonly exhausted: boolean;
 }
 
+/**
+ * The pause of a pool without `refill.delay`: until adoptions stop for `waitMs`, at most `limitMs` in total. In a burst
+ * adoptions arrive in clumps, so a short silence does not end it.
+ */
+function ownPauseAt(pace: Rate, nowMs: number): { readonly waitMs: number; readonly limitMs: number } {
+  const { steadyWaitMs, steadyLimitMs, burstWaitMs, burstLimitMs } = pacing.refillYield;
+  return isBurst(pace, nowMs)
+    ? { waitMs: burstWaitMs, limitMs: burstLimitMs }
+    : { waitMs: steadyWaitMs, limitMs: steadyLimitMs };
+}
+
 export function pauseOf(adoptions: Adoptions, refill: RefillSpec, nowMs: number): Pause {
   const delayMs = refillDelayMs(refill);
-  const ownPause = isBurst(adoptions.pace, nowMs) ? BURST_PAUSE : STEADY_PAUSE;
-  const { waitMs, limitMs } = delayMs > 0 ? { waitMs: delayMs, limitMs: delayMs * REARM_LIMIT } : ownPause;
+  const { waitMs, limitMs } =
+    delayMs > 0 ? { waitMs: delayMs, limitMs: delayMs * REARM_LIMIT } : ownPauseAt(adoptions.pace, nowMs);
   const silentMs = adoptions.lastMs + waitMs;
   const lastMs = adoptions.firstMs + limitMs;
   return { untilMs: Math.min(silentMs, lastMs), silentMs, exhausted: lastMs <= nowMs && nowMs < silentMs };

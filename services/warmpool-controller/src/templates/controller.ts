@@ -11,6 +11,7 @@ import {
   watchSource,
 } from '@sandlot/kube';
 import type { Informer, NetworkPolicy, Source } from '@sandlot/kube';
+import { pacing } from '@sandlot/pacing';
 import type { ControllerParts } from '@sandlot/service';
 import { StatusPace } from '../status/status-pace.ts';
 import { createPolicyMetrics } from '../telemetry/policy-metrics.ts';
@@ -32,9 +33,6 @@ export interface TemplateControllerOptions {
   /** Absent: all namespaces. */
   readonly namespace: string | undefined;
 }
-
-/** Each adoption changes counts of a pool; a status write for each would cost more than the adoptions. */
-const STATUS_INTERVAL_MS = 1_000;
 
 /** How long a watch may lag behind our writes of templates. */
 const OWN_WRITES_MS = 30_000;
@@ -58,7 +56,7 @@ export function addTemplateController(
     templates,
     pools: cache.pools.store,
     refusals: new Refusals(),
-    statusPace: new StatusPace({ intervalMs: STATUS_INTERVAL_MS, monotonic }),
+    statusPace: new StatusPace({ intervalMs: pacing.templateStatus.intervalMs, monotonic }),
     nowMs: () => clock.now(),
     monotonic,
   };

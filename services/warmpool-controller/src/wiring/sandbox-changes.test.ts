@@ -1,8 +1,9 @@
 import { labels } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { sandbox } from '@sandlot/api-types/testing';
+import { pacing } from '@sandlot/pacing';
 import { describe, expect, it } from 'vitest';
-import { isRelevantToPool, GATHER_MS, enqueueDelayMs } from './sandbox-changes.ts';
+import { isRelevantToPool, enqueueDelayMs } from './sandbox-changes.ts';
 
 const ownedBy = (kind: string) => [
   { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind, name: 'o', uid: `uid-${kind}`, controller: true },
@@ -19,12 +20,16 @@ const ending = (one: Sandbox): Sandbox => ({
 });
 
 const rows: readonly [string, { old?: Sandbox; next?: Sandbox }, { concerns: boolean; ms: number }][] = [
-  ['a new member', { next: member }, { concerns: true, ms: GATHER_MS }],
-  ['a change of a member', { old: member, next: member }, { concerns: true, ms: GATHER_MS }],
+  ['a new member', { next: member }, { concerns: true, ms: pacing.poolChanges.gatherMs }],
+  ['a change of a member', { old: member, next: member }, { concerns: true, ms: pacing.poolChanges.gatherMs }],
   ['a member that is being deleted', { old: member, next: ending(member) }, { concerns: true, ms: 0 }],
   ['a member that is gone', { old: member }, { concerns: true, ms: 0 }],
-  ['an adoption', { old: member, next: claimed }, { concerns: true, ms: GATHER_MS }],
-  ['an adoption by a detached claim', { old: member, next: delivered }, { concerns: true, ms: GATHER_MS }],
+  ['an adoption', { old: member, next: claimed }, { concerns: true, ms: pacing.poolChanges.gatherMs }],
+  [
+    'an adoption by a detached claim',
+    { old: member, next: delivered },
+    { concerns: true, ms: pacing.poolChanges.gatherMs },
+  ],
   ['a change of a claimed Sandbox', { old: claimed, next: claimed }, { concerns: false, ms: 0 }],
   [
     'a change of a Sandbox that a detached claim delivered',

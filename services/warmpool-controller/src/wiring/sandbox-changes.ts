@@ -2,13 +2,8 @@
 import { isPoolMember } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import type { Change } from '@sandlot/kube';
+import { pacing } from '@sandlot/pacing';
 import { formerPoolOf, strayPoolOf } from './cache.ts';
-
-/**
- * During a refill every member changes several times, and in a burst adoptions arrive by the hundred: one pass handles all
- * changes of this time. So no refill starts sooner after an adoption.
- */
-export const GATHER_MS = 30;
 
 type SandboxChange = Pick<Change<Sandbox>, 'old' | 'next'>;
 
@@ -24,7 +19,7 @@ export function isRelevantToPool({ old, next }: SandboxChange): boolean {
 export function enqueueDelayMs({ old, next }: SandboxChange): number {
   if (next === undefined || isTerminating(next)) return 0;
   if (old !== undefined && !isPoolMember(old)) return 0;
-  return isPoolMember(next) || isClaimed(next) ? GATHER_MS : 0;
+  return isPoolMember(next) || isClaimed(next) ? pacing.poolChanges.gatherMs : 0;
 }
 
 function isClaimed(sandbox: Sandbox): boolean {

@@ -4,9 +4,10 @@ import type { Sandbox, SandboxTemplate, SandboxWarmPool } from '@sandlot/api-typ
 import type { Bus } from '@sandlot/bus';
 import { channelSource, controllerOf, keyOf, watchSource } from '@sandlot/kube';
 import type { Change, Source } from '@sandlot/kube';
+import { pacing } from '@sandlot/pacing';
 import { BY_HASH, BY_TEMPLATE, formerPoolOf, strayPoolOf } from './cache.ts';
 import type { Cache } from './cache.ts';
-import { enqueueDelayMs, GATHER_MS, isRelevantToPool } from './sandbox-changes.ts';
+import { enqueueDelayMs, isRelevantToPool } from './sandbox-changes.ts';
 
 /** A pool's own changes, and those of its Sandboxes and of its template. */
 export function createWatchSources(cache: Cache): readonly Source[] {
@@ -25,7 +26,7 @@ export function createWatchSources(cache: Cache): readonly Source[] {
 export function createHintSource(bus: Bus): { readonly hints: Source; readonly subscription: Disposable } {
   const hints = channelSource();
   const subscription = bus.onHint('claim.bound', ({ data }) => {
-    if (data.pool !== undefined) hints.push(`${data.namespace}/${data.pool}`, { delayMs: GATHER_MS });
+    if (data.pool !== undefined) hints.push(`${data.namespace}/${data.pool}`, { delayMs: pacing.poolChanges.gatherMs });
   });
   return { hints, subscription };
 }

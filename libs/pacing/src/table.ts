@@ -1,0 +1,269 @@
+/** What a mechanism does: it lets other work go first, does several things at once, or limits requests a second. */
+export type Kind = 'yield' | 'gather' | 'limit';
+
+/** One way in which Sandlot slows its own work down on purpose. */
+export interface Mechanism<V extends Readonly<Record<string, number>>> {
+  readonly kind: Kind;
+  /** Units stand in the names. */
+  readonly values: V;
+  /** The values that switch it off, for benchmarks. */
+  readonly off: Readonly<Partial<Record<keyof V, number>>>;
+  /** Files that read the values, relative to the root of the repository. */
+  readonly usedIn: readonly string[];
+  readonly why: string;
+  /** What the benchmark shows when it is switched off. */
+  readonly measured: string;
+}
+
+function mechanism<const V extends Readonly<Record<string, number>>>(one: Mechanism<V>): Mechanism<V> {
+  return one;
+}
+
+const UNMEASURED = 'not measured yet';
+/** A rate that no load reaches. `Infinity` would make 0 × Infinity. */
+const ANY = 1_000_000_000;
+const NO_RATE = { perSecond: ANY, burst: ANY } as const;
+
+const yields = {
+  burst: mechanism({
+    kind: 'yield',
+    values: { perSecond: 100, windowMs: 300 },
+    off: { perSecond: Infinity },
+    usedIn: ['libs/pacing/src/burst.ts'],
+    why: 'Claims that come faster than this are a burst. The mechanisms named burst… start to yield then. Steady traffic of half that rate never reaches it in so short a window.',
+    measured: UNMEASURED,
+  }),
+  backgroundGate: mechanism({
+    kind: 'yield',
+    values: {
+      least: 1,
+      most: 32,
+      start: 4,
+      slowFactor: 3,
+      neverSlowMs: 25,
+      forgetMs: 30_000,
+      backOffFactor: 0.5,
+      pauseFactor: 3,
+      longestPauseMs: 500,
+    },
+    off: { start: ANY, most: ANY, neverSlowMs: Infinity },
+    usedIn: ['libs/pacing/src/gate.ts'],
+    why: 'Bounds the background requests in flight. A busy API server serves each request in turn, so fewer background requests leave more turns for claims. The bound falls when answers take slowFactor times the usual, and rises again.',
+    measured: UNMEASURED,
+  }),
+  refillYield: mechanism({
+    kind: 'yield',
+    values: { steadyWaitMs: 30, steadyLimitMs: 200, burstWaitMs: 200, burstLimitMs: 3_000 },
+    off: { steadyWaitMs: 0, steadyLimitMs: 0, burstWaitMs: 0, burstLimitMs: 0 },
+    usedIn: ['services/warmpool-controller/src/refill/adoption-pause.ts'],
+    why: 'A refill waits until no adoption has come for waitMs, at most limitMs: making a member costs the API server several times what an adoption costs. An empty pool does not wait.',
+    measured: UNMEASURED,
+  }),
+  adoptionDelay: mechanism({
+    kind: 'yield',
+    values: { delayMs: 800 },
+    off: { delayMs: 0 },
+    usedIn: ['services/sandbox-controller/src/pacing/adoption-delay.ts'],
+    why: 'The pass over a Sandbox that was adopted Ready only relabels its Pod, which no client waits for. It must follow within 1 s.',
+    measured: UNMEASURED,
+  }),
+  adoptionPod: mechanism({
+    kind: 'yield',
+    values: { delayMs: 300, longestMs: 3_000 },
+    off: { delayMs: 0, longestMs: 0 },
+    usedIn: ['services/sandbox-controller/src/pacing/adoption-holds.ts'],
+    why: 'During a burst the Pod patch after an adoption waits, looked at again every delayMs.',
+    measured: UNMEASURED,
+  }),
+  adoptionStatus: mechanism({
+    kind: 'yield',
+    values: { perAdoptionMs: 100, longestMs: 5_000 },
+    off: { perAdoptionMs: 0, longestMs: 0 },
+    usedIn: ['services/sandbox-controller/src/pacing/adoption-holds.ts'],
+    why: 'After an adoption only observedGeneration of the Sandbox changes. Writing it costs at most ten writes a second, and short-lived Sandboxes end before it is written.',
+    measured: UNMEASURED,
+  }),
+  startStatus: mechanism({
+    kind: 'yield',
+    values: { quietMs: 5_000, perStartMs: 100, longestMs: 120_000, unschedulableMs: 2_000 },
+    off: { quietMs: 0, perStartMs: 0, longestMs: 0, unschedulableMs: 0 },
+    usedIn: [
+      'services/sandbox-controller/src/pacing/quiet-start.ts',
+      'services/sandbox-controller/src/status/decide-status-write.ts',
+    ],
+    why: 'The steps of a start are not written while it is young: most Pods are Ready by then, and one write reports the whole start. The more Sandboxes start, the longer it is quiet. An unschedulable Pod is reported early.',
+    measured: UNMEASURED,
+  }),
+  queueOrder: mechanism({
+    kind: 'yield',
+    values: { urgentPriority: 1, patientPriority: -1 },
+    off: { urgentPriority: 0, patientPriority: 0 },
+    usedIn: [
+      'services/sandbox-controller/src/wiring/sources.ts',
+      'services/sandbox-controller/src/lifetime/activity-reports.ts',
+    ],
+    why: 'The sandbox-controller looks at Pods that became Ready first, and at members of pools last.',
+    measured: UNMEASURED,
+  }),
+  claimAnnotations: mechanism({
+    kind: 'yield',
+    values: { perClaimMs: 100, longestMs: 5_000 },
+    off: { perClaimMs: 0, longestMs: 0 },
+    usedIn: ['services/claim-controller/src/publish/write-behind.ts'],
+    why: 'The bookkeeping annotations of a claim are written behind, at ten a second, but at most longestMs late. SANDBOX_WRITE_BEHIND_WINDOW sets the shortest wait.',
+    measured: UNMEASURED,
+  }),
+  burstEvents: mechanism({
+    kind: 'yield',
+    values: { delayMs: 3_000 },
+    off: { delayMs: 0 },
+    usedIn: ['libs/outbox/src/outbox.ts'],
+    why: 'During a burst lifecycle events wait, so that those of one object leave and are recorded together.',
+    measured: UNMEASURED,
+  }),
+  traceExport: mechanism({
+    kind: 'yield',
+    values: { delayMs: 2_000, pauseMs: 20, spansTogether: 64 },
+    off: { delayMs: 0, pauseMs: 0, spansTogether: ANY },
+    usedIn: ['libs/telemetry/src/export/tail-buffer.ts'],
+    why: 'Traces are kept because something was slow. Their spans leave later and in pieces, so that the export does not make it slower.',
+    measured: UNMEASURED,
+  }),
+} as const;
+
+const gathers = {
+  poolChanges: mechanism({
+    kind: 'gather',
+    values: { gatherMs: 30 },
+    off: { gatherMs: 0 },
+    usedIn: ['services/warmpool-controller/src/wiring/sandbox-changes.ts'],
+    why: 'Every member changes several times during a refill, and adoptions come by the hundred in a burst: one pass over the pool serves all of them.',
+    measured: UNMEASURED,
+  }),
+  poolStatus: mechanism({
+    kind: 'gather',
+    values: { intervalMs: 250 },
+    off: { intervalMs: 0 },
+    usedIn: ['services/warmpool-controller/src/controller.ts'],
+    why: 'The counts of a pool change with every adoption. A status write for each would cost more than the adoptions.',
+    measured: UNMEASURED,
+  }),
+  templateStatus: mechanism({
+    kind: 'gather',
+    values: { intervalMs: 1_000 },
+    off: { intervalMs: 0 },
+    usedIn: ['services/warmpool-controller/src/templates/controller.ts'],
+    why: 'The status of a template repeats the counts of its pools.',
+    measured: UNMEASURED,
+  }),
+  batchStatus: mechanism({
+    kind: 'gather',
+    values: { intervalMs: 1_000 },
+    off: { intervalMs: 0 },
+    usedIn: ['services/claim-controller/src/batch/publish-slots.ts'],
+    why: 'Changes of readiness alone are gathered: a batch of a thousand would otherwise cost a thousand writes. Deliveries are written at once.',
+    measured: UNMEASURED,
+  }),
+  outbox: mechanism({
+    kind: 'gather',
+    values: { gatherMs: 500, earlyMs: 10 },
+    off: { gatherMs: 0, earlyMs: 0 },
+    usedIn: ['libs/outbox/src/outbox.ts'],
+    why: 'News of one object is recorded with one write. Events that a client waits for are sent ahead of the record; several leave in one piece.',
+    measured: UNMEASURED,
+  }),
+  redisErrands: mechanism({
+    kind: 'gather',
+    values: { gatherMs: 500 },
+    off: { gatherMs: 0 },
+    usedIn: ['libs/jobs/src/keeper.ts'],
+    why: 'A claim that comes and goes within this time costs Redis nothing, and commands travel in bulk.',
+    measured: UNMEASURED,
+  }),
+  eventSeries: mechanism({
+    kind: 'gather',
+    values: { intervalMs: 10_000 },
+    off: { intervalMs: 0 },
+    usedIn: ['libs/kube/src/recorder.ts'],
+    why: 'Repetitions of one Kubernetes Event are counted and written together.',
+    measured: UNMEASURED,
+  }),
+} as const;
+
+const limits = {
+  apiRequests: mechanism({
+    kind: 'limit',
+    values: {
+      claimPerSecond: 1_000,
+      claimBurst: 2_000,
+      normalPerSecond: 300,
+      normalBurst: 600,
+      backgroundPerSecond: 500,
+      backgroundBurst: 1_000,
+    },
+    off: {
+      claimPerSecond: ANY,
+      claimBurst: ANY,
+      normalPerSecond: ANY,
+      normalBurst: ANY,
+      backgroundPerSecond: ANY,
+      backgroundBurst: ANY,
+    },
+    usedIn: ['libs/kube/src/transport/limiter.ts'],
+    why: 'No backlog of one process may look like an attack to the API server. Each priority has its own bucket, so that claims never wait behind refills.',
+    measured: UNMEASURED,
+  }),
+  requeues: mechanism({
+    kind: 'limit',
+    values: { perSecond: 100, burst: 500 },
+    off: NO_RATE,
+    usedIn: ['libs/kube/src/queue/workqueue.ts'],
+    why: 'All keys of a queue that fail share it, besides the back-off of each: an outage does not end in a stampede.',
+    measured: UNMEASURED,
+  }),
+  events: mechanism({
+    kind: 'limit',
+    values: { perSecond: 10, burst: 50 },
+    off: NO_RATE,
+    usedIn: ['libs/kube/src/recorder.ts'],
+    why: 'Kubernetes Events are for people, who read no more than this. They share etcd with the claims.',
+    measured: UNMEASURED,
+  }),
+  causeReads: mechanism({
+    kind: 'limit',
+    values: { perSecond: 2, burst: 20 },
+    off: NO_RATE,
+    usedIn: ['services/sandbox-controller/src/wiring/process-state.ts'],
+    why: 'The cause of a lasting trouble is read from Events of Pods and disks, at few reads a second for all Sandboxes.',
+    measured: UNMEASURED,
+  }),
+  traceReads: mechanism({
+    kind: 'limit',
+    values: { perSecond: 2, burst: 10 },
+    off: NO_RATE,
+    usedIn: ['services/sandbox-controller/src/telemetry/trace-facts.ts'],
+    why: 'The facts of a trace that the caches do not hold are read for few Sandboxes a second.',
+    measured: UNMEASURED,
+  }),
+  gatewayLookups: mechanism({
+    kind: 'limit',
+    values: { perSecond: 50, burst: 100 },
+    off: NO_RATE,
+    usedIn: ['services/gateway/src/directory/directory.ts'],
+    why: 'The gateway asks the API server about ids that its caches do not hold, whatever ids clients make up.',
+    measured: UNMEASURED,
+  }),
+  gatewayCredentials: mechanism({
+    kind: 'limit',
+    values: { perSecond: 50, burst: 100 },
+    off: NO_RATE,
+    usedIn: ['services/gateway/src/access/api-keys.ts', 'services/gateway/src/access/kubernetes-tokens.ts'],
+    why: 'The gateway has credentials checked that it has not seen, whatever credentials clients make up. API keys and Kubernetes tokens each have a bucket of their own.',
+    measured: UNMEASURED,
+  }),
+} as const;
+
+/** Every mechanism by which Sandlot slows its own work down. Deadlines and time limits of protocols are none. */
+export const mechanisms = { ...yields, ...gathers, ...limits } as const;
+
+export type MechanismName = keyof typeof mechanisms;
