@@ -40,7 +40,7 @@ export function traceBackendConfig(options: TraceBackendConfig): object {
         storage: { traces: 'memory' },
         ui: pages === undefined ? {} : { assets_path: pages },
         http: { endpoint: listen.query },
-        // Cannot be left out; nobody uses it.
+        // Required, but unused.
         grpc: { endpoint: '127.0.0.1:0' },
       },
       jaeger_storage: { backends: { memory: { memory: { max_traces: maxTraces } } } },

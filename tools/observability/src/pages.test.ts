@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { bucketOf, heatmapCells } from './buckets.ts';
-import { interpolated } from './collect.ts';
-import { formatValue } from './format.ts';
+import { bucketOf, heatmapCells } from './pictures/buckets.ts';
+import { interpolated } from './pictures/collect.ts';
+import { formatValue } from './pictures/format.ts';
 import { metricRows, metricsPage } from './reference.ts';
 import { selectorsOf } from './selectors.ts';
 

@@ -1,8 +1,8 @@
 import { alert, RUNBOOKS } from './alert.ts';
 import type { AlertingRule, RecordingRule, RuleGroup } from './alert.ts';
-import { objectives } from './creation-latency.ts';
+import { objectives } from './dashboards/creation-latency.ts';
 import { doorRules } from './door-rules.ts';
-import { leMatcher } from './queries.ts';
+import { leMatcher } from './dashboards/queries.ts';
 
 export { RUNBOOKS } from './alert.ts';
 export type { AlertingRule, RuleGroup } from './alert.ts';

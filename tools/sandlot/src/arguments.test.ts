@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseEventsArguments } from './arguments.ts';
-import { fits } from './selection.ts';
+import { matchesPattern } from './selection.ts';
 
 describe('the arguments of sandlot events', () => {
   it('are those that were given', () => {
@@ -34,7 +34,7 @@ describe('the arguments of sandlot events', () => {
     ['claim.bound', 'claim.failed', false],
     ['claim.bound', 'claim', false],
     ['pool.ready', 'pool.rollout.*', false],
-  ])('%s fits %s: %s', (type, pattern, expected) => {
-    expect(fits(type, pattern)).toBe(expected);
+  ])('%s matches %s: %s', (type, pattern, expected) => {
+    expect(matchesPattern(type, pattern)).toBe(expected);
   });
 });

@@ -1,4 +1,4 @@
-/** What went wrong, for the person at the keyboard, and what to do about it. */
+/** A failure with advice for the user. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   readonly code: 'Usage' | 'Failed';

@@ -96,7 +96,7 @@ describe('sandlot events', () => {
     expect(await following).toBe(0);
   });
 
-  it('says where it looked when nobody answers', async () => {
+  it('names the server when it does not answer', async () => {
     await server.kill();
     await expect(run()).rejects.toThrow(/^NATS at nats:\/\/127\.0\.0\.1:\d+ cannot be used/);
   });

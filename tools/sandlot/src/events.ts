@@ -8,7 +8,7 @@ import { CliError } from './errors.ts';
 import { EventTable, letterLine } from './format.ts';
 import type { Style } from './format.ts';
 import { readEvents } from './read.ts';
-import { filterOf, selection } from './selection.ts';
+import { createFilter, filterOf } from './selection.ts';
 import { findServer } from './server.ts';
 
 export { eventsHelp };
@@ -73,7 +73,7 @@ interface Output {
 async function showEvents(session: Session, options: EventsOptions, { terminal, style }: Output): Promise<void> {
   const { follow, sinceMs, subject, namespace } = options;
   const { nowMs, signal, out } = terminal;
-  const wanted = selection(subject, namespace);
+  const wanted = createFilter(subject, namespace);
   const reading = { sinceMs, nowMs, follow, wanted, filter: filterOf(subject), signal };
   const table = new EventTable(style);
   for await (const event of readEvents(session, reading)) out.write(`${table.add(event)}\n`);

@@ -2,7 +2,7 @@ import type { CloudEvent, DeadLetter } from '@sandlot/bus';
 
 const COLOURS = { red: 31, green: 32, yellow: 33, cyan: 36, grey: 90 } as const;
 
-/** What calls for a look is red or yellow, what went well green. */
+/** Problems are red or yellow, successes green. */
 const TONES: Readonly<Record<string, keyof typeof COLOURS>> = {
   'claim.bound': 'green',
   'claim.completed': 'green',
@@ -17,7 +17,7 @@ const TONES: Readonly<Record<string, keyof typeof COLOURS>> = {
 
 const TIME_WIDTH = 19;
 const TYPE_WIDTH = 22;
-/** Of objects: as wide as the longest so far, and no less. */
+/** Width of the object column: that of the longest name so far, at least this. */
 const OBJECT_WIDTH = 30;
 const OBJECT_MAX_WIDTH = 64;
 const IDENTITY = new Set(['namespace', 'name', 'uid']);
@@ -29,7 +29,7 @@ export interface Style {
   readonly width: number | undefined;
 }
 
-/** Writes events as lines: JSON, or a table that is known line by line, as when following. */
+/** Prints events as lines: JSON, or a table whose rows are not all known in advance. */
 export class EventTable {
   readonly #style: Style;
   #objectWidth = OBJECT_WIDTH;

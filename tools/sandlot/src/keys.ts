@@ -63,7 +63,7 @@ function parsed(args: readonly string[]) {
   }
 }
 
-/** What a key is to be. Throws CliError. */
+/** The key that the arguments describe. Throws CliError. */
 function inputOf(values: Values): ApiKeyInput {
   const { namespace, team = namespace, description } = values;
   const role = roles.find((one) => one === values.role);
@@ -132,7 +132,7 @@ const selfReviews = defineResource<SelfReview>({
   namespaced: false,
 });
 
-/** Who the kubeconfig is, as the API server knows him: for the audit log. Rejects with a KubeError. */
+/** The user of the kubeconfig as the API server knows it, for the audit log. Rejects with a KubeError. */
 async function userOf(client: KubeClient): Promise<string> {
   const { status } = await client.create(selfReviews, { metadata: {} });
   return status?.userInfo?.username ?? 'unknown';
@@ -166,7 +166,7 @@ function listText(keys: readonly ApiKey[], json: boolean): string {
     .join('\n');
 }
 
-/** Without the digest, which is nobody's business. */
+/** Without the digest, which stays secret. */
 function shown({ id, namespace, team, role, description, limits, createdAt }: ApiKey): object {
   return { id, namespace, team, role, description, limits, createdAt };
 }

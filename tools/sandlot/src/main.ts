@@ -31,7 +31,7 @@ async function main([command, ...args]: readonly string[]): Promise<number> {
   }
 }
 
-// Whoever reads us may have had enough: `sandlot events | head`.
+// The reader may close the pipe early: `sandlot events | head`.
 process.stdout.on('error', () => process.exit(0));
 try {
   process.exitCode = await main(process.argv.slice(2));

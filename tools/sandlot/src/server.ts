@@ -14,7 +14,7 @@ const SERVICE = 'sandlot-nats';
 const REACH_MS = 1_500;
 const FORWARD_LIMIT_MS = 15_000;
 
-/** How to reach a NATS server, and what has to end with it. */
+/** How to reach a NATS server; disposing it ends a port-forward. */
 export interface ServerAccess extends AsyncDisposable {
   readonly url: string;
   readonly user: string | undefined;
@@ -25,13 +25,13 @@ export interface ServerQuery {
   readonly server: string | undefined;
   readonly kubeconfig: string | undefined;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Whose password is taken from the cluster. */
+  /** The NATS user whose password the cluster's Secret holds. */
   readonly user: 'events-reader' | 'events-replayer';
 }
 
 const nothing = (): Promise<void> => Promise.resolve();
 
-/** Finds the server: as told, else in the cluster. Throws CliError. */
+/** Finds the server: the given one, or else the Service in the cluster. Throws CliError. */
 export async function findServer({ server, kubeconfig, env, user }: ServerQuery): Promise<ServerAccess> {
   const url = server ?? env['NATS_URL'];
   if (url !== undefined) {
@@ -76,7 +76,7 @@ async function lookUp(kubeconfig: string, user: string) {
   }
 }
 
-/** Whether somebody listens there: the addresses of Services are reachable on a node, and seldom elsewhere. */
+/** Whether the server can be reached: on a node the addresses of Services can, elsewhere seldom. */
 function answers(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = dial({ host, port, timeout: REACH_MS });

@@ -17,8 +17,8 @@ export interface ValueRow {
 }
 
 /**
- * Every value with the comment above it. A map with a comment of its own is one value; a map without one is descended
- * into. Throws for a value that nobody explained.
+ * Every value with the comment above it. A map with a comment of its own is one value; of a map without one, each field is.
+ * Throws for a value without a comment.
  */
 export function valueRows(yaml: string): readonly ValueRow[] {
   const document = parseDocument(yaml);
@@ -49,7 +49,7 @@ function commentOf(pair: Pair): string {
   return isScalar(pair.key) ? lastParagraph(pair.key.commentBefore) : '';
 }
 
-/** The comment that touches the key; what stands above a blank line is about the file. */
+/** The comment directly above the key; one above a blank line is about the file. */
 function lastParagraph(comment: string | null | undefined): string {
   const paragraph = (comment ?? '').split(/\n\s*\n/).at(-1) ?? '';
   return paragraph

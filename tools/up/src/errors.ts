@@ -1,4 +1,4 @@
-/** What a failure looks like to the person at the terminal: what failed, what is known about it, what to do. */
+/** A failure as the user sees it: the step, the problem, the remedy. */
 export interface Failure {
   /** The step, as the progress lines name it. */
   readonly step: string;
@@ -20,7 +20,7 @@ export class UpError extends Error {
   }
 }
 
-/** The failure as lines of text. Errors that were not foreseen keep their stack. */
+/** The failure as lines of text; an unexpected error keeps its stack. */
 export function describeFailure(error: unknown): string {
   if (error instanceof UpError) return describeUpError(error.failure);
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return `✗ ${error.message}`;

@@ -17,7 +17,7 @@ export const releaseNamespace = release.namespace;
 export interface UpCluster {
   /** Cluster-admin. */
   readonly kubeconfigPath: string;
-  /** Whether it was not up before: whoever raised it may tear it down. */
+  /** Whether this call started it, so that the caller may remove it. */
   readonly raised: boolean;
 }
 

@@ -1,6 +1,6 @@
 import { LocalClusterError } from '../errors.ts';
 
-/** How one binary is built: the Go package, and what the linker is told. */
+/** How to build one binary: the Go package and the linker's flags. */
 interface Recipe {
   package: string;
   ldflags?: string;

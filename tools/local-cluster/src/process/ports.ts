@@ -7,7 +7,7 @@ const lowest = 18_000;
 const highest = 31_999;
 const attempts = 200;
 
-/** A loopback port nobody listens on. Another process may still take it: callers retry on "address already in use". */
+/** A free loopback port. Another process may still take it, so callers retry on "address already in use". */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     const port = lowest + Math.floor(Math.random() * (highest - lowest));

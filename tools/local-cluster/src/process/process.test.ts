@@ -27,7 +27,7 @@ describe('a process identity', () => {
     expect(await isRunning({ pid: process.pid, startTime: '1' })).toBe(false);
   });
 
-  it('does not exist for a pid nobody has', async () => {
+  it('is undefined for an unused pid', async () => {
     expect(await identify(2 ** 22 + 1)).toBeUndefined();
   });
 });
@@ -57,7 +57,7 @@ describe('a free port', () => {
     expect(await isFree(port)).toBe(true);
   });
 
-  it('is not one somebody listens on', async () => {
+  it('is not in use', async () => {
     const port = await freePort();
     const server = createServer().listen(port, '127.0.0.1');
     await waitFor(async () => server.listening, { what: 'the listener', timeoutMs: 1000, everyMs: 1 });

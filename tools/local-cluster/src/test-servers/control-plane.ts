@@ -45,7 +45,7 @@ export interface ControlPlaneOptions {
   profiling?: boolean | undefined;
 }
 
-/** A Kubernetes control plane of its own: folder, port and certificates are shared with nobody. */
+/** A Kubernetes control plane with a folder, port and certificates of its own. */
 export interface ControlPlane extends AsyncDisposable {
   readonly server: string;
   /** Path of a cluster-admin kubeconfig. */

@@ -17,7 +17,7 @@ const smaller = [
   '--aptopt=Acquire::Retries "3"',
 ];
 
-/** What mmdebstrap is told. `runtime` has the C and C++ libraries Node needs and no shell; `debian` is a small Debian. */
+/** The arguments of mmdebstrap. `runtime` has the C and C++ libraries Node needs and no shell; `debian` is a small Debian. */
 const bases: Record<BaseName, readonly string[]> = {
   runtime: ['--variant=extract', '--include=base-files,netbase,tzdata,libc6,libgcc-s1,libstdc++6', ...smaller],
   debian: ['--variant=minbase', '--include=ca-certificates,netbase,procps', ...smaller],
@@ -30,7 +30,7 @@ export interface BaseArchive {
   readonly path: string;
 }
 
-/** The key of a base: what mmdebstrap is told, and for which processor. */
+/** The cache key of a base: the arguments of mmdebstrap and the processor. */
 export function baseKey(name: BaseName): Promise<string> {
   return contentKey([SUITE, process.arch, mirror() ?? '', ...bases[name]]);
 }

@@ -17,7 +17,7 @@ import { chartRules } from './rules.ts';
 const TITLE = 'Installing Prometheus and Jaeger';
 const PAGE = join(checkoutRoot, 'tools/up/observability/traces.html');
 
-/** What the release is told about them. */
+/** The chart values that point to them. */
 export const observers: Observers = {
   scraper: observability.namespace,
   traces: `http://jaeger.${observability.namespace}:${ports.otlp}`,

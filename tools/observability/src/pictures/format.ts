@@ -1,4 +1,4 @@
-import type { Unit } from './model.ts';
+import type { Unit } from '../dashboards/model.ts';
 
 const BYTES = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 

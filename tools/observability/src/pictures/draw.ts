@@ -1,7 +1,7 @@
 import { Resvg } from '@resvg/resvg-js';
 import type { Answer, Collected } from './collect.ts';
 import { formatValue } from './format.ts';
-import type { GrafanaDashboard, GrafanaPanel } from './grafana.ts';
+import type { GrafanaDashboard, GrafanaPanel } from '../dashboards/grafana.ts';
 import { COLORS, heatmapSvg, linesSvg } from './plots.ts';
 import type { Size } from './plots.ts';
 

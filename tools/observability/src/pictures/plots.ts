@@ -3,7 +3,7 @@ import type { EChartsOption, SeriesOption } from 'echarts';
 import { bucketOf, heatmapCells } from './buckets.ts';
 import type { Answer, Series } from './collect.ts';
 import { formatValue } from './format.ts';
-import type { GrafanaPanel } from './grafana.ts';
+import type { GrafanaPanel } from '../dashboards/grafana.ts';
 
 export const COLORS = {
   page: '#111217',

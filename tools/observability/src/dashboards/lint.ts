@@ -1,5 +1,5 @@
 import type { GrafanaDashboard, GrafanaPanel } from './grafana.ts';
-import { selectorsOf } from './selectors.ts';
+import { selectorsOf } from '../selectors.ts';
 
 /** What is wrong with a dashboard by the field's usual rules; empty when nothing is. */
 export function lintDashboard(dashboard: GrafanaDashboard): readonly string[] {

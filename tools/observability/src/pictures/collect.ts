@@ -1,4 +1,4 @@
-import type { GrafanaDashboard, GrafanaPanel, GrafanaTarget } from './grafana.ts';
+import type { GrafanaDashboard, GrafanaPanel, GrafanaTarget } from '../dashboards/grafana.ts';
 
 /** A time range, epoch seconds. */
 export interface Range {

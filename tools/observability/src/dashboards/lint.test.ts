@@ -2,10 +2,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { GrafanaDashboard, GrafanaPanel } from './grafana.ts';
-import { creationLatency, toGrafana } from './index.ts';
+import { creationLatency, toGrafana } from '../index.ts';
 import { lintDashboard } from './lint.ts';
 
-const FOLDER = join(import.meta.dirname, '../../../charts/sandlot/files/dashboards');
+const FOLDER = join(import.meta.dirname, '../../../../charts/sandlot/files/dashboards');
 const committed = await readdir(FOLDER);
 
 describe('the dashboards of the chart', () => {
