@@ -26,7 +26,7 @@ afterAll(async () => {
 
 const isReady = ({ status }: SandboxClaim): boolean => findCondition(status?.conditions, 'Ready')?.status === 'True';
 
-/** Waits until all are Ready and the pool is full again; how many were served warm. Each has a Sandbox of its own. */
+/** Waits until all are Ready and the pool is full again; returns how many were served warm. Each has its own Sandbox. */
 async function allReady(namespace: string): Promise<number> {
   await platform.until(async () => {
     const claims = await platform.claims(namespace);
@@ -47,7 +47,7 @@ async function allReady(namespace: string): Promise<number> {
 }
 
 describe('a warm bind', () => {
-  it('costs two writes on the latency path, and one behind them', async () => {
+  it('costs two writes on the latency path and one later', async () => {
     await platform.startControllers({});
     await platform.fillPool('writes', 3);
     await platform.claim('writes', ['job']);
@@ -61,7 +61,7 @@ describe('a warm bind', () => {
 describe('20 claims at once', () => {
   it.each([
     ['with NATS', 'present'],
-    ['with NATS killed under them', 'killed'],
+    ['while NATS is killed', 'killed'],
     ['without NATS', 'absent'],
   ] as const)('%s are all served, from a pool of 25 and from a pool of 5', async (_, mode) => {
     if (mode === 'killed') await nats.restart();
@@ -76,7 +76,7 @@ describe('20 claims at once', () => {
     if (mode === 'killed') await nats.restart();
   });
 
-  it('are all served although the controller is killed among them', async () => {
+  it('are all served although the controller is killed in between', async () => {
     await platform.startControllers({});
     await platform.fillPool('killed', 25);
     await platform.claim('killed', NAMES.slice(0, 10));
@@ -88,23 +88,23 @@ describe('20 claims at once', () => {
 });
 
 describe('lifecycle events', () => {
-  it('of claims and pools arrive on the stream, once each', async () => {
+  it('of claims and pools arrive on the stream once each', async () => {
     await platform.startControllers({ NATS_URL: nats.url });
-    await platform.fillPool('told', 2);
-    // Kubernetes times count seconds: what happens within one is told as one.
+    await platform.fillPool('received', 2);
+    // Kubernetes times have seconds: changes within one second give one event.
     await new Promise((resolve) => setTimeout(resolve, 1_500));
-    await platform.claim('told', ['a', 'b']);
-    await platform.until(async () => (await platform.claims('told')).every(isReady));
-    let told: string[] = [];
+    await platform.claim('received', ['a', 'b']);
+    await platform.until(async () => (await platform.claims('received')).every(isReady));
+    let received: string[] = [];
     await platform.until(async () => {
-      told = (await eventsOf('told')).filter((type) => EXPECTED.has(type));
-      return told.length >= 5;
+      received = (await eventsOf('received')).filter((type) => EXPECTED.has(type));
+      return received.length >= 5;
     });
-    expect(told.filter((type) => type === 'claim.bound')).toHaveLength(2);
-    expect(told.filter((type) => type.startsWith('pool.'))).toEqual(['pool.ready', 'pool.depleted', 'pool.ready']);
+    expect(received.filter((type) => type === 'claim.bound')).toHaveLength(2);
+    expect(received.filter((type) => type.startsWith('pool.'))).toEqual(['pool.ready', 'pool.depleted', 'pool.ready']);
   });
 
-  it('of claims made while NATS was away, its streams lost, all arrive afterwards; the claims noticed nothing', async () => {
+  it('of claims created while NATS is down and loses its streams arrive later, and do not delay the claims', async () => {
     await platform.startControllers({ NATS_URL: nats.url });
     await platform.fillPool('away', 3);
     await platform.until(async () => (await eventsOf('away')).includes('pool.ready'));
@@ -113,12 +113,12 @@ describe('lifecycle events', () => {
     await platform.claim('away', ['a', 'b', 'c', 'd']);
     await platform.until(async () => (await platform.claims('away')).every(isReady));
     await nats.restart();
-    let told: string[] = [];
+    let received: string[] = [];
     await platform.until(async () => {
-      told = await eventsOf('away');
-      return told.filter((type) => type.startsWith('claim.')).length >= 8 && told.includes('pool.ready');
+      received = await eventsOf('away');
+      return received.filter((type) => type.startsWith('claim.')).length >= 8 && received.includes('pool.ready');
     });
-    const count = (type: string): number => told.filter((one) => one === type).length;
+    const count = (type: string): number => received.filter((one) => one === type).length;
     expect([count('claim.submitted'), count('claim.bound')]).toEqual([4, 4]);
   });
 });
@@ -145,7 +145,7 @@ async function eventsOf(namespace: string): Promise<string[]> {
 }
 
 describe('the process', () => {
-  it('is ready, says what it is, and ends cleanly', async () => {
+  it('becomes ready, reports its version and ends cleanly', async () => {
     const env = { BUILD_VERSION: '1.2.3', BUILD_COMMIT: 'abc', LEADER_ELECT: 'true' };
     const controller = await platform.startController('claim-controller', env);
     await platform.until(async () => (await fetch(`http://127.0.0.1:${controller.probePort}/readyz`)).ok);
@@ -155,7 +155,7 @@ describe('the process', () => {
     expect(await controller.stop()).toBe(0);
   });
 
-  it('does not start with wrong settings', async () => {
+  it('refuses to start with wrong settings', async () => {
     await expect(startServiceProcess(MAIN, { WRITE_BEHIND_WINDOW: 'soon' })).rejects.toThrow('before it had started');
   });
 });

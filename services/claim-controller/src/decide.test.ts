@@ -31,14 +31,14 @@ describe('a claim without a Sandbox', () => {
     ['adopts a warm one when there is one', stock(1), ['adopt']],
     ['creates a cold one when the pool is empty', stock(0), ['create']],
     ['waits a moment for members that are starting', stock(0, 2), ['queueForStock']],
-    ['goes cold when members have been starting for two seconds', { ...stock(0, 2), nowMs: NOW + 2_000 }, ['create']],
+    ['starts cold when members have been starting for two seconds', { ...stock(0, 2), nowMs: NOW + 2_000 }, ['create']],
     [
-      'waits for stock when it asked not to go cold',
+      'waits for stock when it rules out a cold start',
       { ...stock(0), ...withSpec({ createOnNoStock: false }) },
       ['queueForStock'],
     ],
     [
-      'goes cold for variables, whatever is in stock',
+      'starts cold for container variables, even with stock',
       {
         ...stock(9),
         ...withSpec({ env: [{ name: 'A', value: 'b' }] }),
@@ -47,7 +47,7 @@ describe('a claim without a Sandbox', () => {
       ['create'],
     ],
     [
-      'goes cold for volumes of its own',
+      'starts cold for volumes of its own',
       {
         ...stock(9),
         ...withSpec({ volumeClaimTemplates: [{ metadata: { name: 'v' }, spec: {} }] }),
@@ -56,7 +56,7 @@ describe('a claim without a Sandbox', () => {
       ['create'],
     ],
     [
-      'goes cold for disks that no sandbox of the pool has',
+      'starts cold for disks that no member of the pool has',
       {
         ...stock(9),
         ...withSpec({ dynamicVolumes: [{ mountPath: '/data', persistentVolumeClaimName: 'set' }] }),
@@ -65,7 +65,7 @@ describe('a claim without a Sandbox', () => {
       ['create'],
     ],
     [
-      'looks again now and then for a PersistentVolume that is not there',
+      'retries for a PersistentVolume that does not exist',
       {
         ...stock(9),
         ...withSpec({ dynamicVolumes: [{ mountPath: '/data', persistentVolumeName: 'pv' }] }),
@@ -75,23 +75,19 @@ describe('a claim without a Sandbox', () => {
       ['report', 'wait'],
     ],
     [
-      'goes cold when it asks for warmpool none',
+      'starts cold when it asks for warmpool none',
       { ...stock(9), ...withSpec({ sandboxTemplateRef: { name: 't' }, warmpool: 'none' }) },
       ['create'],
     ],
     [
-      'goes cold when its template starts suspended',
+      'starts cold when its template starts suspended',
       { ...stock(9), source: found({ startup: { action: 'Suspended' } }) },
       ['create'],
     ],
-    ['reports a missing pool and looks again', { source: { kind: 'missingPool', name: 'p' } }, ['report', 'wait']],
+    ['reports a missing pool and retries', { source: { kind: 'missingPool', name: 'p' } }, ['report', 'wait']],
+    ['reports a missing template and retries', { source: { kind: 'missingTemplate', name: 't' } }, ['report', 'wait']],
     [
-      'reports a missing template and looks again',
-      { source: { kind: 'missingTemplate', name: 't' } },
-      ['report', 'wait'],
-    ],
-    [
-      'leaves a Sandbox of its name alone that is not its own',
+      'leaves a foreign Sandbox of its name alone',
       { ...stock(1), namesake: sandbox({ name: 'claim' }) },
       ['report', 'wait'],
     ],
@@ -105,12 +101,12 @@ describe('a claim without a Sandbox', () => {
     expect(only(decide(snapshot(stock(3))), 'adopt').otherwise.kind).toBe('create');
   });
 
-  it('polls for starting members no longer than it may still wait', () => {
+  it('polls for starting members no longer than its remaining patience', () => {
     const plan = decide(snapshot({ ...stock(0, 1), nowMs: NOW + 1_900 }));
     expect(only(plan, 'queueForStock').retryMs).toBe(100);
   });
 
-  it('asks for a cold Sandbox of its own name that it controls', () => {
+  it('creates a cold Sandbox of its own name that it controls', () => {
     const { metadata, spec } = only(decide(snapshot()), 'create').sandbox;
     expect(metadata.name).toBe('claim');
     expect(metadata.ownerReferences).toEqual([
@@ -153,7 +149,7 @@ describe('a claim that can never be served as written', () => {
         " (e.g. 'sandbox.users.io/my-label') to prevent opting into unintended policy domains",
     ],
   ];
-  it.each(rows)('reports %s, whatever is in stock, and does not retry', (...[, parts, reason, message]) => {
+  it.each(rows)('reports %s, even with stock, and does not retry', (...[, parts, reason, message]) => {
     expect(decide(snapshot({ ...stock(5), ...parts }))).toEqual([
       { kind: 'report', report: { reason, message, final: true } },
     ]);
@@ -177,7 +173,7 @@ describe('a claim with a Sandbox', () => {
     expect(kinds(plan)).toEqual(['startTime', 'publish', 'annotate']);
   });
 
-  it('keeps the published one of two and deletes the other, which nobody was given', () => {
+  it('keeps the published one of two and deletes the other', () => {
     const published = claim({ status: { sandbox: { name: 'b' } } });
     const plan = decide(snapshot({ claim: published, owned: [mine('a', at(-9_000)), mine('b')] }));
     expect(only(plan, 'publish').sandbox.metadata.name).toBe('b');
@@ -205,7 +201,7 @@ describe('the end of a claim', () => {
     return snapshot({ claim: claim({ spec: { lifecycle }, status }), owned: [sandbox({ name: 'a' })] });
   };
 
-  it('says so first and looks again at once', () => {
+  it('is reported first, and requeues at once', () => {
     expect(decide(ending('Delete', false))).toEqual([
       { kind: 'expire', message: 'Claim expired. Sandbox cleanup initiated.', first: true, sandboxGone: false },
       { kind: 'wait', ms: 0, reason: 'expired' },
@@ -220,13 +216,13 @@ describe('the end of a claim', () => {
     expect(kinds(decide(ending(policy, true)))).toEqual(wanted);
   });
 
-  it('is never early: until then the claim lives on and wakes in time', () => {
+  it('is never early: until then the claim requeues for it', () => {
     const living = claim({ spec: { lifecycle: { shutdownTime: at(5_000), shutdownPolicy: 'Delete' } } });
     const plan = decide(snapshot({ claim: living, owned: [sandbox()] }));
     expect(plan.at(-1)).toEqual({ kind: 'wait', ms: 5_000, reason: 'the claim expires' });
   });
 
-  it('comes with the earlier of shutdown time and time after Finished', () => {
+  it('is the earlier of shutdown time and time after Finished', () => {
     const finished = {
       type: 'Finished',
       status: 'True',

@@ -7,32 +7,34 @@ import type { Clock } from '@sandlot/std';
 import { RuntimeClient } from '../src/runtime/runtime-client.ts';
 import type { RuntimeAccess } from '../src/runtime/runtime-inits.ts';
 
-/** What a daemon was told, at which address. */
-export interface Told {
+/** An initialisation that a daemon accepted, and its address. */
+export interface Initialisation {
   readonly address: string;
   readonly sandboxUid: string;
   readonly accessToken: string;
   readonly envVars: Readonly<Record<string, string>>;
   readonly claim: string;
-  /** Whether the agent-sandbox API is to answer. */
+  /** Whether the agent-sandbox API is open. */
   readonly exec: boolean;
 }
 
-type Body = Pick<Told, 'accessToken' | 'envVars'> & { readonly sandlot: Pick<Told, 'claim' | 'exec'> };
+type Body = Pick<Initialisation, 'accessToken' | 'envVars'> & {
+  readonly sandlot: Pick<Initialisation, 'claim' | 'exec'>;
+};
 
-type Answer = (told: Told) => number;
+type Answer = (accepted: Initialisation) => number;
 
 /**
- * Daemons on addresses of the loopback network, all on one port, that check what the contract of the in-sandbox daemon says
- * of `/init`: the signature over Sandbox, time and body, and that time goes forward.
+ * Fake daemons on loopback addresses, all on one port. They check `/init` like the real daemon: the signature over Sandbox,
+ * time and body, and that time moves forward (docs/reference/runtime.md#init).
  */
 export class Daemons {
-  readonly told: Told[] = [];
-  /** Sandbox UIDs that the daemons belong to, by address: a call for another one is refused. */
+  readonly accepted: Initialisation[] = [];
+  /** The Sandbox UID of each daemon, by address. A daemon refuses calls for another Sandbox. */
   readonly owners = new Map<string, string>();
-  /** Sandbox UIDs whose daemons are all at any address without an owner: each call finds the one it is signed for. */
+  /** Sandbox UIDs served at every address without an owner: each call reaches the Sandbox it is signed for. */
   crowd: () => readonly string[] = () => [];
-  /** Status of the answer to a call that is in order. */
+  /** Status of the answer to a valid call. */
   answer: Answer = () => 204;
   readonly #servers: Server[] = [];
   readonly #keys: { readonly publicKey: KeyObject; readonly privateKey: KeyObject };
@@ -44,7 +46,7 @@ export class Daemons {
     this.#keys = generateKeyPairSync('ed25519');
   }
 
-  /** One daemon per address, such as 127.0.1.1. */
+  /** Starts one daemon per address, such as 127.0.1.1. */
   static async start(addresses: readonly string[]): Promise<Daemons> {
     const daemons = new Daemons();
     for (const address of addresses) await daemons.#listen(address);
@@ -71,9 +73,9 @@ export class Daemons {
     const owner = this.owners.get(address);
     const candidates = owner === undefined ? this.crowd() : [owner];
     const sandboxUid = candidates.find((uid) => this.#isSigned(request, body, uid)) ?? '';
-    const told = { address, sandboxUid, accessToken, envVars, ...sandlot };
-    const status = sandboxUid !== '' && this.#isNewer(request, told) ? this.answer(told) : 401;
-    if (status === 204) this.told.push(told);
+    const accepted = { address, sandboxUid, accessToken, envVars, ...sandlot };
+    const status = sandboxUid !== '' && this.#isNewer(request, accepted) ? this.answer(accepted) : 401;
+    if (status === 204) this.accepted.push(accepted);
     response.writeHead(status, { 'x-envd-version': '0.6.4' }).end();
   }
 
@@ -85,10 +87,10 @@ export class Daemons {
     return verify(null, text, this.#keys.publicKey, Buffer.from(String(signature), 'base64'));
   }
 
-  /** Or from whoever knows the token: of two leaders one has the slower clock. */
-  #isNewer({ headers }: IncomingMessage, { sandboxUid }: Told): boolean {
+  /** Also accepts an older call with the current token: of two leaders, one has the slower clock. */
+  #isNewer({ headers }: IncomingMessage, { sandboxUid }: Initialisation): boolean {
     const timestamp = Number(headers['x-sandlot-timestamp']);
-    const current = this.told.findLast((told) => told.sandboxUid === sandboxUid)?.accessToken;
+    const current = this.accepted.findLast((accepted) => accepted.sandboxUid === sandboxUid)?.accessToken;
     if (timestamp <= (this.#newestMs.get(sandboxUid) ?? 0)) return headers['x-access-token'] === current;
     this.#newestMs.set(sandboxUid, timestamp);
     return true;

@@ -1,27 +1,27 @@
 import type { FaultAnswer, RequestMatch } from '@sandlot/kube-testkit';
 import type { TestController } from '@sandlot/service-testkit';
 import fc from 'fast-check';
-import type { ClaimWorld } from './harness.ts';
+import type { ClaimHarness } from './harness.ts';
 import { COMMIT, PUBLISH } from './harness.ts';
 
-/** One thing that happens. */
+/** One event of a property test. */
 export type Happening = (run: Run) => Promise<void> | void;
 
 export class Run {
-  readonly world: ClaimWorld;
+  readonly harness: ClaimHarness;
   readonly wanted = new Set<string>();
-  /** Of those wanted, the ones that were deleted since. */
+  /** Wanted claims that were deleted since. */
   readonly removed = new Set<string>();
   readonly #controllers: (TestController | undefined)[] = [undefined, undefined];
 
-  constructor(world: ClaimWorld) {
-    this.world = world;
+  constructor(harness: ClaimHarness) {
+    this.harness = harness;
   }
 
   async toggleController(index: number): Promise<void> {
     const running = this.#controllers[index];
-    if (running === undefined) this.#controllers[index] = this.world.startController(`leader-${index}`);
-    else await this.world.kill(running);
+    if (running === undefined) this.#controllers[index] = this.harness.startController(`leader-${index}`);
+    else await this.harness.kill(running);
     if (running !== undefined) this.#controllers[index] = undefined;
   }
 
@@ -30,12 +30,12 @@ export class Run {
   }
 }
 
-/** A happening that says what it is when a property fails. */
+/** A happening with a description for the report of a failed property. */
 export function happening(what: string, happen: Happening): Happening {
   return Object.assign((run: Run) => happen(run), { [fc.toStringMethod]: () => what });
 }
 
-const said = (what: object): string => JSON.stringify(what);
+const textOf = (what: object): string => JSON.stringify(what);
 
 const answer = fc.constantFrom<FaultAnswer>({ status: 500 }, { status: 503 }, { status: 409 }, 'reset', {
   status: 429,
@@ -43,31 +43,35 @@ const answer = fc.constantFrom<FaultAnswer>({ status: 500 }, { status: 503 }, { 
 const target = fc.constantFrom<RequestMatch>(COMMIT, PUBLISH, { verb: 'create' }, { verb: 'get' }, { verb: 'delete' });
 const watched = fc.constantFrom<RequestMatch>({ resource: 'sandboxes' }, { resource: 'sandboxclaims' });
 
-const addMember = fc.constant(happening('a new member', ({ world }) => void world.addMember()));
+const addMember = fc.constant(happening('a new member', ({ harness }) => void harness.addMember()));
 const toggle = fc
   .constantFrom(0, 1)
   .map((index) => happening(`controller ${index} starts or is killed`, (run) => run.toggleController(index)));
 const failAfterCommit = fc
   .record({ match: target, answer })
-  .map((fault) => happening(`lost answer ${said(fault)}`, ({ world }) => world.api.faults.errorAfterCommit(fault)));
+  .map((fault) =>
+    happening(`lost answer ${textOf(fault)}`, ({ harness }) => harness.api.faults.errorAfterCommit(fault)),
+  );
 const fail = fc
   .record({ match: target, answer })
-  .map((fault) => happening(`failure ${said(fault)}`, ({ world }) => world.api.faults.failNext(fault)));
+  .map((fault) => happening(`failure ${textOf(fault)}`, ({ harness }) => harness.api.faults.failNext(fault)));
 const stall = watched.map((match) =>
-  happening(`silent watches ${said(match)}`, ({ world }) => void world.api.faults.stallWatches(match)),
+  happening(`silent watches ${textOf(match)}`, ({ harness }) => void harness.api.faults.stallWatches(match)),
 );
 const drop = watched.map((match) =>
-  happening(`reset watches ${said(match)}`, ({ world }) => world.api.faults.dropWatches(match)),
+  happening(`reset watches ${textOf(match)}`, ({ harness }) => harness.api.faults.dropWatches(match)),
 );
 const replay = fc
   .record({ events: fc.integer({ min: 1, max: 5 }), match: watched })
   .map(({ events, match }) =>
-    happening(`${events} events again ${said(match)}`, ({ world }) => world.api.faults.rewindWatches(events, match)),
+    happening(`${events} events again ${textOf(match)}`, ({ harness }) =>
+      harness.api.faults.rewindWatches(events, match),
+    ),
   );
-const heal = fc.constant(happening('faults end', ({ world }) => world.api.faults.clear()));
-const pass = fc.constantFrom(0, 10, 100).map((ms) => happening(`${ms} ms`, ({ world }) => world.elapse(ms)));
+const heal = fc.constant(happening('faults end', ({ harness }) => harness.api.faults.clear()));
+const pass = fc.constantFrom(0, 10, 100).map((ms) => happening(`${ms} ms`, ({ harness }) => harness.elapse(ms)));
 
-/** Crashes, two leaders, lost answers, errors, silent and repeating watches, new members, and time, by how often. */
+/** Crashes, two leaders, lost answers, errors, silent and repeating watches, new members and time, by frequency. */
 export const troubles = [
   { arbitrary: pass, weight: 5 },
   { arbitrary: toggle, weight: 3 },

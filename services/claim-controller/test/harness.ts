@@ -23,23 +23,23 @@ interface ControllerChoices {
   readonly runtime?: RuntimeAccess;
 }
 
-/** Claim-controllers and what stands around them. */
-export class ClaimWorld extends ControllerWorld {
-  /** How controllers started from now on speak to daemons in sandboxes. Default: not at all. */
+/** Claim-controllers with a fake API server, bus and clock. */
+export class ClaimHarness extends ControllerWorld {
+  /** Access to the daemons for controllers started from now on. Default: none. */
   runtime: RuntimeAccess | undefined;
-  /** Where pods are that nobody places elsewhere. */
+  /** Default address of pods. */
   address = '10.0.0.1';
   #members = 0;
 
-  /** With the template `template` and so many warm members of the pool `pool`; without either when `members` is absent. */
-  static async start({ members }: { members?: number } = {}): Promise<ClaimWorld> {
+  /** Starts with template `template` and pool `pool` with so many warm members; without both when `members` is absent. */
+  static async start({ members }: { members?: number } = {}): Promise<ClaimHarness> {
     const resources = [sandboxes, sandboxClaims, sandboxTemplates, sandboxWarmPools, networkPolicies];
-    const world = new ClaimWorld(await startSurroundings(resources));
-    if (members === undefined) return world;
-    world.api.seed(sandboxTemplates, template());
-    world.api.seed(sandboxWarmPools, pool());
-    for (let index = 0; index < members; index += 1) world.addMember();
-    return world;
+    const harness = new ClaimHarness(await startSurroundings(resources));
+    if (members === undefined) return harness;
+    harness.api.seed(sandboxTemplates, template());
+    harness.api.seed(sandboxWarmPools, pool());
+    for (let index = 0; index < members; index += 1) harness.addMember();
+    return harness;
   }
 
   startController(
@@ -63,7 +63,7 @@ export class ClaimWorld extends ControllerWorld {
     );
   }
 
-  /** Resolves when every open watch of this world is there: what happens next is seen as it happens. */
+  /** Resolves when the controllers have opened all their watches. */
   async watching(controllers = 1): Promise<void> {
     await this.eventually(() => {
       const open = this.api.faults.openWatches();
@@ -72,7 +72,7 @@ export class ClaimWorld extends ControllerWorld {
     await this.elapse(20);
   }
 
-  /** A member of the pool, Ready with an address unless told otherwise. */
+  /** Adds a member of the pool, by default Ready with an address. */
   addMember({ addressed = true, address = this.address }: { addressed?: boolean; address?: string } = {}): string {
     this.#members += 1;
     const [thePool] = this.api.objects(sandboxWarmPools);
@@ -167,7 +167,7 @@ export class ClaimWorld extends ControllerWorld {
     return this.api.objects(events).map(({ reason, regarding }) => `${regarding.name ?? ''} ${reason}`);
   }
 
-  /** Bookkeeping fails until the fault ends; nothing else does. */
+  /** Writes of annotations fail until the fault ends; nothing else does. */
   failBookkeeping(): ActiveFault {
     return this.api.faults.failAfterWrites(0, { match: BOOKKEEPING, answer: { status: 500 } });
   }

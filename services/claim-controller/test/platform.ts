@@ -47,7 +47,7 @@ export class Platform implements AsyncDisposable {
     return this.#kubeconfigs.get(name) ?? '';
   }
 
-  /** Instead of the one of that name that runs, if any. */
+  /** Replaces the running controller of that name, if any. */
   async startController(name: ControllerName, env: Readonly<Record<string, string>> = {}): Promise<ServiceProcess> {
     await this.#running.get(name)?.kill();
     const main = new URL(`../../${name}/src/main.ts`, import.meta.url);
@@ -66,7 +66,7 @@ export class Platform implements AsyncDisposable {
     this.#running.clear();
   }
 
-  /** A namespace with a template and a full pool of so many members. */
+  /** Creates a namespace with a template and a full pool of so many members. */
   async fillPool(namespace: string, replicas: number): Promise<void> {
     const spec = { podTemplate: { spec: { containers: [{ name: 'main', image: 'busybox' }] } } };
     await this.client.create(namespaces, { metadata: { name: namespace } });
@@ -79,7 +79,7 @@ export class Platform implements AsyncDisposable {
     });
   }
 
-  /** Claims of the pool, all at once. */
+  /** Creates claims of the pool, all at once. */
   async claim(namespace: string, names: readonly string[]): Promise<void> {
     const spec = { warmPoolRef: { name: 'pool' } };
     await Promise.all(names.map((name) => this.client.create(sandboxClaims, { metadata: { namespace, name }, spec })));
@@ -93,7 +93,7 @@ export class Platform implements AsyncDisposable {
     return (await this.client.listAll(sandboxes, { namespace })).items;
   }
 
-  /** `verb resource[/subresource]` of a user's writes in a namespace, Events apart, as the audit log has them. */
+  /** A user's writes in a namespace from the audit log, without Events, as `verb resource[/subresource]`. */
   async writesOf(user: ControllerName, namespace: string): Promise<string[]> {
     const lines = await readCompleteLines(this.#plane.auditLogPath ?? '');
     return lines
@@ -105,7 +105,7 @@ export class Platform implements AsyncDisposable {
       .map(([verb, resource = '', sub]) => (sub === undefined ? `${verb} ${resource}` : `${verb} ${resource}/${sub}`));
   }
 
-  /** Looks ten times a second, for two minutes at most. */
+  /** Checks ten times a second, for at most two minutes. */
   async until(holds: () => Promise<boolean>): Promise<void> {
     for (let tries = 0; tries < 1_200; tries += 1) {
       if (await holds()) return;

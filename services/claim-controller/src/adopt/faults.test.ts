@@ -1,23 +1,23 @@
 import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { FaultAnswer } from '@sandlot/kube-testkit';
 import { describe, expect, it } from 'vitest';
-import { ClaimWorld, COMMIT, PUBLISH } from '../../test/harness.ts';
+import { ClaimHarness, COMMIT, PUBLISH } from '../../test/harness.ts';
 
-/** Every claim is Ready with one Sandbox that nobody else has, and nothing is left over. */
-function expectOneEach(world: ClaimWorld, names: readonly string[]): void {
-  const shown = names.map((name) => world.statusOf(name).sandbox?.name);
-  expect(names.filter((name) => !world.isReady(name))).toEqual([]);
+/** Every claim is Ready with one Sandbox of its own, and no Sandbox is left over. */
+function expectOneEach(harness: ClaimHarness, names: readonly string[]): void {
+  const shown = names.map((name) => harness.statusOf(name).sandbox?.name);
+  expect(names.filter((name) => !harness.isReady(name))).toEqual([]);
   expect(new Set(shown).size).toBe(names.length);
-  expect([...world.owned()].sort()).toEqual(names.map((name) => [name, [world.statusOf(name).sandbox?.name]]));
+  expect([...harness.owned()].sort()).toEqual(names.map((name) => [name, [harness.statusOf(name).sandbox?.name]]));
 }
 
 const JOB = { namespace: 'default', name: 'job' };
 
 /** Another controller commits this Sandbox to the claim `job`. */
-function commitElsewhere(world: ClaimWorld, name: string): void {
-  const uid = world.api.object(sandboxClaims, JOB)?.metadata.uid ?? '';
+function commitElsewhere(harness: ClaimHarness, name: string): void {
+  const uid = harness.api.object(sandboxClaims, JOB)?.metadata.uid ?? '';
   const owner = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxClaim', name: 'job', uid };
-  world.api.change(sandboxes, { namespace: 'default', name }, ({ metadata }) => {
+  harness.api.change(sandboxes, { namespace: 'default', name }, ({ metadata }) => {
     metadata.ownerReferences = [{ ...owner, controller: true }];
   });
 }
@@ -30,43 +30,43 @@ const answers: readonly (readonly [string, FaultAnswer])[] = [
 ];
 
 describe('a commit that succeeds and is answered by', () => {
-  it.each(answers)('%s is recognised by reading: no second Sandbox is touched', async (_, answer) => {
-    await using world = await ClaimWorld.start({ members: 3 });
-    world.api.faults.errorAfterCommit({ match: COMMIT, answer });
-    world.startController();
-    await world.watching();
-    world.claim('job');
-    await world.eventually(() => expect(world.isReady('job')).toBe(true));
-    expect(world.writes().slice(0, 2)).toEqual(['patch sandboxes', 'patch sandboxclaims/status']);
-    expectOneEach(world, ['job']);
+  it.each(answers)('%s is confirmed by a read, and no second Sandbox is touched', async (_, answer) => {
+    await using harness = await ClaimHarness.start({ members: 3 });
+    harness.api.faults.errorAfterCommit({ match: COMMIT, answer });
+    harness.startController();
+    await harness.watching();
+    harness.claim('job');
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    expect(harness.writes().slice(0, 2)).toEqual(['patch sandboxes', 'patch sandboxclaims/status']);
+    expectOneEach(harness, ['job']);
   });
 
-  it.each(answers)('%s while reading fails too is settled before anything else', async (_, answer) => {
-    await using world = await ClaimWorld.start({ members: 3 });
-    world.api.faults.errorAfterCommit({ match: COMMIT, answer });
-    world.api.faults.failNext({ match: { verb: 'get', resource: 'sandboxes' }, answer: { status: 500 }, times: 5 });
-    const stalled = world.api.faults.stallWatches({ resource: 'sandboxes' });
-    world.startController();
-    await world.watching();
-    world.claim('job');
-    await world.eventually(() => expect(world.isReady('job')).toBe(true));
+  it.each(answers)('%s while reads fail too is confirmed before any other request', async (_, answer) => {
+    await using harness = await ClaimHarness.start({ members: 3 });
+    harness.api.faults.errorAfterCommit({ match: COMMIT, answer });
+    harness.api.faults.failNext({ match: { verb: 'get', resource: 'sandboxes' }, answer: { status: 500 }, times: 5 });
+    const stalled = harness.api.faults.stallWatches({ resource: 'sandboxes' });
+    harness.startController();
+    await harness.watching();
+    harness.claim('job');
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
     stalled.end();
-    await world.elapse(500);
-    expect(world.writes().filter((write) => write === 'patch sandboxes')).toHaveLength(1);
-    expectOneEach(world, ['job']);
+    await harness.elapse(500);
+    expect(harness.writes().filter((write) => write === 'patch sandboxes')).toHaveLength(1);
+    expectOneEach(harness, ['job']);
   });
 });
 
 describe('a publish that succeeds and is answered by', () => {
-  it.each(answers)('%s is not taken for a loss', async (_, answer) => {
-    await using world = await ClaimWorld.start({ members: 2 });
-    world.api.faults.errorAfterCommit({ match: PUBLISH, answer });
-    world.startController();
-    await world.watching();
-    world.claim('job');
-    await world.eventually(() => expect(world.isReady('job')).toBe(true));
-    await world.elapse(1_000);
-    expectOneEach(world, ['job']);
+  it.each(answers)('%s is not mistaken for a lost race', async (_, answer) => {
+    await using harness = await ClaimHarness.start({ members: 2 });
+    harness.api.faults.errorAfterCommit({ match: PUBLISH, answer });
+    harness.startController();
+    await harness.watching();
+    harness.claim('job');
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    await harness.elapse(1_000);
+    expectOneEach(harness, ['job']);
   });
 });
 
@@ -75,156 +75,161 @@ describe('a controller that dies', () => {
     ['before the commit', 0],
     ['between commit and publish', 1],
     ['between publish and bookkeeping', 2],
-  ])('%s leaves a claim that the next one brings to the same end', async (_, writes) => {
-    await using world = await ClaimWorld.start({ members: 3 });
-    world.api.faults.failAfterWrites(writes, {
+  ])('%s leaves a claim that the next one finishes the same way', async (_, writes) => {
+    await using harness = await ClaimHarness.start({ members: 3 });
+    harness.api.faults.failAfterWrites(writes, {
       match: (request) => request.user === 'first' && request.resource !== 'events',
     });
-    const first = world.startController('first');
-    await world.watching();
-    world.claim('job');
-    await world.eventually(() => expect(world.api.writes().filter(({ code }) => code === 0).length).toBeGreaterThan(0));
-    await world.kill(first);
-    const committed = world.owned().get('job');
-    world.startController('second');
-    await world.eventually(() => expect(world.isReady('job')).toBe(true));
-    if (writes > 0) expect(world.owned().get('job')).toEqual(committed);
-    expectOneEach(world, ['job']);
-    await world.eventually(() => expect(Object.keys(world.annotationsOf('job'))).toHaveLength(3));
-    const bindings = (): unknown[] => world.bus.published.filter(({ type }) => type === 'claim.bound');
-    await world.eventually(() => expect(bindings()).toHaveLength(1));
+    const first = harness.startController('first');
+    await harness.watching();
+    harness.claim('job');
+    await harness.eventually(() =>
+      expect(harness.api.writes().filter(({ code }) => code === 0).length).toBeGreaterThan(0),
+    );
+    await harness.kill(first);
+    const committed = harness.owned().get('job');
+    harness.startController('second');
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    if (writes > 0) expect(harness.owned().get('job')).toEqual(committed);
+    expectOneEach(harness, ['job']);
+    await harness.eventually(() => expect(Object.keys(harness.annotationsOf('job'))).toHaveLength(3));
+    const bindings = (): unknown[] => harness.bus.published.filter(({ type }) => type === 'claim.bound');
+    await harness.eventually(() => expect(bindings()).toHaveLength(1));
   });
 });
 
 describe('two controllers that both think they lead', () => {
   it.each([25, 5])('give 20 claims on a pool of %i one Sandbox each', async (members) => {
-    await using world = await ClaimWorld.start({ members });
-    world.makeAllReady();
-    world.startController('one');
-    world.startController('two');
-    await world.watching(2);
-    const names = world.claims(20);
-    await world.eventually(() => expectOneEach(world, names));
-    await world.elapse(1_000);
-    expectOneEach(world, names);
-    const warm = [...world.owned().values()].flat().filter((name) => name.startsWith('pool-'));
+    await using harness = await ClaimHarness.start({ members });
+    harness.makeAllReady();
+    harness.startController('one');
+    harness.startController('two');
+    await harness.watching(2);
+    const names = harness.claims(20);
+    await harness.eventually(() => expectOneEach(harness, names));
+    await harness.elapse(1_000);
+    expectOneEach(harness, names);
+    const warm = [...harness.owned().values()].flat().filter((name) => name.startsWith('pool-'));
     expect(warm.length).toBeGreaterThanOrEqual(Math.min(members, 20) - 3);
   });
 
-  it('and each committed a Sandbox to a claim: who publishes second deletes what it took', async () => {
-    await using world = await ClaimWorld.start({ members: 2 });
-    world.startController();
-    await world.watching();
-    const unsubscribe = world.api.onChange(sandboxes, () => {
-      if (world.owned().get('job')?.[0] !== 'pool-m001') return;
+  it('that each commit a Sandbox to one claim: the second to publish deletes its own', async () => {
+    await using harness = await ClaimHarness.start({ members: 2 });
+    harness.startController();
+    await harness.watching();
+    const unsubscribe = harness.api.onChange(sandboxes, () => {
+      if (harness.owned().get('job')?.[0] !== 'pool-m001') return;
       unsubscribe();
-      commitElsewhere(world, 'pool-m002');
-      world.api.change(sandboxClaims, JOB, (claim) => void (claim.status = { sandbox: { name: 'pool-m002' } }));
+      commitElsewhere(harness, 'pool-m002');
+      harness.api.change(sandboxClaims, JOB, (claim) => void (claim.status = { sandbox: { name: 'pool-m002' } }));
     });
-    world.claim('job');
-    await world.eventually(() => expect(world.isReady('job')).toBe(true));
-    await world.eventually(() => expect(world.sandbox('pool-m001')).toBeUndefined());
-    expectOneEach(world, ['job']);
-    expect(world.statusOf('job').sandbox?.name).toBe('pool-m002');
+    harness.claim('job');
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    await harness.eventually(() => expect(harness.sandbox('pool-m001')).toBeUndefined());
+    expectOneEach(harness, ['job']);
+    expect(harness.statusOf('job').sandbox?.name).toBe('pool-m002');
   });
 
-  it('and each committed a Sandbox to a claim, none published: the older one is, the other goes', async () => {
-    await using world = await ClaimWorld.start({ members: 2 });
-    const hold = world.api.faults.failAfterWrites(0, { match: PUBLISH, answer: { status: 503 } });
-    world.startController();
-    await world.watching();
-    world.claim('job');
-    await world.eventually(() => expect(world.owned().get('job')).toEqual(['pool-m001']));
-    commitElsewhere(world, 'pool-m002');
+  it('that each commit a Sandbox to one claim without publishing: the older one is published, the other deleted', async () => {
+    await using harness = await ClaimHarness.start({ members: 2 });
+    const hold = harness.api.faults.failAfterWrites(0, { match: PUBLISH, answer: { status: 503 } });
+    harness.startController();
+    await harness.watching();
+    harness.claim('job');
+    await harness.eventually(() => expect(harness.owned().get('job')).toEqual(['pool-m001']));
+    commitElsewhere(harness, 'pool-m002');
     hold.end();
-    await world.eventually(() => expect(world.sandbox('pool-m002')).toBeUndefined());
-    expectOneEach(world, ['job']);
+    await harness.eventually(() => expect(harness.sandbox('pool-m002')).toBeUndefined());
+    expectOneEach(harness, ['job']);
   });
 
-  it('never delete what the other one has published, although their own view does not show it', async () => {
-    await using world = await ClaimWorld.start({ members: 2 });
-    const hold = world.api.faults.failAfterWrites(0, { match: PUBLISH, answer: { status: 500 } });
-    world.startController();
-    await world.watching();
-    world.claim('job');
-    await world.eventually(() => expect(world.owned().get('job')).toEqual(['pool-m001']));
-    const stalled = world.api.faults.stallWatches({ resource: 'sandboxclaims' });
-    commitElsewhere(world, 'pool-m002');
-    world.api.change(sandboxClaims, JOB, (claim) => void (claim.status = { sandbox: { name: 'pool-m002' } }));
-    await world.elapse(50);
+  it('never delete what the other one has published, even if their watch does not show it', async () => {
+    await using harness = await ClaimHarness.start({ members: 2 });
+    const hold = harness.api.faults.failAfterWrites(0, { match: PUBLISH, answer: { status: 500 } });
+    harness.startController();
+    await harness.watching();
+    harness.claim('job');
+    await harness.eventually(() => expect(harness.owned().get('job')).toEqual(['pool-m001']));
+    const stalled = harness.api.faults.stallWatches({ resource: 'sandboxclaims' });
+    commitElsewhere(harness, 'pool-m002');
+    harness.api.change(sandboxClaims, JOB, (claim) => void (claim.status = { sandbox: { name: 'pool-m002' } }));
+    await harness.elapse(50);
     hold.end();
-    await world.eventually(() => expect(world.sandbox('pool-m001')).toBeUndefined());
-    await world.elapse(500);
+    await harness.eventually(() => expect(harness.sandbox('pool-m001')).toBeUndefined());
+    await harness.elapse(500);
     stalled.end();
-    await world.eventually(() => expectOneEach(world, ['job']));
-    expect(world.statusOf('job').sandbox?.name).toBe('pool-m002');
+    await harness.eventually(() => expectOneEach(harness, ['job']));
+    expect(harness.statusOf('job').sandbox?.name).toBe('pool-m002');
   });
 });
 
 describe('races', () => {
-  it('with a harmless change of the candidate are won by trying the same one again', async () => {
-    await using world = await ClaimWorld.start({ members: 2 });
-    world.startController();
-    await world.watching();
-    const stalled = world.api.faults.stallWatches({ resource: 'sandboxes' });
-    world.api.change(sandboxes, { namespace: 'default', name: 'pool-m001' }, ({ status }) => {
+  it('with a harmless change of the candidate are won by retrying the patch with a fresh resourceVersion', async () => {
+    await using harness = await ClaimHarness.start({ members: 2 });
+    harness.startController();
+    await harness.watching();
+    const stalled = harness.api.faults.stallWatches({ resource: 'sandboxes' });
+    harness.api.change(sandboxes, { namespace: 'default', name: 'pool-m001' }, ({ status }) => {
       if (status !== undefined) status.podIPs = ['10.0.0.9'];
     });
-    world.claim('job');
-    await world.eventually(() => expect(world.statusOf('job').sandbox?.name).toBe('pool-m001'));
+    harness.claim('job');
+    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('pool-m001'));
     stalled.end();
   });
 
   it.each([
-    ['is gone', (world: ClaimWorld): void => world.api.remove(sandboxes, { namespace: 'default', name: 'pool-m001' })],
     [
-      'is somebody else’s',
-      (world: ClaimWorld): void =>
-        void world.api.change(sandboxes, { namespace: 'default', name: 'pool-m001' }, ({ metadata }) => {
+      'is gone',
+      (harness: ClaimHarness): void => harness.api.remove(sandboxes, { namespace: 'default', name: 'pool-m001' }),
+    ],
+    [
+      'belongs to another owner',
+      (harness: ClaimHarness): void =>
+        void harness.api.change(sandboxes, { namespace: 'default', name: 'pool-m001' }, ({ metadata }) => {
           metadata.ownerReferences = [{ apiVersion: 'v1', kind: 'Other', name: 'o', uid: 'uid-o', controller: true }];
         }),
     ],
-  ])('for a candidate that %s end at the next one', async (_, spoil) => {
-    await using world = await ClaimWorld.start({ members: 2 });
-    world.api.garbageCollector.pause();
-    world.startController();
-    await world.watching();
-    const stalled = world.api.faults.stallWatches({ resource: 'sandboxes' });
-    spoil(world);
-    world.claim('job');
-    await world.eventually(() => expect(world.statusOf('job').sandbox?.name).toBe('pool-m002'));
+  ])('for a candidate that %s move on to the next one', async (_, spoil) => {
+    await using harness = await ClaimHarness.start({ members: 2 });
+    harness.api.garbageCollector.pause();
+    harness.startController();
+    await harness.watching();
+    const stalled = harness.api.faults.stallWatches({ resource: 'sandboxes' });
+    spoil(harness);
+    harness.claim('job');
+    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('pool-m002'));
     stalled.end();
   });
 
   it('with the deletion of the claim leave nothing behind', async () => {
-    await using world = await ClaimWorld.start({ members: 1 });
-    world.startController();
-    await world.watching();
-    const stalled = world.api.faults.stallWatches({ resource: 'sandboxclaims' });
-    world.api.faults.failNext({ match: COMMIT, answer: { status: 429, retryAfterSeconds: 1 } });
-    world.claim('job');
+    await using harness = await ClaimHarness.start({ members: 1 });
+    harness.startController();
+    await harness.watching();
+    const stalled = harness.api.faults.stallWatches({ resource: 'sandboxclaims' });
+    harness.api.faults.failNext({ match: COMMIT, answer: { status: 429, retryAfterSeconds: 1 } });
+    harness.claim('job');
     stalled.end();
-    await world.eventually(() =>
-      expect(world.api.requests().some(({ code, verb }) => code === 0 && verb === 'patch')).toBe(true),
+    await harness.eventually(() =>
+      expect(harness.api.requests().some(({ code, verb }) => code === 0 && verb === 'patch')).toBe(true),
     );
-    world.api.remove(sandboxClaims, JOB);
-    await world.elapse(3_000);
-    expect(world.writes()).toContain('patch sandboxes');
-    expect(world.api.objects(sandboxes)).toEqual([]);
+    harness.api.remove(sandboxClaims, JOB);
+    await harness.elapse(3_000);
+    expect(harness.writes()).toContain('patch sandboxes');
+    expect(harness.api.objects(sandboxes)).toEqual([]);
   });
 
-  it('with a stale cache bind each claim of a burst once', async () => {
-    await using world = await ClaimWorld.start({ members: 25 });
-    world.makeAllReady();
-    world.startController();
-    await world.watching();
-    const stalled = world.api.faults.stallWatches({ resource: 'sandboxes' });
-    const names = world.claims(20);
-    await world.eventually(() => expectOneEach(world, names));
-    world.api.faults.rewindWatches(10, { resource: 'sandboxes' });
+  it('with a stale watch bind each claim of a burst once', async () => {
+    await using harness = await ClaimHarness.start({ members: 25 });
+    harness.makeAllReady();
+    harness.startController();
+    await harness.watching();
+    const stalled = harness.api.faults.stallWatches({ resource: 'sandboxes' });
+    const names = harness.claims(20);
+    await harness.eventually(() => expectOneEach(harness, names));
+    harness.api.faults.rewindWatches(10, { resource: 'sandboxes' });
     stalled.end();
-    world.api.faults.rewindWatches(20, { resource: 'sandboxclaims' });
-    await world.elapse(1_000);
-    expectOneEach(world, names);
+    harness.api.faults.rewindWatches(20, { resource: 'sandboxclaims' });
+    await harness.elapse(1_000);
+    expectOneEach(harness, names);
   });
 });

@@ -5,24 +5,24 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { Run, troubles } from '../../test/happenings.ts';
 import type { Happening } from '../../test/happenings.ts';
-import { ClaimWorld } from '../../test/harness.ts';
+import { ClaimHarness } from '../../test/harness.ts';
 
 const CLAIMS = 6;
 const key = (name: string) => ({ namespace: 'default', name });
 
-/** Watches every commit of the API server for what must never happen, whoever writes. */
+/** Checks every commit of the API server, by any writer, for states that must never occur. */
 class Referee {
-  readonly #world: ClaimWorld;
-  /** Claim UID by Sandbox UID, for ever. */
+  readonly #harness: ClaimHarness;
+  /** Claim UID by Sandbox UID; entries are never removed. */
   readonly #givenTo = new Map<string, string>();
   /** UID of the Sandbox that each claim shows, by claim UID. */
   readonly #shown = new Map<string, string>();
   readonly fouls: string[] = [];
 
-  constructor(world: ClaimWorld) {
-    this.#world = world;
-    world.api.onChange(sandboxes, ({ name }) => this.#checkSandbox(world.sandbox(name)));
-    world.api.onChange(sandboxClaims, ({ name }) => this.#checkClaim(name));
+  constructor(harness: ClaimHarness) {
+    this.#harness = harness;
+    harness.api.onChange(sandboxes, ({ name }) => this.#checkSandbox(harness.sandbox(name)));
+    harness.api.onChange(sandboxClaims, ({ name }) => this.#checkClaim(name));
   }
 
   #checkSandbox(sandbox: Sandbox | undefined): void {
@@ -38,8 +38,8 @@ class Referee {
   }
 
   #checkClaim(name: string): void {
-    const claim = this.#world.api.object(sandboxClaims, key(name));
-    const shown = this.#world.sandbox(claim?.status?.sandbox?.name ?? '');
+    const claim = this.#harness.api.object(sandboxClaims, key(name));
+    const shown = this.#harness.sandbox(claim?.status?.sandbox?.name ?? '');
     if (claim !== undefined && shown !== undefined) this.#checkShown(claim.metadata, shown.metadata);
   }
 
@@ -51,22 +51,22 @@ class Referee {
   }
 
   #exists(sandboxUid: string): boolean {
-    return this.#world.api.objects(sandboxes).some(({ metadata }) => metadata.uid === sandboxUid);
+    return this.#harness.api.objects(sandboxes).some(({ metadata }) => metadata.uid === sandboxUid);
   }
 }
 
 const claimName = fc.nat(CLAIMS - 1).map((index) => `c${index}`);
-const create = claimName.map((name): Happening => ({ world, wanted }) => {
-  if (wanted.has(name) || world.sandbox(name) !== undefined) return;
-  world.claim(name);
+const create = claimName.map((name): Happening => ({ harness, wanted }) => {
+  if (wanted.has(name) || harness.sandbox(name) !== undefined) return;
+  harness.claim(name);
   wanted.add(name);
 });
-const remove = claimName.map((name): Happening => ({ world, wanted }) => {
-  if (wanted.delete(name)) world.api.remove(sandboxClaims, key(name));
+const remove = claimName.map((name): Happening => ({ harness, wanted }) => {
+  if (wanted.delete(name)) harness.api.remove(sandboxClaims, key(name));
 });
-const deleteSandbox = claimName.map((name): Happening => ({ world }) => {
-  const [owned] = world.owned().get(name) ?? [];
-  if (owned !== undefined) world.api.remove(sandboxes, key(owned));
+const deleteSandbox = claimName.map((name): Happening => ({ harness }) => {
+  const [owned] = harness.owned().get(name) ?? [];
+  if (owned !== undefined) harness.api.remove(sandboxes, key(owned));
 });
 const happening = fc.oneof(
   { arbitrary: create, weight: 6 },
@@ -75,22 +75,22 @@ const happening = fc.oneof(
   ...troubles,
 );
 
-it('binds every claim once, whatever happens in between: crashes, two leaders, lost answers, silent watches, deletions', async () => {
+it('binds every claim once through crashes, two leaders, lost answers, silent watches and deletions', async () => {
   await fc.assert(
     fc.asyncProperty(fc.nat(4), fc.array(happening, { minLength: 5, maxLength: 25 }), async (members, happenings) => {
-      await using world = await ClaimWorld.start({ members });
-      world.makeAllReady();
-      const referee = new Referee(world);
-      const run = new Run(world);
+      await using harness = await ClaimHarness.start({ members });
+      harness.makeAllReady();
+      const referee = new Referee(harness);
+      const run = new Run(harness);
       for (const happen of happenings) await happen(run);
-      world.api.faults.clear();
+      harness.api.faults.clear();
       await run.ensureController();
-      await world.eventually(() => {
+      await harness.eventually(() => {
         for (const name of run.wanted) {
-          expect(world.isReady(name), name).toBe(true);
-          expect(world.owned().get(name)).toEqual([world.statusOf(name).sandbox?.name]);
+          expect(harness.isReady(name), name).toBe(true);
+          expect(harness.owned().get(name)).toEqual([harness.statusOf(name).sandbox?.name]);
         }
-        expect([...world.owned().keys()].sort()).toEqual([...run.wanted].sort());
+        expect([...harness.owned().keys()].sort()).toEqual([...run.wanted].sort());
       });
       expect(referee.fouls).toEqual([]);
     }),

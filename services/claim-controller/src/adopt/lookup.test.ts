@@ -1,104 +1,104 @@
 import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import { claim, sandbox } from '@sandlot/api-types/testing';
 import { describe, expect, it } from 'vitest';
-import { ClaimWorld } from '../../test/harness.ts';
+import { ClaimHarness } from '../../test/harness.ts';
 
 const NOTE = 'agents.x-k8s.io/sandbox-name';
 
-async function started(members: number): Promise<ClaimWorld> {
-  const world = await ClaimWorld.start({ members });
-  world.startController();
-  await world.watching();
-  return world;
+async function started(members: number): Promise<ClaimHarness> {
+  const harness = await ClaimHarness.start({ members });
+  harness.startController();
+  await harness.watching();
+  return harness;
 }
 
-describe('a claim on which a Sandbox is noted', () => {
+describe('a claim that names a Sandbox', () => {
   it.each([
     ['as an annotation', { annotations: { [NOTE]: 'pool-m002' } }],
     ['as a label, by an old release', { labels: { [NOTE]: 'pool-m002' } }],
-  ])('%s is given that one, although another is first in line', async (_, metadata) => {
-    await using world = await started(3);
-    world.api.seed(sandboxClaims, { ...claim(), metadata: { namespace: 'default', name: 'job', ...metadata } });
-    await world.eventually(() => expect(world.statusOf('job').sandbox?.name).toBe('pool-m002'));
-    await world.eventually(() => expect(world.annotationsOf('job')[NOTE]).toBe('pool-m002'));
-    await world.eventually(() => {
-      const { labels } = world.api.object(sandboxClaims, { namespace: 'default', name: 'job' })?.metadata ?? {};
+  ])('%s adopts that one, although another is first in line', async (_, metadata) => {
+    await using harness = await started(3);
+    harness.api.seed(sandboxClaims, { ...claim(), metadata: { namespace: 'default', name: 'job', ...metadata } });
+    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('pool-m002'));
+    await harness.eventually(() => expect(harness.annotationsOf('job')[NOTE]).toBe('pool-m002'));
+    await harness.eventually(() => {
+      const { labels } = harness.api.object(sandboxClaims, { namespace: 'default', name: 'job' })?.metadata ?? {};
       expect(labels?.[NOTE]).toBeUndefined();
     });
-    await world.elapse(1_000);
-    expect(world.writes()).toEqual(['patch sandboxes', 'patch sandboxclaims/status', 'patch sandboxclaims']);
+    await harness.elapse(1_000);
+    expect(harness.writes()).toEqual(['patch sandboxes', 'patch sandboxclaims/status', 'patch sandboxclaims']);
   });
 
   it.each([
     ['is gone', (): void => undefined],
-    ['belongs to another claim', (world: ClaimWorld): void => seedOwned(world, 'SandboxClaim')],
+    ['belongs to another claim', (harness: ClaimHarness): void => seedOwned(harness, 'SandboxClaim')],
     [
       'belongs to a pool that the claim does not name',
-      (world: ClaimWorld): void => seedOwned(world, 'SandboxWarmPool'),
+      (harness: ClaimHarness): void => seedOwned(harness, 'SandboxWarmPool'),
     ],
-    ['belongs to nobody', (world: ClaimWorld): void => void world.api.seed(sandboxes, sandbox({ name: 'noted' }))],
-  ])('that %s takes another one, and the note is put right', async (_, prepare) => {
-    await using world = await ClaimWorld.start({ members: 1 });
-    prepare(world);
-    world.startController();
-    world.claim('job', {}, { [NOTE]: 'noted' });
-    await world.eventually(() => expect(world.statusOf('job').sandbox?.name).toBe('pool-m001'));
-    await world.eventually(() => expect(world.annotationsOf('job')[NOTE]).toBe('pool-m001'));
+    ['has no owner', (harness: ClaimHarness): void => void harness.api.seed(sandboxes, sandbox({ name: 'noted' }))],
+  ])('that %s adopts another one, and corrects the annotation', async (_, prepare) => {
+    await using harness = await ClaimHarness.start({ members: 1 });
+    prepare(harness);
+    harness.startController();
+    harness.claim('job', {}, { [NOTE]: 'noted' });
+    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('pool-m001'));
+    await harness.eventually(() => expect(harness.annotationsOf('job')[NOTE]).toBe('pool-m001'));
   });
 
-  it('whose promise is taken by somebody else meanwhile takes the next one', async () => {
-    await using world = await started(2);
-    const stalled = world.api.faults.stallWatches({ resource: 'sandboxes' });
-    world.api.remove(sandboxes, { namespace: 'default', name: 'pool-m001' });
-    world.claim('job', {}, { [NOTE]: 'pool-m001' });
-    await world.eventually(() => expect(world.statusOf('job').sandbox?.name).toBe('pool-m002'));
+  it('that loses the named Sandbox to another claim adopts the next one', async () => {
+    await using harness = await started(2);
+    const stalled = harness.api.faults.stallWatches({ resource: 'sandboxes' });
+    harness.api.remove(sandboxes, { namespace: 'default', name: 'pool-m001' });
+    harness.claim('job', {}, { [NOTE]: 'pool-m001' });
+    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('pool-m002'));
     stalled.end();
   });
 });
 
-describe('a claim that only wants warm ones', () => {
-  it('says so when others were faster, and is served when there is stock again', async () => {
-    await using world = await started(1);
-    const stalled = world.api.faults.stallWatches({ resource: 'sandboxes' });
-    world.api.remove(sandboxes, { namespace: 'default', name: 'pool-m001' });
-    world.claim('job', { createOnNoStock: false });
-    await world.eventually(() => expect(world.reasonOf('job')).toBe('AdoptionConflict'));
-    expect(world.statusOf('job').message).toMatch(/; the next pass retries from a converged view$/);
+describe('a claim that rules out a cold start', () => {
+  it('reports a conflict when others were faster, and is served when there is stock again', async () => {
+    await using harness = await started(1);
+    const stalled = harness.api.faults.stallWatches({ resource: 'sandboxes' });
+    harness.api.remove(sandboxes, { namespace: 'default', name: 'pool-m001' });
+    harness.claim('job', { createOnNoStock: false });
+    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('AdoptionConflict'));
+    expect(harness.statusOf('job').message).toMatch(/; the next pass retries from a converged view$/);
     stalled.end();
-    await world.eventually(() => expect(world.reasonOf('job')).toBe('WaitingForStock'));
-    const member = world.addMember();
-    await world.eventually(() => expect(world.statusOf('job').sandbox?.name).toBe(member));
+    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('WaitingForStock'));
+    const member = harness.addMember();
+    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe(member));
   });
 });
 
-describe('a claim that bears the name of a Sandbox', () => {
-  it('that is its own shows it', async () => {
-    await using world = await ClaimWorld.start({ members: 0 });
-    world.claim('job');
-    const { uid = '' } = world.api.object(sandboxClaims, { namespace: 'default', name: 'job' })?.metadata ?? {};
+describe('a claim with the name of a Sandbox', () => {
+  it('that it owns shows it', async () => {
+    await using harness = await ClaimHarness.start({ members: 0 });
+    harness.claim('job');
+    const { uid = '' } = harness.api.object(sandboxClaims, { namespace: 'default', name: 'job' })?.metadata ?? {};
     const apiVersion = 'extensions.agents.x-k8s.io/v1alpha1';
     const owner = { apiVersion, kind: 'SandboxClaim', name: 'job', uid, controller: true };
-    world.api.seed(sandboxes, sandbox({ name: 'job', metadata: { ownerReferences: [owner] } }));
-    world.startController();
-    await world.eventually(() => expect(world.statusOf('job').sandbox?.name).toBe('job'));
-    expect(world.api.objects(sandboxes)).toHaveLength(1);
+    harness.api.seed(sandboxes, sandbox({ name: 'job', metadata: { ownerReferences: [owner] } }));
+    harness.startController();
+    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('job'));
+    expect(harness.api.objects(sandboxes)).toHaveLength(1);
   });
 });
 
 describe('a thousand claims of one namespace', () => {
   it('delay the claim of another by a handful of passes', async () => {
-    await using world = await ClaimWorld.start({ members: 0 });
-    world.startController();
-    await world.watching();
-    const stalled = world.api.faults.stallWatches({ resource: 'sandboxclaims' });
+    await using harness = await ClaimHarness.start({ members: 0 });
+    harness.startController();
+    await harness.watching();
+    const stalled = harness.api.faults.stallWatches({ resource: 'sandboxclaims' });
     const spec = { warmPoolRef: { name: 'nowhere' } };
     for (let index = 0; index < 1_000; index += 1) {
-      world.api.seed(sandboxClaims, { ...claim({ spec }), metadata: { namespace: 'busy', name: `c${index}` } });
+      harness.api.seed(sandboxClaims, { ...claim({ spec }), metadata: { namespace: 'busy', name: `c${index}` } });
     }
-    world.api.seed(sandboxClaims, { ...claim({ spec }), metadata: { namespace: 'quiet', name: 'c' } });
+    harness.api.seed(sandboxClaims, { ...claim({ spec }), metadata: { namespace: 'quiet', name: 'c' } });
     stalled.end();
-    const order = await world.eventually(() => {
-      const namespaces = world.api.writes().map(({ namespace }) => namespace);
+    const order = await harness.eventually(() => {
+      const namespaces = harness.api.writes().map(({ namespace }) => namespace);
       expect(namespaces).toContain('quiet');
       return namespaces;
     });
@@ -106,9 +106,9 @@ describe('a thousand claims of one namespace', () => {
   });
 });
 
-function seedOwned(world: ClaimWorld, kind: string): void {
+function seedOwned(harness: ClaimHarness, kind: string): void {
   const apiVersion = 'extensions.agents.x-k8s.io/v1beta1';
   const owner = { apiVersion, kind, name: 'other', uid: 'uid-other', controller: true };
-  world.api.garbageCollector.pause();
-  world.api.seed(sandboxes, sandbox({ name: 'noted', metadata: { ownerReferences: [owner] } }));
+  harness.api.garbageCollector.pause();
+  harness.api.seed(sandboxes, sandbox({ name: 'noted', metadata: { ownerReferences: [owner] } }));
 }

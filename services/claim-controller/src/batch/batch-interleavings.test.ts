@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { happening, Run, troubles } from '../../test/happenings.ts';
 import type { Happening } from '../../test/happenings.ts';
-import { ClaimWorld } from '../../test/harness.ts';
+import { ClaimHarness } from '../../test/harness.ts';
 
 const REPLICAS = 4;
 const BATCHES = ['a', 'b'] as const;
@@ -14,21 +14,21 @@ const BOUND = ['x', 'y'] as const;
 const key = (name: string) => ({ namespace: 'default', name });
 const marksOf = ({ metadata }: Sandbox): Record<string, string> => metadata.labels ?? {};
 
-/** Watches every commit of the API server for what must never happen to slots, whoever writes. */
+/** Checks every commit of the API server, by any writer, for slots in states that must never occur. */
 class Referee {
-  readonly #world: ClaimWorld;
-  /** Whose each Sandbox is, for ever: a claim's UID, with the slot of a batch. */
+  readonly #harness: ClaimHarness;
+  /** The claim's UID, with the slot of a batch, by Sandbox; entries are never removed. */
   readonly #holderOf = new Map<string, string>();
-  /** Name that each slot was shown under, for ever. */
+  /** The Sandbox name of each published slot; entries are never removed. */
   readonly #shownAs = new Map<string, string>();
-  /** What users did away with. */
+  /** Sandboxes that users deleted. */
   readonly deleted = new Set<string>();
   readonly fouls: string[] = [];
 
-  constructor(world: ClaimWorld) {
-    this.#world = world;
-    world.api.onChange(sandboxes, ({ name }) => this.#checkSandbox(world.sandbox(name)));
-    world.api.onChange(sandboxClaims, ({ name }) => this.#checkClaim(world.api.object(sandboxClaims, key(name))));
+  constructor(harness: ClaimHarness) {
+    this.#harness = harness;
+    harness.api.onChange(sandboxes, ({ name }) => this.#checkSandbox(harness.sandbox(name)));
+    harness.api.onChange(sandboxClaims, ({ name }) => this.#checkClaim(harness.api.object(sandboxClaims, key(name))));
   }
 
   #checkSandbox(sandbox: Sandbox | undefined): void {
@@ -53,43 +53,43 @@ class Referee {
     records.set(of, before);
   }
 
-  /** Every Sandbox that was ever shown in a slot, and that nobody deleted, is still there. */
+  /** Published Sandboxes that are gone although no user deleted them. */
   lost(): string[] {
     return [...this.#shownAs.values()].filter(
-      (name) => !this.deleted.has(name) && this.#world.sandbox(name) === undefined,
+      (name) => !this.deleted.has(name) && this.#harness.sandbox(name) === undefined,
     );
   }
 }
 
-/** UID of the claim that a Sandbox was given to, with the slot of a batch. */
+/** UID of the claim that has the Sandbox, with the slot of a batch. */
 function holderOf(sandbox: Sandbox): string | undefined {
   const { 'agents.x-k8s.io/claim-uid': claimUid, 'sandlot.dev/claim-slot': slot } = marksOf(sandbox);
   return claimUid === undefined || slot === undefined ? claimUid : `${claimUid}/${slot}`;
 }
 
-/** A name is used once, so that what is left of a deleted batch is told apart. */
+/** Every name is used once, so that the Sandboxes of a deleted batch are distinguishable. */
 function happenings(referee: () => Referee): fc.Arbitrary<Happening> {
   const create = fc.constantFrom(...BATCHES, ...BOUND).map((name) =>
-    happening(`claim ${name}`, ({ world, wanted }) => {
-      if (wanted.has(name) || world.sandbox(name) !== undefined) return;
+    happening(`claim ${name}`, ({ harness, wanted }) => {
+      if (wanted.has(name) || harness.sandbox(name) !== undefined) return;
       const isBatch = BATCHES.some((batch) => batch === name);
-      world.claim(name, isBatch ? { replicas: REPLICAS, claimTimeout: '10h' } : {});
+      harness.claim(name, isBatch ? { replicas: REPLICAS, claimTimeout: '10h' } : {});
       wanted.add(name);
     }),
   );
   const deleteDelivered = fc.tuple(fc.constantFrom(...BATCHES), fc.nat(REPLICAS - 1)).map(([name, index]) =>
-    happening(`delete what ${name} shows at ${index}`, ({ world }) => {
-      const delivered = world.statusOf(name).sandboxes?.[index]?.name;
-      if (delivered === undefined || world.sandbox(delivered) === undefined) return;
+    happening(`delete what ${name} shows at ${index}`, ({ harness }) => {
+      const delivered = harness.statusOf(name).sandboxes?.[index]?.name;
+      if (delivered === undefined || harness.sandbox(delivered) === undefined) return;
       referee().deleted.add(delivered);
-      world.api.remove(sandboxes, key(delivered));
+      harness.api.remove(sandboxes, key(delivered));
     }),
   );
   const remove = fc.constantFrom(...BATCHES).map((name) =>
-    happening(`delete claim ${name}`, ({ world, wanted, removed }) => {
+    happening(`delete claim ${name}`, ({ harness, wanted, removed }) => {
       if (!wanted.has(name) || removed.has(name)) return;
       removed.add(name);
-      world.api.remove(sandboxClaims, key(name));
+      harness.api.remove(sandboxClaims, key(name));
     }),
   );
   return fc.oneof(
@@ -100,26 +100,26 @@ function happenings(referee: () => Referee): fc.Arbitrary<Happening> {
   );
 }
 
-/** Every write so far: who, what, and how it ended. */
-function writesOf(world: ClaimWorld): string {
+/** Every write so far, with its user and result. */
+function writesOf(harness: ClaimHarness): string {
   const line = ({ user, verb, resource, subresource, ...request }: RequestRecord): string =>
     `${user} ${verb} ${resource}/${subresource} ${request.key} ${request.code} ${JSON.stringify(request.body)}`;
-  return world.api.writes().map(line).join('\n');
+  return harness.api.writes().map(line).join('\n');
 }
 
-function expectServed(world: ClaimWorld, name: string, deleted: ReadonlySet<string>): void {
-  expect(world.isReady(name), name).toBe(true);
+function expectServed(harness: ClaimHarness, name: string, deleted: ReadonlySet<string>): void {
+  expect(harness.isReady(name), name).toBe(true);
   if (BOUND.some((bound) => bound === name)) {
-    expect(world.owned().get(name)).toEqual([world.statusOf(name).sandbox?.name]);
+    expect(harness.owned().get(name)).toEqual([harness.statusOf(name).sandbox?.name]);
     return;
   }
-  const shown = (world.statusOf(name).sandboxes ?? []).map(({ slot, name: sandbox }) => [slot, sandbox] as const);
+  const shown = (harness.statusOf(name).sandboxes ?? []).map(({ slot, name: sandbox }) => [slot, sandbox] as const);
   expect(shown.map(([slot]) => slot)).toEqual(Array.from({ length: REPLICAS }, (_, slot) => slot));
-  const live = [...world.slots(name)].flatMap(([slot, names]) => names.map((each) => [slot, each] as const));
+  const live = [...harness.slots(name)].flatMap(([slot, names]) => names.map((each) => [slot, each] as const));
   expect(live.sort(([a], [b]) => a - b)).toEqual(shown.filter(([, sandbox]) => !deleted.has(sandbox)));
 }
 
-it('fills every slot once and loses nothing it has shown, whatever happens to batches and claims side by side', async () => {
+it('fills every slot once and loses no published Sandbox under random faults, with batches and claims side by side', async () => {
   let referee: Referee | undefined;
   const current = (): Referee => {
     if (referee === undefined) throw new Error('nothing has begun');
@@ -130,19 +130,19 @@ it('fills every slot once and loses nothing it has shown, whatever happens to ba
       fc.nat(10),
       fc.array(happenings(current), { minLength: 5, maxLength: 25 }),
       async (members, history) => {
-        await using world = await ClaimWorld.start({ members });
-        world.makeAllReady();
-        referee = new Referee(world);
-        const run = new Run(world);
+        await using harness = await ClaimHarness.start({ members });
+        harness.makeAllReady();
+        referee = new Referee(harness);
+        const run = new Run(harness);
         for (const happen of history) await happen(run);
-        world.api.faults.clear();
+        harness.api.faults.clear();
         await run.ensureController();
-        await world.eventually(() => {
-          for (const name of run.wanted) if (!run.removed.has(name)) expectServed(world, name, current().deleted);
+        await harness.eventually(() => {
+          for (const name of run.wanted) if (!run.removed.has(name)) expectServed(harness, name, current().deleted);
         });
         const lost = referee.lost();
-        // Told with what was asked of the API server: what was lost was deleted by somebody.
-        expect(lost, lost.length === 0 ? '' : writesOf(world)).toEqual([]);
+        // A failure prints all writes, since one of them deleted the lost Sandbox.
+        expect(lost, lost.length === 0 ? '' : writesOf(harness)).toEqual([]);
         expect(referee.fouls).toEqual([]);
       },
     ),

@@ -1,110 +1,116 @@
 import { sandboxClaims, sandboxTemplates } from '@sandlot/api-types';
 import { expect, describe, it } from 'vitest';
-import { ClaimWorld } from '../../test/harness.ts';
+import { ClaimHarness } from '../../test/harness.ts';
 
 const BATCH = { namespace: 'default', name: 'batch' };
 const USER = 'sandbox.users.io/user';
 const OBSERVED = 'agents.x-k8s.io/controller-first-observed-at';
 const FIRST_READY = 'agents.x-k8s.io/claim-first-ready-at';
 
-async function delivered(replicas: number, annotations: Record<string, string> = {}): Promise<ClaimWorld> {
-  const world = await ClaimWorld.start({ members: replicas });
-  world.startController();
-  await world.watching();
-  world.claim('batch', { replicas }, annotations);
-  await world.eventually(() => expect(world.isReady('batch')).toBe(true));
-  return world;
+async function delivered(replicas: number, annotations: Record<string, string> = {}): Promise<ClaimHarness> {
+  const harness = await ClaimHarness.start({ members: replicas });
+  harness.startController();
+  await harness.watching();
+  harness.claim('batch', { replicas }, annotations);
+  await harness.eventually(() => expect(harness.isReady('batch')).toBe(true));
+  return harness;
 }
 
-/** Of every slot's Sandbox, these labels, as `a=b` in one line. */
-function labelsOfSlots(world: ClaimWorld, ...keys: string[]): string[] {
-  const names = [...world.slots('batch').values()].flat();
-  const labelsOf = (name: string) => world.sandbox(name)?.spec.podTemplate.metadata?.labels ?? {};
+/** These labels of every slot's Sandbox, as `a=b` in one line. */
+function labelsOfSlots(harness: ClaimHarness, ...keys: string[]): string[] {
+  const names = [...harness.slots('batch').values()].flat();
+  const labelsOf = (name: string) => harness.sandbox(name)?.spec.podTemplate.metadata?.labels ?? {};
   return names.map((name) => keys.map((key) => `${key}=${labelsOf(name)[key] ?? ''}`).join(' '));
 }
 
 const all = (count: number, line: string): string[] => Array.from({ length: count }, () => line);
 
-function relabelTemplate(world: ClaimWorld, labels: Record<string, string>): void {
-  world.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec, metadata }) => {
+function relabelTemplate(harness: ClaimHarness, labels: Record<string, string>): void {
+  harness.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec, metadata }) => {
     spec.podTemplate.metadata = { labels };
     metadata.generation = (metadata.generation ?? 1) + 1;
   });
 }
 
-function relabelClaim(world: ClaimWorld, labels: Record<string, string>): void {
-  world.api.change(sandboxClaims, BATCH, ({ spec, metadata }) => {
+function relabelClaim(harness: ClaimHarness, labels: Record<string, string>): void {
+  harness.api.change(sandboxClaims, BATCH, ({ spec, metadata }) => {
     spec.additionalPodMetadata = { labels };
     metadata.generation = (metadata.generation ?? 1) + 1;
   });
 }
 
-const patches = (world: ClaimWorld): number => world.writes().filter((write) => write === 'patch sandboxes').length;
+const patches = (harness: ClaimHarness): number =>
+  harness.writes().filter((write) => write === 'patch sandboxes').length;
 
-describe('the pod metadata of what a batch delivered', () => {
-  it('follows the template and the claim as long as both are there, with one write a Sandbox', async () => {
-    await using world = await delivered(12);
-    relabelTemplate(world, { team: 'b' });
-    await world.eventually(() => expect(labelsOfSlots(world, 'team')).toEqual(all(12, 'team=b')));
-    relabelClaim(world, { [USER]: 'alice' });
-    await world.eventually(() => expect(labelsOfSlots(world, 'team', USER)).toEqual(all(12, `team=b ${USER}=alice`)));
-    relabelClaim(world, {});
-    await world.eventually(() => expect(labelsOfSlots(world, 'team', USER)).toEqual(all(12, `team=b ${USER}=`)));
-    await world.elapse(2_000);
-    expect(patches(world)).toBe(4 * 12);
-    expect(world.isReady('batch')).toBe(true);
+describe('the pod metadata of a batch’s Sandboxes', () => {
+  it('follows the template and the claim as long as both exist, with one write per Sandbox', async () => {
+    await using harness = await delivered(12);
+    relabelTemplate(harness, { team: 'b' });
+    await harness.eventually(() => expect(labelsOfSlots(harness, 'team')).toEqual(all(12, 'team=b')));
+    relabelClaim(harness, { [USER]: 'alice' });
+    await harness.eventually(() =>
+      expect(labelsOfSlots(harness, 'team', USER)).toEqual(all(12, `team=b ${USER}=alice`)),
+    );
+    relabelClaim(harness, {});
+    await harness.eventually(() => expect(labelsOfSlots(harness, 'team', USER)).toEqual(all(12, `team=b ${USER}=`)));
+    await harness.elapse(2_000);
+    expect(patches(harness)).toBe(4 * 12);
+    expect(harness.isReady('batch')).toBe(true);
   });
 
-  it('stays as it is when the claim asks for what is not allowed', async () => {
-    await using world = await delivered(2);
-    relabelClaim(world, { team: 'a' });
-    await world.elapse(2_000);
-    expect(patches(world)).toBe(2);
-    relabelTemplate(world, { team: 'b' });
-    await world.elapse(2_000);
-    expect(patches(world)).toBe(2);
+  it('stays unchanged when the claim asks for labels that are not allowed', async () => {
+    await using harness = await delivered(2);
+    relabelClaim(harness, { team: 'a' });
+    await harness.elapse(2_000);
+    expect(patches(harness)).toBe(2);
+    relabelTemplate(harness, { team: 'b' });
+    await harness.elapse(2_000);
+    expect(patches(harness)).toBe(2);
   });
 
-  it('is put right by the next controller when one dies in the middle', async () => {
-    await using world = await ClaimWorld.start({ members: 8 });
-    const first = world.startController();
-    await world.watching();
-    world.claim('batch', { replicas: 8 });
-    await world.eventually(() => expect(world.isReady('batch')).toBe(true));
-    await world.kill(first);
-    relabelTemplate(world, { team: 'b' });
-    const refused = world.api.faults.failAfterWrites(3, { match: { resource: 'sandboxes' }, answer: { status: 500 } });
-    const second = world.startController('second');
-    await world.eventually(() => expect(patches(world)).toBeGreaterThan(8));
-    await world.kill(second);
+  it('is completed by the next controller when one dies in the middle', async () => {
+    await using harness = await ClaimHarness.start({ members: 8 });
+    const first = harness.startController();
+    await harness.watching();
+    harness.claim('batch', { replicas: 8 });
+    await harness.eventually(() => expect(harness.isReady('batch')).toBe(true));
+    await harness.kill(first);
+    relabelTemplate(harness, { team: 'b' });
+    const refused = harness.api.faults.failAfterWrites(3, {
+      match: { resource: 'sandboxes' },
+      answer: { status: 500 },
+    });
+    const second = harness.startController('second');
+    await harness.eventually(() => expect(patches(harness)).toBeGreaterThan(8));
+    await harness.kill(second);
     refused.end();
-    world.startController('third');
-    await world.eventually(() => expect(labelsOfSlots(world, 'team')).toEqual(all(8, 'team=b')));
+    harness.startController('third');
+    await harness.eventually(() => expect(labelsOfSlots(harness, 'team')).toEqual(all(8, 'team=b')));
   });
 });
 
-describe('the bookkeeping of a batch', () => {
-  it('is one write behind its delivery, and names what the status names', async () => {
-    await using world = await delivered(20);
-    await world.eventually(() => expect(world.annotationsOf('batch')[FIRST_READY]).toBeDefined());
-    const notes = world.annotationsOf('batch');
+describe('the annotations of a batch', () => {
+  it('are one write after the delivery, and name the Sandbox of the status', async () => {
+    await using harness = await delivered(20);
+    await harness.eventually(() => expect(harness.annotationsOf('batch')[FIRST_READY]).toBeDefined());
+    const notes = harness.annotationsOf('batch');
     expect(Object.keys(notes).sort()).toEqual([FIRST_READY, OBSERVED, 'agents.x-k8s.io/sandbox-name']);
-    expect(notes['agents.x-k8s.io/sandbox-name']).toBe(world.statusOf('batch').sandbox?.name);
+    expect(notes['agents.x-k8s.io/sandbox-name']).toBe(harness.statusOf('batch').sandbox?.name);
     for (const key of [FIRST_READY, OBSERVED]) expect(notes[key]).toMatch(/^2026-01-01T12:00:\d\d\.\d{9}Z$/);
-    await world.elapse(5_000);
-    expect(world.writes().filter((write) => write === 'patch sandboxclaims')).toHaveLength(1);
+    await harness.elapse(5_000);
+    expect(harness.writes().filter((write) => write === 'patch sandboxclaims')).toHaveLength(1);
   });
 
-  it('measures how long each of its Sandboxes took, and once how long all of it did', async () => {
-    await using world = await ClaimWorld.start({ members: 2 });
-    const { registry } = world.startController();
-    await world.watching();
-    world.claim('batch', { replicas: 3 });
-    await world.eventually(() => expect(world.statusOf('batch').claimedReplicas).toBe(3));
+  it('come with one measurement per Sandbox and one for the whole batch', async () => {
+    await using harness = await ClaimHarness.start({ members: 2 });
+    const { registry } = harness.startController();
+    await harness.watching();
+    harness.claim('batch', { replicas: 3 });
+    await harness.eventually(() => expect(harness.statusOf('batch').claimedReplicas).toBe(3));
     expect(await registry.metrics()).not.toContain('startup_latency_ms_count');
-    world.makeReady('batch-2');
-    await world.eventually(() => expect(world.isReady('batch')).toBe(true));
-    await world.elapse(1_000);
+    harness.makeReady('batch-2');
+    await harness.eventually(() => expect(harness.isReady('batch')).toBe(true));
+    await harness.elapse(1_000);
     const metrics = await registry.metrics();
     expect(metrics).toMatch(/sandlot_claim_bind_seconds_count\{path="warm"\} 2/);
     expect(metrics).toMatch(/sandlot_claim_bind_seconds_count\{path="cold"\} 1/);

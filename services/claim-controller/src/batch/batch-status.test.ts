@@ -28,7 +28,7 @@ const readyOf = ({ conditions = [] }: SandboxClaimStatus): string =>
   conditions.map(({ type, status, reason }) => `${type}=${status}/${reason}`).join(' ');
 
 describe('the status of a batch', () => {
-  it('that is complete and Ready says so, sorted by slot, the lowest one in front', () => {
+  it('that is complete and Ready lists its Sandboxes by slot and shows the lowest one', () => {
     const status = batchStatus(batch(), view([inSlot(2, { launch: 'cold' }), inSlot(0), inSlot(1)]));
     expect(status).toEqual({
       observedGeneration: 4,
@@ -68,21 +68,21 @@ describe('the status of a batch', () => {
   const rows: readonly (readonly [string, SandboxClaimStatus, BatchView, object, string])[] = [
     ['with nothing yet is pending', {}, view([]), { phase: 'Pending', claimedReplicas: 0 }, 'Ready=False/Claiming'],
     [
-      'with a part is claiming',
+      'with some of its Sandboxes is claiming',
       {},
       view([inSlot(1)]),
       { phase: 'Claiming', claimedReplicas: 1, readyReplicas: 1 },
       'Ready=False/Claiming',
     ],
     [
-      'says what keeps it from going on',
+      'reports why it does not go on',
       {},
       view([inSlot(1)], { report: { reason: 'WaitingForStock', message: 'm' } }),
       { phase: 'Claiming', message: 'm' },
       'Ready=False/WaitingForStock',
     ],
     [
-      'that can never go on has failed',
+      'has failed when it can never go on',
       {},
       view([], { report: { reason: 'InvalidMetadata', message: 'm', final: true } }),
       { phase: 'Failed' },
@@ -120,7 +120,7 @@ describe('the status of a batch', () => {
       'Completed=True/AllReplicasClaimed Ready=True/AllReplicasClaimed',
     ],
     [
-      'never adds to what it was when the time was over',
+      'gets no new entries after its time is over',
       { sandboxes: [{ slot: 0, name: 's0' }], completionTime: NOON },
       view([inSlot(0), inSlot(1)]),
       { claimedReplicas: 1 },
@@ -139,9 +139,9 @@ describe('of two Sandboxes for one slot', () => {
   const young = inSlot(0, { name: 'a-young' });
 
   it.each([
-    ['the oldest is shown when none was', {}, 'z-old'],
+    ['the oldest is shown when neither was shown before', {}, 'z-old'],
     ['the one that was shown stays', { sandboxes: [{ slot: 0, name: 'a-young' }] }, 'a-young'],
-  ])('%s, and nobody else ever is', (_, before, wanted) => {
+  ])('%s, and the other never is', (_, before, wanted) => {
     for (const live of [
       [old, young],
       [young, old],
@@ -159,13 +159,13 @@ describe('of two Sandboxes for one slot', () => {
   });
 });
 
-describe('news that cannot wait', () => {
+describe('changes that are published at once', () => {
   const before = batchStatus(batch(), view([inSlot(0), inSlot(1, { ready: false })]));
 
   it.each([
-    ['are the first status', undefined, [inSlot(0)], true],
-    ['are another slot', before, [inSlot(0), inSlot(1, { ready: false }), inSlot(2)], true],
-    ['are not the readiness of one of many', before, [inSlot(0), inSlot(1)], false],
+    ['include the first status', undefined, [inSlot(0)], true],
+    ['include another slot', before, [inSlot(0), inSlot(1, { ready: false }), inSlot(2)], true],
+    ['exclude the readiness of one of many', before, [inSlot(0), inSlot(1)], false],
   ] as const)('%s', (...[, earlier, live, urgent]) => {
     expect(differsInSubstance(earlier, batchStatus(batch(earlier), view(live)))).toBe(urgent);
   });

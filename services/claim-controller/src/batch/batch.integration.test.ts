@@ -26,7 +26,7 @@ async function untilReason(namespace: string, name: string, reason: string): Pro
 }
 
 describe('a batch', () => {
-  it('of a hundred on a full pool costs one write a Sandbox and a handful for the claim', async () => {
+  it('of a hundred from a full pool costs one write per Sandbox and a handful for the claim', async () => {
     await platform.fillPool('hundred', 100);
     await create('hundred', 'batch', { replicas: 100 });
     const { status } = await untilReason('hundred', 'batch', 'AllReplicasClaimed');
@@ -42,7 +42,7 @@ describe('a batch', () => {
     expect(writes.filter((write) => write !== 'patch sandboxes').length).toBeLessThanOrEqual(8);
   });
 
-  it('keeps its part when its time is over, and goes alone after its completion', async () => {
+  it('keeps a part when its time is over, and is deleted alone after its completion', async () => {
     await platform.fillPool('partial', 2);
     const spec = { replicas: 500, createOnNoStock: false, claimTimeout: '2s', ttlSecondsAfterCompleted: 2 };
     await create('partial', 'batch', spec);
@@ -75,7 +75,7 @@ describe('an image of its own', () => {
     await platform.client.mergePatch(sandboxTemplates, { namespace, name: 'template' }, patch);
   }
 
-  it('is put into the live pod, and the claim is Ready when the container was started again', async () => {
+  it('is set in the running pod, and the claim becomes Ready after the restart of the container', async () => {
     await platform.fillPool('image', 1);
     await allowImages('image');
     await create('image', 'job', { inplaceUpdate: { image }, waitReadyTimeout: '5m' });
@@ -89,7 +89,7 @@ describe('an image of its own', () => {
     await untilReason('image', 'job', 'DependenciesReady');
   });
 
-  it('that never runs costs the Sandbox, which is kept when the claim says so', async () => {
+  it('that never runs fails the Sandbox, which is kept when the claim asks for that', async () => {
     await platform.fillPool('reserve', 2);
     await allowImages('reserve');
     const spec = { inplaceUpdate: { image }, waitReadyTimeout: '1s', claimTimeout: '3s', reserveFailedSandbox: true };

@@ -40,11 +40,11 @@ describe('the free slots of a detached claim', () => {
   const rows: readonly (readonly [string, Parts, readonly number[]])[] = [
     ['are all of them at first', {}, [0, 1, 2]],
     ['are not those that the status shows', { status: shows(1) }, [0, 2]],
-    ['are not those of Sandboxes that bear the mark and are not shown yet', { live: [inSlot(0), inSlot(2)] }, [1]],
+    ['are not those of labelled Sandboxes that are not shown yet', { live: [inSlot(0), inSlot(2)] }, [1]],
     ['are not those of Sandboxes that were deleted after their delivery', { status: shows(0), live: [] }, [1, 2]],
-    ['are not filled by a mark out of range', { live: [inSlot(7)] }, [0, 1, 2]],
+    ['are not filled by a label out of range', { live: [inSlot(7)] }, [0, 1, 2]],
     [
-      'count one for a claim that only asks to be cleaned up',
+      'are one for a claim that only asks for its own deletion',
       { spec: { replicas: undefined, ttlSecondsAfterCompleted: 5 } },
       [0],
     ],
@@ -57,7 +57,7 @@ describe('the free slots of a detached claim', () => {
 describe('a slot for which there is no warm Sandbox', () => {
   it.each([
     ['is filled cold', {}, 'createSlot'],
-    ['waits for stock when the claim asked not to go cold', { spec: { createOnNoStock: false } }, 'queueForStock'],
+    ['waits for stock when the claim rules out a cold start', { spec: { createOnNoStock: false } }, 'queueForStock'],
     ['waits a moment for members that are starting', { warming: 2, nowMs: NOW - 4_000 }, 'queueForStock'],
     ['is filled cold when members have been starting for two seconds', { warming: 2 }, 'createSlot'],
   ] as const)('%s', (_, parts, wanted) => {
@@ -72,17 +72,17 @@ describe('a detached claim', () => {
     ['does nothing while it is being deleted', { deleting: true }, []],
     ['fills its slots until its time to claim is over', {}, ['fillSlots', 'wait']],
     [
-      'shows what there is when all slots are filled, and keeps its metadata in line',
+      'publishes when all slots are filled, and syncs the metadata',
       { live: [inSlot(0), inSlot(1), inSlot(2)] },
       ['publishSlots', 'syncSlots'],
     ],
     [
-      'keeps the metadata of what it delivered in line after its completion',
+      'syncs the metadata of delivered Sandboxes after its completion',
       { status: completed, live: [inSlot(0)] },
       ['publishSlots', 'syncSlots'],
     ],
     [
-      'leaves metadata alone when what it asks for is not allowed',
+      'leaves metadata alone when its own is refused',
       { status: completed, live: [inSlot(0)], spec: { additionalPodMetadata: { labels: { team: 'a' } } } },
       ['publishSlots'],
     ],
@@ -94,23 +94,23 @@ describe('a detached claim', () => {
     ['only follows its Sandboxes once it is complete', { status: completed }, ['publishSlots']],
     ['adds nothing after its completion', { status: { ...shows(0), completionTime: at(-1) } }, ['publishSlots']],
     [
-      'says what is missing, and looks again',
+      'reports what is missing, and retries',
       { source: { kind: 'missingPool', name: 'p' } },
       ['publishSlots', 'wait', 'wait'],
     ],
     [
-      'stops when its time to claim is over, whatever is missing',
+      'stops when its time to claim is over, even if its pool is missing',
       { source: { kind: 'missingPool', name: 'p' }, startMs: NOW - 60_000 },
       ['publishSlots'],
     ],
     [
-      'goes alone when its time after completion is over',
+      'is deleted alone when its time after completion is over',
       { status: completed, spec: { ttlSecondsAfterCompleted: 10 } },
       ['deleteClaim'],
     ],
-    ['is not early with that', { status: completed, spec: { ttlSecondsAfterCompleted: 11 } }, ['publishSlots', 'wait']],
-    ['does not go before it is complete', { spec: { ttlSecondsAfterCompleted: 0 } }, ['fillSlots', 'wait']],
-    ['expires as any claim', { spec: { lifecycle: { shutdownTime: at(-1) } } }, ['expire', 'wait']],
+    ['is not deleted earlier', { status: completed, spec: { ttlSecondsAfterCompleted: 11 } }, ['publishSlots', 'wait']],
+    ['is not deleted before it is complete', { spec: { ttlSecondsAfterCompleted: 0 } }, ['fillSlots', 'wait']],
+    ['expires like any claim', { spec: { lifecycle: { shutdownTime: at(-1) } } }, ['expire', 'wait']],
   ];
   it.each(rows)('%s', (_, parts, wanted) => {
     expect(kinds(decideBatch(snapshot(parts)))).toEqual(wanted);
@@ -123,7 +123,7 @@ describe('a detached claim', () => {
     expect(decideBatch(snapshot({ spec })).at(-1)).toMatchObject({ kind: 'wait', ms: leftMs });
   });
 
-  it('is refused for good when it asks for what its template does not allow', () => {
+  it('is refused for good when its metadata is not allowed', () => {
     expect(decideBatch(snapshot({ spec: { additionalPodMetadata: { labels: { team: 'a' } } } }))).toMatchObject([
       { kind: 'publishSlots', report: { reason: 'InvalidMetadata', final: true } },
     ]);

@@ -15,9 +15,9 @@ import { Platform } from '../../test/platform.ts';
 const PREFIX = 'sandlot';
 const NAME = 'claim-controller';
 const FAR_S = 3_600;
-/** How often Redis is compared with the objects where a test waits for that. */
+/** How often the audit compares Redis with the objects in tests that wait for it. */
 const AUDIT = { DEADLINE_AUDIT_INTERVAL: '2s' };
-/** So rarely that no test sees it. */
+/** So rarely that no test meets it. */
 const NO_AUDIT = { DEADLINE_AUDIT_INTERVAL: '10h' };
 
 let platform: Platform;
@@ -59,7 +59,7 @@ async function flushAll(): Promise<void> {
 const start = (env: Readonly<Record<string, string>>): Promise<ServiceProcess> =>
   platform.startController(NAME, { REDIS_URL: redis.url, REDIS_PREFIX: PREFIX, ...env });
 
-/** Claims of a pool that does not exist, which end in so many seconds from now. */
+/** Creates claims of a missing pool that end after so many seconds. */
 async function claims(count: number, inSeconds: (index: number) => number): Promise<SandboxClaim[]> {
   const nowMs = Math.ceil(Date.now() / 1_000) * 1_000;
   const create = (_: unknown, index: number): Promise<SandboxClaim> => {
@@ -84,7 +84,7 @@ async function metric({ metricsPort }: ServiceProcess, series: string): Promise<
   );
 }
 
-/** How many deadlines were met, and how many of them within `le` seconds. */
+/** The number of deadlines that acted, and of those that acted within `le` seconds. */
 async function met(process: ServiceProcess, le: number): Promise<readonly [all: number, inTime: number]> {
   const series = 'sandlot_deadline_lateness_seconds';
   const all = await metric(process, `${series}_count{purpose="shutdown"}`);
@@ -95,8 +95,8 @@ async function isReady({ probePort }: ServiceProcess): Promise<boolean> {
   return (await fetch(`http://127.0.0.1:${probePort}/readyz`)).ok;
 }
 
-describe('200 claims that wait for their end', () => {
-  it('end no later than a resync although Redis is flushed under them, and the audit gives them their jobs back', async () => {
+describe('200 claims with an end', () => {
+  it('end within one resync although Redis is flushed, and the audit restores their jobs', async () => {
     const process = await start(AUDIT);
     await claims(200, (index) => 15 + (index % 5));
     await untilJobs(200);
@@ -109,7 +109,7 @@ describe('200 claims that wait for their end', () => {
     await untilJobs(0);
   });
 
-  it('have their jobs again as soon as Redis is back, empty', async () => {
+  it('get their jobs again as soon as an empty Redis is back', async () => {
     const process = await start(NO_AUDIT);
     await claims(200, () => FAR_S);
     await untilJobs(200);
@@ -124,7 +124,7 @@ describe('200 claims that wait for their end', () => {
 });
 
 describe('claims end in time', () => {
-  it('when Redis is away from the start, and have their jobs when it comes', async () => {
+  it('when Redis is down from the start, and get their jobs when it comes up', async () => {
     await redis.kill();
     const process = await start(NO_AUDIT);
     await claims(10, (index) => (index < 5 ? 3 : FAR_S));
@@ -162,7 +162,7 @@ describe('claims end in time', () => {
     }
   });
 
-  it('when hostile keys are in the place of the queue', async () => {
+  it('when foreign keys occupy the names of the queue', async () => {
     const process = await start(AUDIT);
     await claims(5, () => 8);
     await untilJobs(5);
@@ -198,7 +198,7 @@ describe('the audit', () => {
     expect(await metric(process, 'sandlot_deadlines_audit_missing_total')).toBe(0);
   });
 
-  it('knows one job per claim, of its present generation; one of an older one fires for nothing', async () => {
+  it('keeps one job per claim for its current generation; a job of an older one has no effect', async () => {
     const process = await start(NO_AUDIT);
     const [claim] = await claims(1, () => FAR_S);
     const { uid = '', name = '' } = claim?.metadata ?? {};
@@ -212,7 +212,7 @@ describe('the audit', () => {
     expect(await platform.claims(namespace)).toHaveLength(1);
   });
 
-  it('costs Redis nothing for claims without deadlines, or that end within seconds', async () => {
+  it('writes nothing to Redis for claims without deadlines or that end within seconds', async () => {
     const process = await start(NO_AUDIT);
     await claims(3, () => 1);
     await allEnded();

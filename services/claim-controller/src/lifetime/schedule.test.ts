@@ -25,7 +25,7 @@ function claim({ metadata, ...parts }: { [K in keyof Parts]?: Partial<Parts[K]> 
 }
 
 const rows: readonly (readonly [string, Parameters<typeof claim>[0], readonly (readonly [string, number])[]])[] = [
-  ['has none by itself', {}, []],
+  ['has no deadline by default', {}, []],
   ['ends at its shutdownTime', { spec: { lifecycle: { shutdownTime: at(5_000) } } }, [['shutdown', 5_000]]],
   [
     'ends some time after it finished',
@@ -34,7 +34,7 @@ const rows: readonly (readonly [string, Parameters<typeof claim>[0], readonly (r
   ],
   ['does not end before it finished', { spec: { lifecycle: { ttlSecondsAfterFinished: 9 } } }, []],
   [
-    'has both ends',
+    'has both deadlines',
     {
       spec: { lifecycle: { shutdownTime: at(5_000), ttlSecondsAfterFinished: 9 } },
       status: { conditions: [finished] },
@@ -45,7 +45,7 @@ const rows: readonly (readonly [string, Parameters<typeof claim>[0], readonly (r
     ],
   ],
   [
-    'does not end again once that was announced',
+    'does not end again once its end is reported',
     { spec: { lifecycle: { shutdownTime: at(5_000) } }, status: { conditions: [expired], phase: 'Expired' } },
     [],
   ],
@@ -57,9 +57,9 @@ const rows: readonly (readonly [string, Parameters<typeof claim>[0], readonly (r
     { spec: { replicas: 3 }, status: { mode: 'Detached', claimStartTime: at(2_000) } },
     [['claim-timeout', 62_000]],
   ],
-  ['of a batch that has not begun has none', { spec: { replicas: 3 }, status: { mode: 'Detached' } }, []],
+  ['of a batch has no deadline before claiming begins', { spec: { replicas: 3 }, status: { mode: 'Detached' } }, []],
   [
-    'of a batch goes some time after it is complete',
+    'of a batch is deleted some time after its completion',
     {
       spec: { replicas: 3, ttlSecondsAfterCompleted: 7 },
       status: { mode: 'Detached', claimStartTime: at(0), completionTime: at(1_000) },
@@ -67,7 +67,7 @@ const rows: readonly (readonly [string, Parameters<typeof claim>[0], readonly (r
     [['retention', 8_000]],
   ],
   [
-    'that is being deleted has none',
+    'has no deadline while it is being deleted',
     { metadata: { deletionTimestamp: at(0) }, spec: { lifecycle: { shutdownTime: at(5_000) } } },
     [],
   ],
@@ -87,7 +87,7 @@ describe('a claim', () => {
     );
   });
 
-  it.each(rows.filter(([, , due]) => due.length > 0))('%s, and so do the decisions', (_, parts) => {
+  it.each(rows.filter(([, , due]) => due.length > 0))('%s, and the decisions agree', (_, parts) => {
     const it = claim(parts);
     const firstMs = Math.min(...deadlinesOf(it).map(({ dueAtMs }) => dueAtMs));
     const [before, then] = [planAt(it, firstMs - 1), planAt(it, firstMs)];
@@ -96,7 +96,7 @@ describe('a claim', () => {
   });
 });
 
-/** What the claim decides at a moment, when its template is gone and nothing else can happen. */
+/** The plan at a moment for a claim without a template, so that only deadlines matter. */
 function planAt(it: SandboxClaim, nowMs: number): Plan {
   const snapshot = batchSnapshot({
     claim: it,

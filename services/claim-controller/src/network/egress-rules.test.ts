@@ -9,23 +9,23 @@ const block = (cidr: string, ...except: string[]) => ({
   ipBlock: { cidr, ...(except.length === 0 ? {} : { except }) },
 });
 
-/** Public addresses only, as a template without rules of its own has them. */
+/** Public addresses only: the default rules of a template. */
 const PUBLIC = [{ to: [block('0.0.0.0/0', '10.0.0.0/8', '169.254.0.0/16'), block('::/0', 'fc00::/7')] }];
 const NO_NET = { allowInternetAccess: false };
 
 describe('egress rules of a sandbox of its own', () => {
   it.each<[string, object[], Partial<EgressWish>, object[]]>([
-    ['are the template’s where nothing is denied', PUBLIC, { allowOut: ['10.0.0.1/32'] }, PUBLIC],
+    ['are the template’s when the claim denies nothing', PUBLIC, { allowOut: ['10.0.0.1/32'] }, PUBLIC],
     ['are none without internet access', PUBLIC, NO_NET, []],
-    ['are none where all IPv4 is denied: that means all', PUBLIC, { denyOut: ['0.0.0.0/0'] }, []],
+    ['are none when all IPv4 is denied, which means everything', PUBLIC, { denyOut: ['0.0.0.0/0'] }, []],
     [
-      'lack what is denied',
+      'leave out what is denied',
       PUBLIC,
       { denyOut: ['8.8.8.0/24', '10.1.0.0/16', '8.8.8.8/32'] },
       [{ to: [block('0.0.0.0/0', '10.0.0.0/8', '169.254.0.0/16', '8.8.8.0/24'), block('::/0', 'fc00::/7')] }],
     ],
     [
-      'keep what is allowed by name, which beats what denies it',
+      'keep what is allowed by name, even if it is denied',
       PUBLIC,
       { ...NO_NET, allowOut: ['1.1.1.1/32', '2606:4700::/32'] },
       [{ to: [block('1.1.1.1/32'), block('2606:4700::/32')] }],
@@ -49,13 +49,13 @@ describe('egress rules of a sandbox of its own', () => {
       [{ to: [block('0.0.0.0/0', '192.0.0.0/16')], ports: [{ port: 443 }] }],
     ],
     [
-      'drop peers without an address as soon as anything is denied',
+      'drop selector peers as soon as anything is denied',
       [{ to: [{ podSelector: {} }, block('1.0.0.0/8')] }, { to: [{ namespaceSelector: {} }] }],
       { denyOut: ['9.9.9.9/32'] },
       [{ to: [block('1.0.0.0/8')] }],
     ],
     [
-      'take a rule about everything for all addresses',
+      'read a rule without peers as all addresses',
       [{}],
       { denyOut: ['10.0.0.0/8'] },
       [{ to: [block('0.0.0.0/0', '10.0.0.0/8'), block('::/0')] }],
@@ -78,8 +78,8 @@ const allows = (rules: ReturnType<typeof narrowEgress>, ip: string): boolean =>
     ),
   );
 
-describe('whatever is asked for', () => {
-  it('an address is reached if the template allows it, and it is allowed by name or not denied', () => {
+describe('for every wish', () => {
+  it('an address is reachable if the template allows it and the claim allows it by name or does not deny it', () => {
     const cidrs = fc.array(cidr, { maxLength: 4 });
     fc.assert(
       fc.property(fc.record({ allowOut: cidrs, denyOut: cidrs, isNamed: fc.boolean() }), address, (given, ip) => {

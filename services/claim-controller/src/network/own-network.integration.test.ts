@@ -29,7 +29,7 @@ const podLabels = async (): Promise<Readonly<Record<string, string>>> => {
 };
 
 describe('a claim with egress rules of its own', () => {
-  it('is Ready when its Pod is under them, which are written once', async () => {
+  it('becomes Ready when the rules apply to its Pod, and writes them once', async () => {
     const metadata = { ...key, annotations: { [annotations.network]: CLOSED, [annotations.networkApplied]: CLOSED } };
     await platform.client.create(sandboxClaims, { metadata, spec: { warmPoolRef: { name: 'pool' } } });
     await platform.until(async () => isReady(await claim()));
@@ -46,7 +46,7 @@ describe('a claim with egress rules of its own', () => {
     expect(writes.filter((write) => write.includes('networkpolicies'))).toHaveLength(2);
   });
 
-  it('that asks for others is told when they hold', async () => {
+  it('gets an annotation when a change of its rules is in force', async () => {
     const patch = { metadata: { annotations: { [annotations.network]: OPEN } } };
     await platform.client.mergePatch(sandboxClaims, key, patch);
     await platform.until(async () => (await claim()).metadata.annotations?.[annotations.networkApplied] === OPEN);

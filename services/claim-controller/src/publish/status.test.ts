@@ -23,7 +23,7 @@ const ready: Sandbox = sandbox({
 });
 
 describe('a bound claim', () => {
-  it('shows the whole of a ready Sandbox, its condition as it is but for the generation', () => {
+  it('shows a ready Sandbox with its condition, for the generation of the claim', () => {
     expect(boundStatus(theClaim, ready, NOW)).toEqual({
       conditions: [{ ...condition('Ready', 'True', 'DependenciesReady', 'Pod is Ready'), observedGeneration: 7 }],
       sandbox: { name: 'pool-x', podIPs: ['10.0.0.9'] },
@@ -46,7 +46,7 @@ describe('a bound claim', () => {
     });
   });
 
-  it('says of an expired Sandbox that it did so by itself', () => {
+  it('reports a Sandbox that expired independently of the claim', () => {
     const expired = sandbox({
       status: { conditions: [condition('Ready', 'False', 'SandboxExpired', 'Sandbox has expired')] },
     });
@@ -78,7 +78,7 @@ describe('a bound claim', () => {
 });
 
 describe('a claim without a Sandbox', () => {
-  it('says why, and that nothing has been claimed', () => {
+  it('reports why, and that it has no Sandbox', () => {
     expect(reportStatus(theClaim, { reason: 'WarmPoolNotFound', message: 'm' }, NOW)).toEqual({
       conditions: [
         {
@@ -98,11 +98,11 @@ describe('a claim without a Sandbox', () => {
     });
   });
 
-  it('has failed when only a change of it can help', () => {
+  it('has failed when only a change of the claim can help', () => {
     expect(reportStatus(theClaim, { reason: 'InvalidMetadata', message: 'm', final: true }, NOW).phase).toBe('Failed');
   });
 
-  it('is never robbed of its Sandbox by an error, and lets go of it when it waits for another', () => {
+  it('keeps its Sandbox through errors, and drops it when it waits for another', () => {
     const bound = after(boundStatus(theClaim, ready, NOW));
     expect(reportStatus(bound, { reason: 'TemplateNotFound', message: 'm' }, NOW).sandbox?.name).toBe('pool-x');
     expect(reportStatus(bound, { reason: 'WaitingForStock', message: 'm' }, NOW).sandbox).toBeUndefined();
@@ -110,7 +110,7 @@ describe('a claim without a Sandbox', () => {
 });
 
 describe('an expired claim', () => {
-  it('keeps Finished and names its Sandbox until that is gone', () => {
+  it('keeps Finished, and names its Sandbox until that is gone', () => {
     const finished = sandbox({ name: 's', status: { conditions: [condition('Finished', 'True', 'PodFailed')] } });
     const bound = after(boundStatus(theClaim, finished, NOW));
     const first = expiredStatus(bound, { message: 'm', sandboxGone: false }, NOW);

@@ -10,7 +10,7 @@ const WINDOW_MS = 750;
 
 function setUp() {
   const clock = new FakeClock();
-  /** When what was written, milliseconds. */
+  /** Every patch and when it was written, milliseconds. */
   const written: { readonly atMs: number; readonly patch: JsonObject }[] = [];
   const client = {
     mergePatch: (_resource: unknown, _key: unknown, patch: JsonObject) => {
@@ -27,7 +27,7 @@ function setUp() {
 const named = (name: string): SandboxClaim => claim({ metadata: { namespace: 'default', name, uid: `uid-${name}` } });
 
 describe('annotations written behind', () => {
-  it('are one patch of what was gathered', async () => {
+  it('are gathered into one patch', async () => {
     const { clock, written, writeBehind } = setUp();
     writeBehind.schedule(named('job'), { first: '1' });
     writeBehind.schedule(named('job'), { second: '2' });
@@ -43,7 +43,7 @@ describe('annotations written behind', () => {
     expect(written).toHaveLength(10);
   });
 
-  it('begin at ten a second when more do, and five seconds late at most', async () => {
+  it('start at ten a second when more claims wait, and at most five seconds late', async () => {
     const { clock, written, writeBehind } = setUp();
     for (let n = 0; n < 300; n += 1) writeBehind.schedule(named(`job-${n}`), { first: '1' });
     await clock.advance(4_900);
@@ -52,7 +52,7 @@ describe('annotations written behind', () => {
     expect(written).toHaveLength(300);
   });
 
-  it('cost next to nothing for a stream of claims that live for three seconds', async () => {
+  it('cost few writes for a stream of claims that live for three seconds', async () => {
     const { clock, written, writeBehind } = setUp();
     for (let second = 0; second < 20; second += 1) {
       const claims = Array.from({ length: 20 }, (_, n) => named(`job-${second}-${n}`));
@@ -60,7 +60,7 @@ describe('annotations written behind', () => {
       clock.setTimeout(() => claims.forEach((one) => writeBehind.forget(one)), 3_000);
       await clock.advance(1_000);
     }
-    // Of 400: the first of all, and those that came when few others waited.
+    // Of 400 claims: the first ones, and those that came when few others waited.
     expect(written.length).toBeLessThan(60);
   });
 });

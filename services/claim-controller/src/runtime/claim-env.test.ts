@@ -1,72 +1,73 @@
 import { sandboxTemplates } from '@sandlot/api-types';
 import { secrets } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
-import { ClaimWorld } from '../../test/harness.ts';
+import { ClaimHarness } from '../../test/harness.ts';
 
-async function started(options: { readonly envsFromSecrets?: boolean } = {}): Promise<ClaimWorld> {
-  const world = await ClaimWorld.start({ members: 2 });
-  world.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec }) => {
+async function started(options: { readonly envsFromSecrets?: boolean } = {}): Promise<ClaimHarness> {
+  const harness = await ClaimHarness.start({ members: 2 });
+  harness.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec }) => {
     spec.envVarsInjectionPolicy = 'Allowed';
   });
-  world.startController('claim-controller', { envsFromSecrets: options.envsFromSecrets ?? false });
-  await world.watching();
-  return world;
+  harness.startController('claim-controller', { envsFromSecrets: options.envsFromSecrets ?? false });
+  await harness.watching();
+  return harness;
 }
 
 const TOKEN = { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'keys', key: 'token' } } };
-const variablesOf = (world: ClaimWorld): unknown => world.sandbox('job')?.spec.podTemplate.spec.containers[0]?.env;
+const variablesOf = (harness: ClaimHarness): unknown =>
+  harness.sandbox('job')?.spec.podTemplate.spec.containers[0]?.env;
 
 describe('envs of a claim whose template has no runtime', () => {
   it('become variables of a cold start, although there is stock', async () => {
-    await using world = await started();
-    world.claim('job', { envs: [{ name: 'RUN_ID', value: '42' }] });
-    await world.eventually(() => expect(variablesOf(world)).toEqual([{ name: 'RUN_ID', value: '42' }]));
+    await using harness = await started();
+    harness.claim('job', { envs: [{ name: 'RUN_ID', value: '42' }] });
+    await harness.eventually(() => expect(variablesOf(harness)).toEqual([{ name: 'RUN_ID', value: '42' }]));
   });
 
   it('obey the policy of the template', async () => {
-    await using world = await started();
-    world.claim('job', { envs: [{ name: 'A', value: '1' }], env: [{ name: 'A', value: '2' }] });
-    await world.eventually(() => expect(world.reasonOf('job')).toBe('EnvVarsInjectionRejected'));
+    await using harness = await started();
+    harness.claim('job', { envs: [{ name: 'A', value: '1' }], env: [{ name: 'A', value: '2' }] });
+    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('EnvVarsInjectionRejected'));
   });
 
-  it('go to every Sandbox of a batch', async () => {
-    await using world = await started();
-    world.claim('batch', { replicas: 2, envs: [{ name: 'RUN_ID', value: '42' }] });
-    await world.eventually(() => expect(world.statusOf('batch').claimedReplicas).toBe(2));
+  it('reach every Sandbox of a batch', async () => {
+    await using harness = await started();
+    harness.claim('batch', { replicas: 2, envs: [{ name: 'RUN_ID', value: '42' }] });
+    await harness.eventually(() => expect(harness.statusOf('batch').claimedReplicas).toBe(2));
     for (const slot of [0, 1]) {
-      const { containers } = world.sandbox(`batch-${slot}`)?.spec.podTemplate.spec ?? { containers: [] };
+      const { containers } = harness.sandbox(`batch-${slot}`)?.spec.podTemplate.spec ?? { containers: [] };
       expect(containers[0]?.env).toEqual([{ name: 'RUN_ID', value: '42' }]);
     }
   });
 
-  it('from Secrets are refused unless the installation allows them, and the message says how', async () => {
-    await using world = await started();
-    world.claim('job', { envs: [TOKEN] });
-    await world.eventually(() => expect(world.reasonOf('job')).toBe('EnvVarsInjectionRejected'));
-    expect(world.statusOf('job').message).toContain('claimController.envsFromSecrets=true');
+  it('from Secrets are refused unless the installation allows them, and the message says how to allow them', async () => {
+    await using harness = await started();
+    harness.claim('job', { envs: [TOKEN] });
+    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('EnvVarsInjectionRejected'));
+    expect(harness.statusOf('job').message).toContain('claimController.envsFromSecrets=true');
   });
 
-  it('from Secrets refer to a Secret that is there and open to claims, and never hold its value', async () => {
-    await using world = await started({ envsFromSecrets: true });
-    world.claim('job', { envs: [TOKEN] });
-    await world.eventually(() => expect(world.statusOf('job').message).toContain('Secret "keys" does not exist'));
+  it('from Secrets become references to a Secret that is open to claims, and never hold its value', async () => {
+    await using harness = await started({ envsFromSecrets: true });
+    harness.claim('job', { envs: [TOKEN] });
+    await harness.eventually(() => expect(harness.statusOf('job').message).toContain('Secret "keys" does not exist'));
     const data = { token: 'aHVzaA==' };
-    world.api.seed(secrets, { metadata: { namespace: 'default', name: 'keys' }, data });
-    await world.eventually(() =>
-      expect(world.statusOf('job').message).toContain('Secret "keys" is not open to claims'),
+    harness.api.seed(secrets, { metadata: { namespace: 'default', name: 'keys' }, data });
+    await harness.eventually(() =>
+      expect(harness.statusOf('job').message).toContain('Secret "keys" is not open to claims'),
     );
-    expect(world.sandbox('job')).toBeUndefined();
-    world.api.change(secrets, { namespace: 'default', name: 'keys' }, ({ metadata }) => {
+    expect(harness.sandbox('job')).toBeUndefined();
+    harness.api.change(secrets, { namespace: 'default', name: 'keys' }, ({ metadata }) => {
       metadata.labels = { 'sandlot.dev/claim-env': 'true' };
     });
-    await world.eventually(() => expect(variablesOf(world)).toEqual([TOKEN]));
-    expect(JSON.stringify(world.sandbox('job'))).not.toContain(data.token);
+    await harness.eventually(() => expect(variablesOf(harness)).toEqual([TOKEN]));
+    expect(JSON.stringify(harness.sandbox('job'))).not.toContain(data.token);
   });
 
-  it('need no Secret that may be missing', async () => {
-    await using world = await started({ envsFromSecrets: true });
+  it('may refer to an optional Secret that is missing', async () => {
+    await using harness = await started({ envsFromSecrets: true });
     const optional = { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'keys', key: 'token', optional: true } } };
-    world.claim('job', { envs: [optional] });
-    await world.eventually(() => expect(variablesOf(world)).toEqual([optional]));
+    harness.claim('job', { envs: [optional] });
+    await harness.eventually(() => expect(variablesOf(harness)).toEqual([optional]));
   });
 });

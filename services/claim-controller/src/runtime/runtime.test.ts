@@ -2,7 +2,7 @@ import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@s
 import { secrets } from '@sandlot/kube';
 import { envdAccessToken } from '@sandlot/tenancy';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ClaimWorld } from '../../test/harness.ts';
+import { ClaimHarness } from '../../test/harness.ts';
 import { Daemons } from '../../test/daemons.ts';
 
 const ADDRESSES = ['127.0.1.1', '127.0.1.2', '127.0.1.3', '127.0.1.4', '127.0.1.5', '127.0.1.6'];
@@ -14,194 +14,194 @@ beforeEach(async () => {
 });
 afterEach(() => daemons[Symbol.asyncDispose]());
 
-/** With a template that asks for the daemon, and members each with one at an address of its own. */
-async function prepared(members: number, { inject = true } = {}): Promise<ClaimWorld> {
-  const world = await ClaimWorld.start({ members: 0 });
-  world.runtime = daemons.access(world.clock);
-  world.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec }) => {
+/** Starts with a template that injects the daemon, and members with daemons at addresses of their own. */
+async function prepared(members: number, { inject = true } = {}): Promise<ClaimHarness> {
+  const harness = await ClaimHarness.start({ members: 0 });
+  harness.runtime = daemons.access(harness.clock);
+  harness.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec }) => {
     spec.envVarsInjectionPolicy = 'Allowed';
     spec.runtime = { inject };
   });
-  for (const address of ADDRESSES.slice(0, members)) own(world, world.addMember({ address }), address);
-  return world;
+  for (const address of ADDRESSES.slice(0, members)) own(harness, harness.addMember({ address }), address);
+  return harness;
 }
 
-async function started(members: number, how: { readonly inject?: boolean } = {}): Promise<ClaimWorld> {
-  const world = await prepared(members, how);
-  world.startController('claim-controller', { envsFromSecrets: true });
-  await world.watching();
-  return world;
+async function started(members: number, how: { readonly inject?: boolean } = {}): Promise<ClaimHarness> {
+  const harness = await prepared(members, how);
+  harness.startController('claim-controller', { envsFromSecrets: true });
+  await harness.watching();
+  return harness;
 }
 
-/** The daemon at the address is that of the Sandbox. */
-function own(world: ClaimWorld, name: string, address: string): void {
-  daemons.owners.set(address, world.sandbox(name)?.metadata.uid ?? '');
+/** Assigns the daemon at the address to the Sandbox. */
+function own(harness: ClaimHarness, name: string, address: string): void {
+  daemons.owners.set(address, harness.sandbox(name)?.metadata.uid ?? '');
 }
 
-const uidOf = (world: ClaimWorld, name: string): string =>
-  world.api.object(sandboxes, { namespace: 'default', name })?.metadata.uid ?? '';
+const uidOf = (harness: ClaimHarness, name: string): string =>
+  harness.api.object(sandboxes, { namespace: 'default', name })?.metadata.uid ?? '';
 
 describe('a claim on a template with the daemon', () => {
-  it('is Ready once the daemon knows its token and variables, for two writes and no cold start', async () => {
-    await using world = await started(1);
-    world.claim('job', { envs: [{ name: 'RUN_ID', value: '42' }] });
-    await world.eventually(() => expect(world.isReady('job')).toBe(true));
-    expect(world.owned().get('job')).toEqual(['pool-m001']);
-    const [told, ...more] = daemons.told;
-    const { claim = '' } = told ?? {};
-    expect(told).toEqual({
+  it('becomes Ready once the daemon has its token and variables, with two writes and no cold start', async () => {
+    await using harness = await started(1);
+    harness.claim('job', { envs: [{ name: 'RUN_ID', value: '42' }] });
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    expect(harness.owned().get('job')).toEqual(['pool-m001']);
+    const [accepted, ...more] = daemons.accepted;
+    const { claim = '' } = accepted ?? {};
+    expect(accepted).toEqual({
       address: '127.0.1.1',
-      sandboxUid: uidOf(world, 'pool-m001'),
+      sandboxUid: uidOf(harness, 'pool-m001'),
       claim,
       envVars: { RUN_ID: '42' },
       exec: true,
       accessToken: envdAccessToken(daemons.tokenKey, claim),
     });
     expect(more).toEqual([]);
-    await world.elapse(60_000);
-    expect(world.writes().slice(0, 2)).toEqual(['patch sandboxes', 'patch sandboxclaims/status']);
-    expect(world.writes()).toEqual([...world.writes().slice(0, 2), 'patch sandboxclaims']);
-    expect(daemons.told).toHaveLength(1);
+    await harness.elapse(60_000);
+    expect(harness.writes().slice(0, 2)).toEqual(['patch sandboxes', 'patch sandboxclaims/status']);
+    expect(harness.writes()).toEqual([...harness.writes().slice(0, 2), 'patch sandboxclaims']);
+    expect(daemons.accepted).toHaveLength(1);
   });
 
-  it('closes the agent-sandbox API of a sandbox that the E2B API made, and of no other', async () => {
-    await using world = await started(2);
+  it('closes the agent-sandbox API only in sandboxes that the E2B API creates', async () => {
+    await using harness = await started(2);
     const labels = { 'sandlot.dev/sandbox-id': 'id1' };
     for (const name of ['id1', 'namesake']) {
       const metadata = { namespace: 'default', name, labels };
-      world.api.seed(sandboxClaims, { metadata, spec: { warmPoolRef: { name: 'pool' } } });
+      harness.api.seed(sandboxClaims, { metadata, spec: { warmPoolRef: { name: 'pool' } } });
     }
-    await world.eventually(() => expect([world.isReady('id1'), world.isReady('namesake')]).toEqual([true, true]));
-    const told = new Map(daemons.told.map(({ sandboxUid, exec }) => [sandboxUid, exec]));
-    const execOf = (claim: string) => told.get(uidOf(world, world.owned().get(claim)?.[0] ?? ''));
+    await harness.eventually(() => expect([harness.isReady('id1'), harness.isReady('namesake')]).toEqual([true, true]));
+    const accepted = new Map(daemons.accepted.map(({ sandboxUid, exec }) => [sandboxUid, exec]));
+    const execOf = (claim: string) => accepted.get(uidOf(harness, harness.owned().get(claim)?.[0] ?? ''));
     expect({ id1: execOf('id1'), namesake: execOf('namesake') }).toEqual({ id1: false, namesake: true });
   });
 
-  it('is not Ready while the daemon does not answer, says why, and is as soon as it does', async () => {
-    await using world = await started(1);
+  it('is not Ready while the daemon does not answer, reports why, and becomes Ready when it answers', async () => {
+    await using harness = await started(1);
     daemons.answer = () => 503;
-    world.claim('job');
-    await world.eventually(() => expect(world.statusOf('job').sandbox?.name).toBe('pool-m001'));
-    await world.eventually(() =>
-      expect(world.statusOf('job').conditions?.[0]).toMatchObject({
+    harness.claim('job');
+    await harness.eventually(() => expect(harness.statusOf('job').sandbox?.name).toBe('pool-m001'));
+    await harness.eventually(() =>
+      expect(harness.statusOf('job').conditions?.[0]).toMatchObject({
         status: 'False',
         reason: 'SandboxNotReady',
         message: 'Sandbox is not ready: its runtime refused the initialisation with status 503',
       }),
     );
     daemons.answer = () => 204;
-    await world.eventually(() => expect(world.isReady('job')).toBe(true));
-    expect(world.owned().get('job')).toEqual(['pool-m001']);
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    expect(harness.owned().get('job')).toEqual(['pool-m001']);
   });
 
-  it('gets another Sandbox when the daemon of the first is lost', async () => {
-    await using world = await started(2);
+  it('gets another Sandbox when the daemon of the first never answers', async () => {
+    await using harness = await started(2);
     daemons.answer = ({ address }) => (address === '127.0.1.1' ? 500 : 204);
-    world.claim('job', { waitReadyTimeout: '5s' });
-    await world.eventually(() => expect(world.isReady('job')).toBe(true));
-    expect(world.owned().get('job')).toEqual(['pool-m002']);
-    expect(world.sandbox('pool-m001')).toBeUndefined();
-    expect(world.eventReasons()).toContain('job SandboxInitFailed');
+    harness.claim('job', { waitReadyTimeout: '5s' });
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    expect(harness.owned().get('job')).toEqual(['pool-m002']);
+    expect(harness.sandbox('pool-m001')).toBeUndefined();
+    expect(harness.eventReasons()).toContain('job SandboxInitFailed');
   });
 
-  it('keeps what failed when it is asked to, and stops after five', async () => {
-    await using world = await started(5);
+  it('keeps failed Sandboxes when the claim asks for that, and stops after five', async () => {
+    await using harness = await started(5);
     daemons.answer = () => 500;
-    world.claim('job', { reserveFailedSandbox: true, createOnNoStock: false, waitReadyTimeout: '2s' });
-    await world.eventually(() => expect(world.statusOf('job').phase).toBe('Failed'));
-    expect(world.reasonOf('job')).toBe('SandboxInitFailed');
-    expect(world.statusOf('job').message).toContain('its runtime refused the initialisation with status 500');
-    const kept = world.api.objects(sandboxes).map(({ metadata }) => metadata.labels?.['sandlot.dev/reserved-failed']);
+    harness.claim('job', { reserveFailedSandbox: true, createOnNoStock: false, waitReadyTimeout: '2s' });
+    await harness.eventually(() => expect(harness.statusOf('job').phase).toBe('Failed'));
+    expect(harness.reasonOf('job')).toBe('SandboxInitFailed');
+    expect(harness.statusOf('job').message).toContain('its runtime refused the initialisation with status 500');
+    const kept = harness.api.objects(sandboxes).map(({ metadata }) => metadata.labels?.['sandlot.dev/reserved-failed']);
     expect(kept).toEqual(['true', 'true', 'true', 'true', 'true']);
   });
 
-  it('is told again after a resume, before it is Ready again', async () => {
-    await using world = await started(1);
-    world.claim('job');
-    await world.eventually(() => expect(world.isReady('job')).toBe(true));
-    world.makeUnready('pool-m001');
-    await world.eventually(() => expect(world.isReady('job')).toBe(false));
+  it('initialises the daemon again after a resume, before it becomes Ready again', async () => {
+    await using harness = await started(1);
+    harness.claim('job');
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    harness.makeUnready('pool-m001');
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(false));
     daemons.answer = () => 503;
-    own(world, 'pool-m001', '127.0.1.2');
-    world.makeReady('pool-m001', { address: '127.0.1.2', since: LATER });
-    await world.elapse(60_000);
-    expect(world.isReady('job')).toBe(false);
-    expect(world.owned().get('job')).toEqual(['pool-m001']);
+    own(harness, 'pool-m001', '127.0.1.2');
+    harness.makeReady('pool-m001', { address: '127.0.1.2', since: LATER });
+    await harness.elapse(60_000);
+    expect(harness.isReady('job')).toBe(false);
+    expect(harness.owned().get('job')).toEqual(['pool-m001']);
     daemons.answer = () => 204;
-    await world.eventually(() => expect(world.isReady('job')).toBe(true));
-    expect(daemons.told.map(({ address }) => address)).toEqual(['127.0.1.1', '127.0.1.2']);
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    expect(daemons.accepted.map(({ address }) => address)).toEqual(['127.0.1.1', '127.0.1.2']);
   });
 
-  it('costs a new leader nothing, unless the pod changed while nobody looked', async () => {
-    await using world = await prepared(2);
-    const leader = world.startController();
-    await world.watching();
-    world.claim('first');
-    world.claim('second');
-    await world.eventually(() => expect([world.isReady('first'), world.isReady('second')]).toEqual([true, true]));
-    const second = world.owned().get('second')?.[0] ?? '';
-    await world.kill(leader);
-    world.makeReady(second, { address: '127.0.1.3', since: LATER });
-    own(world, second, '127.0.1.3');
-    world.startController('successor');
-    await world.eventually(() => expect(daemons.told.map(({ address }) => address)).toContain('127.0.1.3'));
-    await world.elapse(5_000);
-    expect(daemons.told).toHaveLength(3);
+  it('is not initialised again by a new leader, unless the pod changed in between', async () => {
+    await using harness = await prepared(2);
+    const leader = harness.startController();
+    await harness.watching();
+    harness.claim('first');
+    harness.claim('second');
+    await harness.eventually(() => expect([harness.isReady('first'), harness.isReady('second')]).toEqual([true, true]));
+    const second = harness.owned().get('second')?.[0] ?? '';
+    await harness.kill(leader);
+    harness.makeReady(second, { address: '127.0.1.3', since: LATER });
+    own(harness, second, '127.0.1.3');
+    harness.startController('successor');
+    await harness.eventually(() => expect(daemons.accepted.map(({ address }) => address)).toContain('127.0.1.3'));
+    await harness.elapse(5_000);
+    expect(daemons.accepted).toHaveLength(3);
   });
 
-  it('is served without the daemon when it asks to', async () => {
-    await using world = await started(1);
-    world.claim('job', { skipInitRuntime: true });
-    await world.eventually(() => expect(world.isReady('job')).toBe(true));
-    expect(daemons.told).toEqual([]);
+  it('skips the daemon when it asks for that', async () => {
+    await using harness = await started(1);
+    harness.claim('job', { skipInitRuntime: true });
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    expect(daemons.accepted).toEqual([]);
   });
 
-  it('waits for a pod as long as it takes, and for the daemon 30 s', async () => {
-    await using world = await started(0);
-    world.claim('job');
-    await world.eventually(() => expect(world.sandbox('job')).toBeDefined());
-    await world.elapse(120_000);
-    expect(world.owned().get('job')).toEqual(['job']);
+  it('waits for a pod without a limit, and for the daemon 30 s', async () => {
+    await using harness = await started(0);
+    harness.claim('job');
+    await harness.eventually(() => expect(harness.sandbox('job')).toBeDefined());
+    await harness.elapse(120_000);
+    expect(harness.owned().get('job')).toEqual(['job']);
     daemons.answer = () => 500;
-    own(world, 'job', '127.0.1.1');
-    world.makeReady('job', { address: '127.0.1.1' });
-    await world.eventually(() => expect(world.eventReasons()).toContain('job SandboxInitFailed'));
+    own(harness, 'job', '127.0.1.1');
+    harness.makeReady('job', { address: '127.0.1.1' });
+    await harness.eventually(() => expect(harness.eventReasons()).toContain('job SandboxInitFailed'));
   });
 
-  it('tells every Sandbox of a batch before it is shown', async () => {
-    await using world = await started(3);
+  it('initialises every daemon of a batch before it shows the Sandbox', async () => {
+    await using harness = await started(3);
     daemons.answer = ({ address }) => (address === '127.0.1.3' ? 503 : 204);
-    world.claim('batch', { replicas: 3, envs: [{ name: 'A', value: '1' }] });
-    await world.eventually(() => expect(world.statusOf('batch').claimedReplicas).toBe(2));
-    await world.elapse(2_000);
-    expect(world.statusOf('batch').claimedReplicas).toBe(2);
+    harness.claim('batch', { replicas: 3, envs: [{ name: 'A', value: '1' }] });
+    await harness.eventually(() => expect(harness.statusOf('batch').claimedReplicas).toBe(2));
+    await harness.elapse(2_000);
+    expect(harness.statusOf('batch').claimedReplicas).toBe(2);
     daemons.answer = () => 204;
-    await world.eventually(() => expect(world.isReady('batch')).toBe(true));
-    expect(daemons.told.map(({ envVars }) => envVars)).toEqual([{ A: '1' }, { A: '1' }, { A: '1' }]);
+    await harness.eventually(() => expect(harness.isReady('batch')).toBe(true));
+    expect(daemons.accepted.map(({ envVars }) => envVars)).toEqual([{ A: '1' }, { A: '1' }, { A: '1' }]);
   });
 
-  it('passes over a member from before the template had the daemon, if it has variables', async () => {
-    await using world = await started(0, { inject: false });
-    world.addMember({ address: '127.0.1.1' });
-    world.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec }) => {
+  it('skips members built before the template had the daemon, if it has variables', async () => {
+    await using harness = await started(0, { inject: false });
+    harness.addMember({ address: '127.0.1.1' });
+    harness.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec }) => {
       spec.runtime = { inject: true };
     });
-    await world.elapse(100);
-    world.claim('job', { envs: [{ name: 'A', value: '1' }] });
-    await world.eventually(() => expect(world.owned().get('job')).toEqual(['job']));
-    expect(world.sandbox('job')?.spec.podTemplate.spec.containers[0]?.env).toBeUndefined();
+    await harness.elapse(100);
+    harness.claim('job', { envs: [{ name: 'A', value: '1' }] });
+    await harness.eventually(() => expect(harness.owned().get('job')).toEqual(['job']));
+    expect(harness.sandbox('job')?.spec.podTemplate.spec.containers[0]?.env).toBeUndefined();
   });
 
-  it('is refused variables that the policy of the template does not allow', async () => {
-    await using world = await started(1);
-    world.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec }) => {
+  it('is refused when the template’s policy does not allow its variables', async () => {
+    await using harness = await started(1);
+    harness.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec }) => {
       spec.envVarsInjectionPolicy = 'Disallowed';
     });
-    await world.elapse(100);
-    world.claim('job', { envs: [{ name: 'A', value: '1' }] });
-    await world.eventually(() => expect(world.reasonOf('job')).toBe('EnvVarsInjectionRejected'));
-    expect(world.api.objects(sandboxWarmPools)).toHaveLength(1);
-    expect(world.owned().size).toBe(0);
+    await harness.elapse(100);
+    harness.claim('job', { envs: [{ name: 'A', value: '1' }] });
+    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('EnvVarsInjectionRejected'));
+    expect(harness.api.objects(sandboxWarmPools)).toHaveLength(1);
+    expect(harness.owned().size).toBe(0);
   });
 });
 
@@ -209,50 +209,50 @@ describe('variables from Secrets', () => {
   const TOKEN = { name: 'TOKEN', valueFrom: { secretKeyRef: { name: 'keys', key: 'token' } } };
   const SPARE = { name: 'SPARE', valueFrom: { secretKeyRef: { name: 'none', key: 'x', optional: true } } };
   const metadata = { namespace: 'default', name: 'keys', labels: { 'sandlot.dev/claim-env': 'true' } };
-  const value = 'a value that nobody may see';
+  const value = 'a value that must stay secret';
 
-  it('reach the daemon and no object', async () => {
-    await using world = await started(1);
-    world.api.seed(secrets, { metadata, data: { token: Buffer.from(value).toString('base64') } });
-    world.claim('job', { envs: [TOKEN, SPARE] });
-    await world.eventually(() => expect(world.isReady('job')).toBe(true));
-    expect(daemons.told[0]?.envVars).toEqual({ TOKEN: value });
-    await world.elapse(5_000);
-    const written = JSON.stringify(world.api.writes());
+  it('reach the daemon and appear in no object', async () => {
+    await using harness = await started(1);
+    harness.api.seed(secrets, { metadata, data: { token: Buffer.from(value).toString('base64') } });
+    harness.claim('job', { envs: [TOKEN, SPARE] });
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    expect(daemons.accepted[0]?.envVars).toEqual({ TOKEN: value });
+    await harness.elapse(5_000);
+    const written = JSON.stringify(harness.api.writes());
     expect(written).not.toContain(value);
     expect(written).not.toContain(Buffer.from(value).toString('base64'));
   });
 
-  it('of a claim of the API come right after it: they are waited for, and nothing is reported meanwhile', async () => {
-    await using world = await started(1);
+  it('of an API claim may follow right after it: the claim waits without a report', async () => {
+    await using harness = await started(1);
     const labels = { 'sandlot.dev/sandbox-id': 'id1' };
     const claim = { metadata: { namespace: 'default', name: 'id1', labels }, spec: { warmPoolRef: { name: 'pool' } } };
-    world.api.seed(sandboxClaims, { ...claim, spec: { ...claim.spec, envs: [TOKEN] } });
-    await world.elapse(1_000);
-    expect(world.owned().size).toBe(0);
-    expect(world.statusOf('id1').message).toBeUndefined();
-    world.api.seed(secrets, { metadata, data: { token: Buffer.from(value).toString('base64') } });
-    await world.eventually(() => expect(world.isReady('id1')).toBe(true));
-    expect(daemons.told[0]?.envVars).toEqual({ TOKEN: value });
+    harness.api.seed(sandboxClaims, { ...claim, spec: { ...claim.spec, envs: [TOKEN] } });
+    await harness.elapse(1_000);
+    expect(harness.owned().size).toBe(0);
+    expect(harness.statusOf('id1').message).toBeUndefined();
+    harness.api.seed(secrets, { metadata, data: { token: Buffer.from(value).toString('base64') } });
+    await harness.eventually(() => expect(harness.isReady('id1')).toBe(true));
+    expect(daemons.accepted[0]?.envVars).toEqual({ TOKEN: value });
   });
 
-  it('of a claim of the API that never come are reported', async () => {
-    await using world = await started(1);
+  it('of an API claim are reported when their Secret never appears', async () => {
+    await using harness = await started(1);
     const labels = { 'sandlot.dev/sandbox-id': 'id1' };
     const spec = { warmPoolRef: { name: 'pool' }, envs: [TOKEN] };
-    world.api.seed(sandboxClaims, { metadata: { namespace: 'default', name: 'id1', labels }, spec });
-    await world.elapse(6_000);
-    await world.eventually(() => expect(world.statusOf('id1').message).toContain('Secret "keys" does not exist'));
+    harness.api.seed(sandboxClaims, { metadata: { namespace: 'default', name: 'id1', labels }, spec });
+    await harness.elapse(6_000);
+    await harness.eventually(() => expect(harness.statusOf('id1').message).toContain('Secret "keys" does not exist'));
   });
 
-  it('are looked for before a Sandbox is taken', async () => {
-    await using world = await started(1);
-    world.api.seed(secrets, { metadata, data: { other: '' } });
-    world.claim('job', { envs: [TOKEN] });
-    await world.eventually(() =>
-      expect(world.statusOf('job').message).toContain('Secret "keys" has no key "token"; add it'),
+  it('are checked before the claim adopts a Sandbox', async () => {
+    await using harness = await started(1);
+    harness.api.seed(secrets, { metadata, data: { other: '' } });
+    harness.claim('job', { envs: [TOKEN] });
+    await harness.eventually(() =>
+      expect(harness.statusOf('job').message).toContain('Secret "keys" has no key "token"; add it'),
     );
-    expect(world.owned().size).toBe(0);
-    expect(daemons.told).toEqual([]);
+    expect(harness.owned().size).toBe(0);
+    expect(daemons.accepted).toEqual([]);
   });
 });

@@ -26,7 +26,7 @@ const drain = (stock: Stock, pools: readonly string[] = ['pool-a']): string[] =>
 };
 
 describe('picking', () => {
-  it('takes Ready before not Ready, and current before stale within each', () => {
+  it('prefers Ready to not Ready, and current to stale within each', () => {
     const stock = stockOf(
       member('pending-stale', { ready: false, current: false }),
       member('pending', { ready: false }),
@@ -36,7 +36,7 @@ describe('picking', () => {
     expect(drain(stock)).toEqual(['ready', 'ready-stale', 'pending', 'pending-stale']);
   });
 
-  it('takes from the node with the most candidates, oldest first', () => {
+  it('picks from the node with the most candidates, oldest first', () => {
     const stock = stockOf(
       member('a1'),
       member('b1', { node: 'n2' }),
@@ -46,12 +46,12 @@ describe('picking', () => {
     expect(drain(stock).slice(0, 2)).toEqual(['b1', 'b2']);
   });
 
-  it('takes the union of several pools in tier order', () => {
+  it('picks from several pools in tier order', () => {
     const stock = stockOf(member('stale', { current: false }), member('fresh', { poolUid: 'pool-b' }));
     expect(drain(stock, ['pool-a', 'pool-b'])).toEqual(['fresh', 'stale']);
   });
 
-  it('never offers a reserved candidate again, also when the watch repeats it', () => {
+  it('never offers a reserved candidate again, even when the watch repeats it', () => {
     const stock = stockOf(member('a'));
     expect(stock.pick(['pool-a'])?.key).toBe('a');
     stock.observe('a', member('a'));
@@ -67,7 +67,7 @@ describe('picking', () => {
     expect(drain(stock)).toEqual(['b', 'a']);
   });
 
-  it('does not bring back a reserved candidate that the watch has withdrawn', () => {
+  it('does not restore a reserved candidate that the watch has removed', () => {
     const stock = stockOf(member('a'));
     stock.pick(['pool-a']);
     stock.observe('a', undefined);
@@ -89,14 +89,14 @@ describe('members without an address', () => {
     expect([stock.warming('pool-a'), stock.warming('pool-b'), stock.pick(['pool-a'])?.key]).toEqual([0, 0, 'a']);
   });
 
-  it('are withdrawn when they lose their address again', () => {
+  it('are removed when they lose their address again', () => {
     const stock = stockOf(member('a'));
     stock.observe('a', member('a', { addressed: false }));
     expect(stock.pick(['pool-a'])).toBeUndefined();
   });
 });
 
-describe('bookkeeping', () => {
+describe('the counts', () => {
   const step = fc.oneof(
     fc.record({
       kind: fc.constant('observe' as const),

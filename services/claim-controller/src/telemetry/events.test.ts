@@ -39,10 +39,10 @@ describe('the state of a claim', () => {
   it.each<[string, Status | undefined, Partial<SandboxClaim['spec']>, string[]]>([
     ['that is new', undefined, {}, [SUBMITTED]],
     ['that has its Sandbox', { sandbox: { name: 'mine' } }, {}, [SUBMITTED, 'claim.bound/uid-mine']],
-    ['that names a Sandbox of somebody else', { sandbox: { name: 'theirs' } }, {}, [SUBMITTED]],
+    ['that names a foreign Sandbox', { sandbox: { name: 'theirs' } }, {}, [SUBMITTED]],
     ['whose Sandbox is gone', { sandbox: { name: 'gone' } }, {}, [SUBMITTED]],
     [
-      'that was given two slots',
+      'with two delivered slots',
       {
         sandboxes: [
           { name: 'a', slot: 0, origin: 'Warm' },
@@ -60,7 +60,7 @@ describe('the state of a claim', () => {
     ],
     ['that waits', { phase: 'Pending', conditions: [condition('Ready', 'False', 'WaitingForStock')] }, {}, [SUBMITTED]],
     [
-      'that claimed all there was in time',
+      'that claimed a part in time',
       { phase: 'Completed', conditions: [condition('Completed', 'True', 'AllReplicasClaimed')] },
       {},
       [SUBMITTED, `claim.completed/${AT}`],
@@ -92,7 +92,7 @@ describe('the state of a claim', () => {
       { lifecycle: { ...lifecycle, shutdownPolicy: 'Retain' } },
       [SUBMITTED, 'claim.expired/2026-01-01T11:00:00.000Z'],
     ],
-  ])('%s says what has happened to it', (...[, status, spec, names]) => {
+  ])('%s gives the facts of its life so far', (...[, status, spec, names]) => {
     expect(namesOf(status, spec)).toEqual(names);
   });
 });

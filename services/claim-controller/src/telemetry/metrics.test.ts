@@ -4,24 +4,24 @@ import { createMetrics } from '@sandlot/telemetry';
 import { describe, expect, it } from 'vitest';
 import { MAX_TEMPLATES } from './compat-metrics.ts';
 import { createClaimMetrics } from './metrics.ts';
-import { ClaimWorld } from '../../test/harness.ts';
+import { ClaimHarness } from '../../test/harness.ts';
 import { WaitingClaims } from './waiting-claims.ts';
 
 const lines = (text: string, start: string): string[] => text.split('\n').filter((line) => line.startsWith(start));
 
 describe('the latency of claims', () => {
-  it('is told by launch type and template, and its phases add up to it', async () => {
-    await using world = await ClaimWorld.start({ members: 1 });
-    const { registry } = world.startController();
-    await world.watching();
-    world.claim('warm');
-    await world.eventually(() => expect(world.isReady('warm')).toBe(true));
-    world.claim('cold');
-    await world.eventually(() => expect(world.sandbox('cold')).toBeDefined());
-    await world.elapse(2_000);
-    world.makeReady('cold');
-    await world.eventually(() => expect(world.isReady('cold')).toBe(true));
-    await world.elapse(100);
+  it('is exported by launch type and template, and its phases add up to it', async () => {
+    await using harness = await ClaimHarness.start({ members: 1 });
+    const { registry } = harness.startController();
+    await harness.watching();
+    harness.claim('warm');
+    await harness.eventually(() => expect(harness.isReady('warm')).toBe(true));
+    harness.claim('cold');
+    await harness.eventually(() => expect(harness.sandbox('cold')).toBeDefined());
+    await harness.elapse(2_000);
+    harness.makeReady('cold');
+    await harness.eventually(() => expect(harness.isReady('cold')).toBe(true));
+    await harness.elapse(100);
     const text = await registry.metrics();
     for (const launch of ['warm', 'cold']) {
       const count = `sandlot_claim_ready_seconds_count{launch_type="${launch}",template="template"} 1`;
@@ -38,12 +38,12 @@ describe('the latency of claims', () => {
 
 describe('claims that fail', () => {
   it('are counted once, by the reason of their Ready condition', async () => {
-    await using world = await ClaimWorld.start({ members: 1 });
-    const { registry } = world.startController();
-    await world.watching();
-    world.claim('bad', { additionalPodMetadata: { labels: { 'example.com/x': 'y' } } });
-    await world.eventually(() => expect(world.statusOf('bad').phase).toBe('Failed'));
-    await world.elapse(500);
+    await using harness = await ClaimHarness.start({ members: 1 });
+    const { registry } = harness.startController();
+    await harness.watching();
+    harness.claim('bad', { additionalPodMetadata: { labels: { 'example.com/x': 'y' } } });
+    await harness.eventually(() => expect(harness.statusOf('bad').phase).toBe('Failed'));
+    await harness.elapse(500);
     const counts = lines(await registry.metrics(), 'sandlot_claims_failed_total');
     expect(counts.filter((line) => !line.endsWith(' 0'))).toEqual([
       'sandlot_claims_failed_total{reason="InvalidMetadata"} 1',
@@ -63,7 +63,7 @@ describe('claims that wait', () => {
     initial: false,
   });
 
-  it('are counted with the age of the first, until they are served, fail or go', () => {
+  it('are counted, with the age of the oldest, until they are served, fail or are deleted', () => {
     let nowMs = 1_000;
     const waiting = new WaitingClaims({
       metrics: { countFailure: () => undefined },
@@ -82,7 +82,7 @@ describe('claims that wait', () => {
     expect(waiting.sample()).toEqual({ claims: 0, oldestSeconds: 0 });
   });
 
-  it('are nothing that a standby exports', async () => {
+  it('are not exported by a standby', async () => {
     const { registry } = createMetrics({ processMetrics: false });
     const metrics = createClaimMetrics(registry);
     const failed: (string | undefined)[] = [];
@@ -99,7 +99,7 @@ describe('claims that wait', () => {
 });
 
 describe('the number of series', () => {
-  it('is bounded, however many claims of however many templates, pools and namespaces there are', async () => {
+  it('is bounded for any number of claims, templates, pools and namespaces', async () => {
     const { registry } = createMetrics({ processMetrics: false });
     const reserved = ['template-77', 'template-99'];
     const metrics = createClaimMetrics(registry, reserved);

@@ -21,9 +21,9 @@ describe('the phases of a binding', () => {
 
   it.each([
     ['nothing was seen', {}],
-    ['a process before this one committed', { picked: 1, tried: 2, bound: 4 }],
+    ['an earlier process committed', { picked: 1, tried: 2, bound: 4 }],
     ['it is not bound', { picked: 1, tried: 2, committed: 3 }],
-  ])('are not told when %s', (_, milestones) => {
+  ])('are not measured when %s', (_, milestones) => {
     expect(phasesOfBinding(0, milestones)).toEqual([]);
   });
 });

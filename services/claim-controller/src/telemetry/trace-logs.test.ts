@@ -1,7 +1,7 @@
 import { createLogger, startTracing } from '@sandlot/telemetry';
 import type { Tracing } from '@sandlot/telemetry';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { ClaimWorld } from '../../test/harness.ts';
+import { ClaimHarness } from '../../test/harness.ts';
 
 const TRACE_ID = '0af7651916cd43dd8448eb211c80319c';
 const traceparent = `00-${TRACE_ID}-b7ad6b7169203331-01`;
@@ -20,16 +20,16 @@ beforeEach(() => {
 });
 afterEach(() => tracing.shutdown());
 
-it('what is logged in a pass over a claim has the ids of its trace, the failure of the pass included', async () => {
+it('log lines of a pass have the ids of the claim’s trace, including the failure of the pass', async () => {
   const lines: Line[] = [];
-  await using world = await ClaimWorld.start({ members: 0 });
+  await using harness = await ClaimHarness.start({ members: 0 });
   const write = (line: string): void => void lines.push(JSON.parse(line) as Line);
-  world.log = createLogger({ service: 'claim-controller', level: 'debug', destination: { write } });
-  world.api.faults.failNext({ match: { verb: 'create', resource: 'sandboxes' }, answer: { status: 400 }, times: 2 });
-  world.makeAllReady();
-  world.startController();
-  world.claim('job', {}, { 'opentelemetry.io/trace-context': JSON.stringify({ traceparent }) });
-  await world.eventually(() => expect(world.isReady('job')).toBe(true));
+  harness.log = createLogger({ service: 'claim-controller', level: 'debug', destination: { write } });
+  harness.api.faults.failNext({ match: { verb: 'create', resource: 'sandboxes' }, answer: { status: 400 }, times: 2 });
+  harness.makeAllReady();
+  harness.startController();
+  harness.claim('job', {}, { 'opentelemetry.io/trace-context': JSON.stringify({ traceparent }) });
+  await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
   const ofPass = lines.filter(({ key }) => key === 'default/job');
   expect(ofPass.map(({ msg }) => msg)).toContain('reconcile failed');
   expect(new Set(ofPass.map((line) => line.trace_id))).toEqual(new Set([TRACE_ID]));

@@ -2,7 +2,7 @@ import { startTracing } from '@sandlot/telemetry';
 import type { Tracing } from '@sandlot/telemetry';
 import { InMemorySpanExporter } from '@sandlot/telemetry/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { ClaimWorld } from '../../test/harness.ts';
+import { ClaimHarness } from '../../test/harness.ts';
 
 let exporter: InMemorySpanExporter;
 let tracing: Tracing;
@@ -19,43 +19,43 @@ async function roots(): Promise<{ spanId: string; code: number }[]> {
   return found.map((span) => ({ spanId: span.spanContext().spanId, code: span.status.code }));
 }
 
-const notesOf = (world: ClaimWorld): number => Object.keys(world.annotationsOf('job')).length;
+const notesOf = (harness: ClaimHarness): number => Object.keys(harness.annotationsOf('job')).length;
 
 describe('the span of a claim', () => {
-  it('is made once, also when its process is replaced afterwards', async () => {
-    await using world = await ClaimWorld.start({ members: 1 });
-    const first = world.startController();
-    world.claim('job');
-    await world.eventually(() => expect(notesOf(world)).toBeGreaterThan(3));
-    await world.kill(first);
-    world.startController();
-    await world.watching();
-    await world.elapse(2_000);
+  it('is recorded once, even when another process takes over afterwards', async () => {
+    await using harness = await ClaimHarness.start({ members: 1 });
+    const first = harness.startController();
+    harness.claim('job');
+    await harness.eventually(() => expect(notesOf(harness)).toBeGreaterThan(3));
+    await harness.kill(first);
+    harness.startController();
+    await harness.watching();
+    await harness.elapse(2_000);
     expect(await roots()).toMatchObject([{ code: 0 }]);
   });
 
-  it('is the same one when the process dies before it has noted that the claim was served', async () => {
-    await using world = await ClaimWorld.start({ members: 1 });
-    const noted = world.failBookkeeping();
-    const first = world.startController();
-    world.claim('job');
-    await world.eventually(() => expect(world.isReady('job')).toBe(true));
-    await world.kill(first);
+  it('is the same when the process dies before it annotates the claim', async () => {
+    await using harness = await ClaimHarness.start({ members: 1 });
+    const noted = harness.failBookkeeping();
+    const first = harness.startController();
+    harness.claim('job');
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    await harness.kill(first);
     noted.end();
-    world.startController();
-    await world.eventually(() => expect(notesOf(world)).toBeGreaterThan(3));
-    await world.elapse(500);
+    harness.startController();
+    await harness.eventually(() => expect(notesOf(harness)).toBeGreaterThan(3));
+    await harness.elapse(500);
     const ids = (await roots()).map(({ spanId }) => spanId);
     expect(ids.length).toBeGreaterThan(0);
     expect(new Set(ids).size).toBe(1);
   });
 
-  it('is made once and as a failure when the claim is refused', async () => {
-    await using world = await ClaimWorld.start({ members: 1 });
-    world.startController();
-    world.claim('job', { inplaceUpdate: { image: 'forbidden' } });
-    await world.eventually(() => expect(world.statusOf('job').phase).toBe('Failed'));
-    await world.elapse(2_000);
+  it('is recorded once, as a failure, when the claim is refused', async () => {
+    await using harness = await ClaimHarness.start({ members: 1 });
+    harness.startController();
+    harness.claim('job', { inplaceUpdate: { image: 'forbidden' } });
+    await harness.eventually(() => expect(harness.statusOf('job').phase).toBe('Failed'));
+    await harness.elapse(2_000);
     expect(await roots()).toMatchObject([{ code: 2 }]);
   });
 });

@@ -17,7 +17,7 @@ describe('the start of a claim', () => {
   it.each([
     ['within its second, is when it was seen', '2026-01-01T12:00:00.123456789Z', CREATED_MS + 123],
     ['later, is the end of its second', '2026-01-01T12:00:30.000000001Z', CREATED_MS + 999],
-    ['by a clock that lags, is when it was seen', '2026-01-01T11:59:59.900000001Z', CREATED_MS - 100],
+    ['by a clock that lags behind, is when it was seen', '2026-01-01T11:59:59.900000001Z', CREATED_MS - 100],
   ])('that was seen %s', (_, observedAt, expected) => {
     expect(startMsOf(created(), observedAt)).toBe(expected);
   });
@@ -31,7 +31,7 @@ const notReady = {
   lastTransitionTime: CREATED,
 } as const;
 
-describe('the first way of a claim to its Sandbox', () => {
+describe('the creation of a claim’s first Sandbox', () => {
   it.each<[string, SandboxClaim['status'], ReturnType<typeof endingOf>]>([
     ['goes on without a status', undefined, undefined],
     ['goes on while it waits', { phase: 'Pending', conditions: [notReady] }, undefined],
@@ -42,7 +42,7 @@ describe('the first way of a claim to its Sandbox', () => {
       { error: undefined, outcome: undefined, recordedMs: CREATED_MS },
     ],
     [
-      'has ended well when what was served expires',
+      'has succeeded when a served claim expires',
       { phase: 'Expired', completionTime: CREATED, conditions: [notReady] },
       { error: undefined, outcome: undefined, recordedMs: CREATED_MS },
     ],
@@ -70,7 +70,7 @@ describe('the first way of a claim to its Sandbox', () => {
 });
 
 describe('wallMsOf', () => {
-  it('is the wall time of a monotonic one', async () => {
+  it('converts a monotonic time to wall time', async () => {
     const clock = new FakeClock(CREATED_MS);
     const then = clock.monotonic();
     await clock.advance(250);

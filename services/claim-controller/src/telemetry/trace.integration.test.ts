@@ -36,7 +36,7 @@ afterAll(async () => {
   await backend.stop();
 });
 
-/** Nothing provisions here: the disk is bound to a volume that is there. */
+/** Nothing provisions volumes here: the disk binds to an existing one. */
 async function addTemplateWithDisk(): Promise<void> {
   const size = { storage: '1Gi' };
   await platform.client.create(volumes, {
@@ -60,7 +60,7 @@ async function addTemplateWithDisk(): Promise<void> {
 const traceIdOf = (digit: string): string => digit.repeat(32);
 const uidTrace = (uid = ''): string => uid.replaceAll('-', '');
 
-/** A claim that came with the client's trace, or with none, once it is Ready. */
+/** A Ready claim, with the client's trace or without one. */
 async function served(name: string, spec: SandboxClaim['spec'], traceId?: string): Promise<SandboxClaim> {
   const carried = JSON.stringify({ traceparent: `00-${traceId ?? ''}-${CLIENT_SPAN}-01` });
   const annotations = traceId === undefined ? {} : { 'opentelemetry.io/trace-context': carried };
@@ -103,7 +103,7 @@ function expectInside(spans: readonly ReceivedSpan[], names: readonly string[]):
     const parent = byId.get(span.parentSpanId);
     if (parent === undefined) throw new Error(`${span.name} has no parent`);
     expect(span.startNs, `${span.name} in ${parent.name}`).toBeGreaterThanOrEqual(parent.startNs);
-    // Jaeger makes a span of no length one nanosecond long.
+    // Jaeger stores an empty span as one nanosecond.
     expect(span.endNs, `${span.name} in ${parent.name}`).toBeLessThanOrEqual(parent.endNs + 1n);
   }
 }
@@ -112,7 +112,7 @@ const WARM = ['claim.create', 'claim.queue', 'claim.bind', 'claim.adopt', 'claim
 const CHAIN = ['pod.create', 'pod.schedule', 'container.start', 'pod.ready'];
 
 describe('the trace of a warm claim', () => {
-  it('goes on from the client and is linked to the one in which its Sandbox was warmed', async () => {
+  it('continues the client’s trace and links to the one in which the pool warmed its Sandbox', async () => {
     const [member] = await platform.sandboxes(NAMESPACE);
     await served('warm', { warmPoolRef: { name: 'pool' } }, traceIdOf('a'));
     const spans = await arrived(traceIdOf('a'), WARM);
@@ -132,7 +132,7 @@ describe('the trace of a warm claim', () => {
 });
 
 describe('the trace of a cold claim with a disk', () => {
-  it('says where the time of the start went, without gaps', async () => {
+  it('covers the start of the Sandbox without gaps', async () => {
     await served('cold', { sandboxTemplateRef: { name: 'with-disk' } }, traceIdOf('b'));
     const names = [
       'claim.create',
@@ -155,7 +155,7 @@ describe('the trace of a cold claim with a disk', () => {
   });
 });
 
-/** Each phase begins where the one before it ended, and together they are the creation. */
+/** Each phase starts where the one before it ends, and together they cover the creation. */
 function expectChain(spans: readonly ReceivedSpan[]): void {
   const phases = spans.filter(({ name }) => /^(pod|image|container)\./.test(name));
   const creation = only(spans, 'sandbox.create');
@@ -163,26 +163,26 @@ function expectChain(spans: readonly ReceivedSpan[]): void {
   expect(sorted.at(-1)?.endNs).toBe(creation.endNs);
   const total = phases.reduce((sum, { startNs, endNs }) => sum + endNs - startNs, 0n);
   const added = total - (creation.endNs - creation.startNs);
-  // One nanosecond for each phase that took no time.
+  // One nanosecond for each empty phase.
   expect(added).toBeGreaterThanOrEqual(0n);
   expect(added).toBeLessThanOrEqual(BigInt(phases.length));
 }
 
-describe('an operation that nobody sampled', () => {
-  it('is dropped when it goes well, and kept when it fails', async () => {
+describe('an operation that is not sampled', () => {
+  it('is dropped when it succeeds, and kept when it fails', async () => {
     const quiet = await served('quiet', { sandboxTemplateRef: { name: 'template' }, warmpool: 'none' });
     const key = { namespace: NAMESPACE, name: 'hopeless' };
     const spec = { sandboxTemplateRef: { name: 'with-disk' }, inplaceUpdate: { image: 'forbidden' } };
     const { metadata } = await platform.client.create(sandboxClaims, { metadata: key, spec });
     const spans = await arrived(uidTrace(metadata.uid), ['claim.create']);
     expect(only(spans, 'claim.create')).toMatchObject({ parentSpanId: '', status: 'error' });
-    // Exported in order: what ended before would have been there by now.
+    // Spans are exported in order: an earlier one would be there by now.
     expect(await receivedTrace(backend.url, uidTrace(quiet.metadata.uid))).toEqual([]);
   });
 });
 
 describe('a suspension and a resume', () => {
-  it('are traces of their own, linked to the creation, or go on from whoever asked', async () => {
+  it('are traces of their own, linked to the creation, or continue the trace of the requester', async () => {
     const key = { namespace: NAMESPACE, name: 'cold' };
     const turn = (operatingMode: string, digit: string) =>
       platform.client.mergePatch(sandboxes, key, {
@@ -206,7 +206,7 @@ describe('a suspension and a resume', () => {
     const resume = await arrived(traceIdOf('d'), ['sandbox.resume', ...CHAIN]);
     expect(only(resume, 'sandbox.resume').links).toHaveLength(1);
     for (const name of CHAIN) expect(parentsOf(resume, name)).toEqual(['sandbox.resume']);
-    // The disk was there.
+    // The disk existed already.
     expect(resume.filter(({ name }) => name === 'pvc.provision')).toEqual([]);
   });
 });

@@ -3,55 +3,55 @@ import type { SandboxClaimSpec } from '@sandlot/api-types';
 import { template } from '@sandlot/api-types/testing';
 import { persistentVolumes } from '@sandlot/kube';
 import { describe, expect, it } from 'vitest';
-import { ClaimWorld } from '../../test/harness.ts';
+import { ClaimHarness } from '../../test/harness.ts';
 
 const DISK = { mountPath: '/data', persistentVolumeClaimName: 'set' };
 const FOREIGN = { mountPath: '/data', persistentVolumeName: 'pv' };
 
-async function started(allowed = true): Promise<ClaimWorld> {
-  const world = await ClaimWorld.start({ members: 2 });
-  world.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec }) => {
+async function started(allowed = true): Promise<ClaimHarness> {
+  const harness = await ClaimHarness.start({ members: 2 });
+  harness.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec }) => {
     spec.dynamicVolumesPolicy = 'Allowed';
   });
-  world.makeAllReady();
-  world.startController('claim-controller', { persistentVolumes: allowed });
-  await world.watching();
-  return world;
+  harness.makeAllReady();
+  harness.startController('claim-controller', { persistentVolumes: allowed });
+  await harness.watching();
+  return harness;
 }
 
-function seedVolume(world: ClaimWorld, labels: Record<string, string> = {}): void {
+function seedVolume(harness: ClaimHarness, labels: Record<string, string> = {}): void {
   const spec = { accessModes: ['ReadWriteOnce'], capacity: { storage: '1Gi' } };
-  world.api.seed(persistentVolumes, { metadata: { name: 'pv', labels }, spec });
+  harness.api.seed(persistentVolumes, { metadata: { name: 'pv', labels }, spec });
 }
 
-function open(world: ClaimWorld): void {
-  world.api.change(persistentVolumes, { name: 'pv' }, ({ metadata }) => {
+function open(harness: ClaimHarness): void {
+  harness.api.change(persistentVolumes, { name: 'pv' }, ({ metadata }) => {
     metadata.labels = { 'sandlot.dev/claimable-by': 'default' };
   });
 }
 
-const looks = (world: ClaimWorld): number =>
-  world.api.requests().filter(({ resource }) => resource === 'persistentvolumes').length;
+const looks = (harness: ClaimHarness): number =>
+  harness.api.requests().filter(({ resource }) => resource === 'persistentvolumes').length;
 
 describe('a claim with dynamicVolumes', () => {
-  it('is given a cold start although there is stock, with the disk in its first container', async () => {
-    await using world = await started();
-    world.claim('job', { dynamicVolumes: [{ ...DISK, subPath: 'part', readOnly: true }] });
-    await world.eventually(() => expect(world.isReady('job')).toBe(true));
-    const { volumes, containers } = world.sandbox('job')?.spec.podTemplate.spec ?? { containers: [] };
+  it('starts cold although there is stock, with the disk in its first container', async () => {
+    await using harness = await started();
+    harness.claim('job', { dynamicVolumes: [{ ...DISK, subPath: 'part', readOnly: true }] });
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+    const { volumes, containers } = harness.sandbox('job')?.spec.podTemplate.spec ?? { containers: [] };
     expect(volumes).toEqual([{ name: 'dynamic-0', persistentVolumeClaim: { claimName: 'set' } }]);
     const mount = { name: 'dynamic-0', mountPath: '/data', subPath: 'part', readOnly: true };
     expect(containers[0]?.volumeMounts).toEqual([mount]);
-    expect(world.owned()).toEqual(new Map([['job', ['job']]]));
-    expect(looks(world)).toBe(0);
+    expect(harness.owned()).toEqual(new Map([['job', ['job']]]));
+    expect(looks(harness)).toBe(0);
   });
 
-  it('shares the disk among all Sandboxes of a batch', async () => {
-    await using world = await started();
-    world.claim('batch', { replicas: 2, dynamicVolumes: [DISK] });
-    await world.eventually(() => expect(world.statusOf('batch').claimedReplicas).toBe(2));
+  it('mounts the same disk in all Sandboxes of a batch', async () => {
+    await using harness = await started();
+    harness.claim('batch', { replicas: 2, dynamicVolumes: [DISK] });
+    await harness.eventually(() => expect(harness.statusOf('batch').claimedReplicas).toBe(2));
     for (const slot of [0, 1]) {
-      const { volumes } = world.sandbox(`batch-${slot}`)?.spec.podTemplate.spec ?? {};
+      const { volumes } = harness.sandbox(`batch-${slot}`)?.spec.podTemplate.spec ?? {};
       expect(volumes).toEqual([{ name: 'dynamic-0', persistentVolumeClaim: { claimName: 'set' } }]);
     }
   });
@@ -62,44 +62,44 @@ describe('a claim with dynamicVolumes', () => {
       { sandboxTemplateRef: { name: 'closed' }, dynamicVolumes: [FOREIGN] },
       'dynamicVolumesPolicy',
     ],
-    ['it must not go cold', { dynamicVolumes: [FOREIGN], createOnNoStock: false }, 'createOnNoStock'],
+    ['it rules out a cold start', { dynamicVolumes: [FOREIGN], createOnNoStock: false }, 'createOnNoStock'],
     ['several would bind one PersistentVolume', { dynamicVolumes: [FOREIGN], replicas: 2 }, 'asks for 2'],
-  ])('is refused when %s, before the cluster is asked for anything', async (_, spec, words) => {
-    await using world = await started();
-    world.api.seed(sandboxTemplates, template({ metadata: { name: 'closed' } }));
-    seedVolume(world, { 'sandlot.dev/claimable-by': 'default' });
-    world.claim('job', spec);
-    await world.eventually(() => expect(world.reasonOf('job')).toBe('DynamicVolumesRejected'));
-    expect(world.statusOf('job').message).toContain(words);
-    expect(world.owned().size + world.slots('job').size).toBe(0);
-    expect(looks(world)).toBe(0);
+  ])('is refused when %s, before any request to the API server', async (_, spec, words) => {
+    await using harness = await started();
+    harness.api.seed(sandboxTemplates, template({ metadata: { name: 'closed' } }));
+    seedVolume(harness, { 'sandlot.dev/claimable-by': 'default' });
+    harness.claim('job', spec);
+    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('DynamicVolumesRejected'));
+    expect(harness.statusOf('job').message).toContain(words);
+    expect(harness.owned().size + harness.slots('job').size).toBe(0);
+    expect(looks(harness)).toBe(0);
   });
 
-  it('is refused a PersistentVolume where the installation has them switched off', async () => {
-    await using world = await started(false);
-    world.claim('job', { dynamicVolumes: [FOREIGN] });
-    await world.eventually(() => expect(world.reasonOf('job')).toBe('DynamicVolumesRejected'));
-    expect(world.statusOf('job').message).toContain('claimController.persistentVolumes=true');
-    expect(looks(world)).toBe(0);
+  it('is refused a PersistentVolume when the installation switches them off', async () => {
+    await using harness = await started(false);
+    harness.claim('job', { dynamicVolumes: [FOREIGN] });
+    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('DynamicVolumesRejected'));
+    expect(harness.statusOf('job').message).toContain('claimController.persistentVolumes=true');
+    expect(looks(harness)).toBe(0);
   });
 
   it.each<readonly [string, Partial<SandboxClaimSpec>, string]>([
     ['bound', {}, 'job'],
     ['detached', { ttlSecondsAfterCompleted: 3_600 }, 'job-0'],
   ])(
-    'waits for its PersistentVolume to be made and opened to the namespace, and looks no more once it has it: %s',
+    'waits until its PersistentVolume exists and is open to the namespace, and reads it no more once it has it: %s',
     async (_, spec, name) => {
-      await using world = await started();
-      world.claim('job', { ...spec, claimTimeout: '10m', dynamicVolumes: [FOREIGN] });
-      await world.eventually(() => expect(world.reasonOf('job')).toBe('DynamicVolumesRejected'));
-      expect(world.statusOf('job').message).toContain('label it sandlot.dev/claimable-by=default');
-      seedVolume(world);
-      await world.elapse(10_500);
-      expect(world.sandbox(name)).toBeUndefined();
-      open(world);
-      await world.elapse(10_500);
-      await world.eventually(() => expect(world.isReady('job')).toBe(true));
-      expect(world.sandbox(name)?.spec.volumeClaimTemplates).toEqual([
+      await using harness = await started();
+      harness.claim('job', { ...spec, claimTimeout: '10m', dynamicVolumes: [FOREIGN] });
+      await harness.eventually(() => expect(harness.reasonOf('job')).toBe('DynamicVolumesRejected'));
+      expect(harness.statusOf('job').message).toContain('label it sandlot.dev/claimable-by=default');
+      seedVolume(harness);
+      await harness.elapse(10_500);
+      expect(harness.sandbox(name)).toBeUndefined();
+      open(harness);
+      await harness.elapse(10_500);
+      await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
+      expect(harness.sandbox(name)?.spec.volumeClaimTemplates).toEqual([
         {
           metadata: { name: 'dynamic-0' },
           spec: {
@@ -110,31 +110,31 @@ describe('a claim with dynamicVolumes', () => {
           },
         },
       ]);
-      const before = looks(world);
-      world.makeUnready(name);
-      await world.eventually(() => expect(world.isReady('job')).toBe(false));
-      await world.elapse(10_500);
-      expect(looks(world)).toBe(before);
+      const before = looks(harness);
+      harness.makeUnready(name);
+      await harness.eventually(() => expect(harness.isReady('job')).toBe(false));
+      await harness.elapse(10_500);
+      expect(looks(harness)).toBe(before);
     },
   );
 
   it('does not wait longer than its claimTimeout', async () => {
-    await using world = await started();
-    world.claim('job', { claimTimeout: '5s', dynamicVolumes: [FOREIGN] });
-    await world.eventually(() => expect(world.reasonOf('job')).toBe('DynamicVolumesRejected'));
-    await world.elapse(6_000);
-    await world.eventually(() => expect(world.reasonOf('job')).toBe('ClaimTimeout'));
+    await using harness = await started();
+    harness.claim('job', { claimTimeout: '5s', dynamicVolumes: [FOREIGN] });
+    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('DynamicVolumesRejected'));
+    await harness.elapse(6_000);
+    await harness.eventually(() => expect(harness.reasonOf('job')).toBe('ClaimTimeout'));
   });
 
-  it('says that the controller may not read PersistentVolumes, and goes on once it may', async () => {
-    await using world = await started();
-    seedVolume(world);
-    open(world);
+  it('reports that the controller may not read PersistentVolumes, and continues once it may', async () => {
+    await using harness = await started();
+    seedVolume(harness);
+    open(harness);
     const match = { verb: 'get', resource: 'persistentvolumes' } as const;
-    world.api.faults.failNext({ match, answer: { status: 403 } });
-    world.claim('job', { dynamicVolumes: [FOREIGN] });
-    await world.eventually(() => expect(world.statusOf('job').message).toContain('grant it get'));
-    await world.elapse(10_500);
-    await world.eventually(() => expect(world.isReady('job')).toBe(true));
+    harness.api.faults.failNext({ match, answer: { status: 403 } });
+    harness.claim('job', { dynamicVolumes: [FOREIGN] });
+    await harness.eventually(() => expect(harness.statusOf('job').message).toContain('grant it get'));
+    await harness.elapse(10_500);
+    await harness.eventually(() => expect(harness.isReady('job')).toBe(true));
   });
 });

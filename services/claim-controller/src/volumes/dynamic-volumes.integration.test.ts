@@ -39,7 +39,7 @@ async function seedVolume(name: string, labels: Record<string, string>): Promise
 }
 
 describe('dynamicVolumes on a real API server', () => {
-  it('bind a disk of the namespace to the pod of a claim, which is Ready', async () => {
+  it('mount a disk of the namespace in the pod of the claim, which becomes Ready', async () => {
     await seedVolume('dataset', {});
     const disk = { metadata: { namespace: NAMESPACE, name: 'dataset' }, spec: { ...DISK, volumeName: 'dataset' } };
     await platform.client.create(persistentVolumeClaims, disk);
@@ -53,7 +53,7 @@ describe('dynamicVolumes on a real API server', () => {
     expect(spec.containers[0]?.volumeMounts).toContainEqual(expect.objectContaining(mount));
   });
 
-  it('bind a PersistentVolume once it is open to the namespace, and refuse it to whoever comes second', async () => {
+  it('bind a PersistentVolume once it is open to the namespace, and refuse it to a second claim', async () => {
     await seedVolume('shelf', { 'sandlot.dev/claimable-by': 'another' });
     const dynamicVolumes = [{ mountPath: '/data', persistentVolumeName: 'shelf' }];
     await claim('owner', { dynamicVolumes });

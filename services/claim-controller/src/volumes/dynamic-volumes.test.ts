@@ -48,15 +48,12 @@ function refusal({ volumes = [DISK], claimSpec, templateSpec = {}, podSpec, off 
 
 describe('dynamicVolumes of a claim', () => {
   it.each<readonly [string, Case]>([
-    [
-      'are no matter when there are none, whatever the template says',
-      { volumes: [], templateSpec: { dynamicVolumesPolicy: 'Disallowed' } },
-    ],
+    ['may be absent under every policy', { volumes: [], templateSpec: { dynamicVolumesPolicy: 'Disallowed' } }],
     ['are served when the template allows them', {}],
-    ['may name a PersistentVolume where the installation lets them', { volumes: [FOREIGN] }],
+    ['may name a PersistentVolume when the installation allows that', { volumes: [FOREIGN] }],
     ['are shared by all Sandboxes of a batch', { claimSpec: { replicas: 3 } }],
     [
-      'may be two parts of one disk',
+      'may mount two parts of one disk',
       {
         volumes: [
           { ...DISK, subPath: 'a' },
@@ -73,7 +70,7 @@ describe('dynamicVolumes of a claim', () => {
         },
       },
     ],
-    ['may lie where the daemon would be, if there is none', { volumes: [{ ...DISK, mountPath: '/.sandlot' }] }],
+    ['may use the folder of the daemon when there is no daemon', { volumes: [{ ...DISK, mountPath: '/.sandlot' }] }],
   ])('%s', (_, row) => expect(refusal(row)).toBeUndefined());
 
   it.each<readonly [string, Case, string]>([
@@ -87,9 +84,9 @@ describe('dynamicVolumes of a claim', () => {
       { templateSpec: { dynamicVolumesPolicy: 'Disallowed' } },
       'SandboxTemplate "template"',
     ],
-    ['where the claim rules out a cold start', { claimSpec: { createOnNoStock: false } }, 'need a cold start'],
+    ['when the claim rules out a cold start', { claimSpec: { createOnNoStock: false } }, 'need a cold start'],
     [
-      'from PersistentVolumes where they are switched off',
+      'from PersistentVolumes when the installation switches them off',
       { volumes: [FOREIGN], off: true },
       'claimController.persistentVolumes=true',
     ],
@@ -103,7 +100,7 @@ describe('dynamicVolumes of a claim', () => {
       { volumes: [{ ...DISK, mountPath: '/scratch' }] },
       '"/scratch" is taken by scratch in container "main"',
     ],
-    ['at the same path spelt otherwise', { volumes: [{ ...DISK, mountPath: '//scratch/./' }] }, 'is taken by scratch'],
+    ['at another spelling of that path', { volumes: [{ ...DISK, mountPath: '//scratch/./' }] }, 'is taken by scratch'],
     [
       'at one path twice',
       { volumes: [DISK, { ...DISK, mountPath: '/data/' }] },
@@ -140,14 +137,14 @@ describe('a PersistentVolume that a claim names', () => {
   ): string | undefined => persistentVolumeProblem(wanting([FOREIGN], spec), new Map([['pv', seen]]));
 
   it.each<readonly [string, PersistentVolume, Partial<SandboxClaimSpec>]>([
-    ['is had when it is open to the namespace', persistent(), {}],
+    ['may be bound when it is open to the namespace', persistent(), {}],
     [
-      'is had when it is kept for the disk of the Sandbox',
+      'may be bound when it is reserved for the disk of the Sandbox',
       persistent({ claimRef: { namespace: 'default', name: 'dynamic-0-claim' } }, 'Bound'),
       {},
     ],
     [
-      'is had by the one Sandbox of a detached claim',
+      'may be bound by the one Sandbox of a detached claim',
       persistent({ claimRef: { namespace: 'default', name: 'dynamic-0-claim-0' } }),
       { ttlSecondsAfterCompleted: 1 },
     ],
@@ -159,7 +156,7 @@ describe('a PersistentVolume that a claim names', () => {
     ['may not be read by the controller', 'forbidden', 'grant it get'],
     ['is a block device', persistent({ volumeMode: 'Block' }), 'a block device'],
     [
-      'was left by another',
+      'was released by another disk',
       persistent({ claimRef: { namespace: 'default', name: 'dynamic-0-claim' } }, 'Released'),
       'remove its spec.claimRef',
     ],
@@ -173,21 +170,21 @@ describe('a PersistentVolume that a claim names', () => {
       persistent({ claimRef: { namespace: 'b', name: 'dynamic-0-claim' } }),
       'bound by another',
     ],
-  ])('is not had when it %s, and the message says what to do', (_, seen, words) =>
+  ])('may not be bound when it %s, and the message says what to do', (_, seen, words) =>
     expect(problem(seen)).toContain(words),
   );
 
-  it('is spoken of in the same words whether it does not exist or is not open: claims must not spy', () => {
+  it('gives the same message when it is absent and when it is not open, so that claims cannot spy', () => {
     expect(problem('absent')).toBe(problem(persistent({}, 'Available', 'other')));
   });
 
-  it('is no matter of claims that name PersistentVolumeClaims', () => {
+  it('does not concern claims that name PersistentVolumeClaims', () => {
     expect(persistentVolumeProblem(wanting([DISK]), NONE)).toBeUndefined();
   });
 });
 
 describe('a cold start with dynamicVolumes', () => {
-  it('has each disk once, in the first container, however many mounts share it', () => {
+  it('lists each disk once, in the first container, for any number of mounts', () => {
     const volumes = [
       { ...DISK, mountPath: '/a', subPath: 'one', readOnly: true },
       { ...DISK, mountPath: '/b' },
@@ -210,7 +207,7 @@ describe('a cold start with dynamicVolumes', () => {
     expect(volumeClaimTemplates).toEqual(base().volumeClaimTemplates);
   });
 
-  it('takes the volume of the template that has the disk already', () => {
+  it('reuses the volume of the template that has the disk already', () => {
     const volumes = [{ name: 'set', persistentVolumeClaim: { claimName: 'set' } }];
     const { podSpec } = mountDynamicVolumes(wanting([DISK]), base({ volumes }), NONE);
     expect(podSpec.volumes).toEqual(volumes);
@@ -247,7 +244,7 @@ describe('whatever a claim asks for', () => {
     { name: 'dynamic-1', emptyDir: {} },
   ]);
 
-  it('is refused, or a pod in which every mount has one volume and a path of its own', () => {
+  it('is refused or becomes a pod in which every mount has one volume and its own path', () => {
     fc.assert(
       fc.property(fc.array(volume, { maxLength: 4 }), present, (volumes, ofTemplate) => {
         if (refusal({ volumes, podSpec: { volumes: ofTemplate } }) !== undefined) return;
