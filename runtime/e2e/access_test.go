@@ -19,7 +19,7 @@ import (
 
 const sandboxUID = "0b6f7c1e-0000-4000-8000-000000000001"
 
-// installation signs what it sends to a sandbox.
+// installation signs the /init calls for a sandbox.
 type installation struct {
 	public ed25519.PublicKey
 	secret ed25519.PrivateKey
@@ -38,7 +38,7 @@ func install(t *testing.T) (installation, []string) {
 	return installation{public, secret}, env
 }
 
-// sign makes the headers of a signed /init.
+// sign returns the headers of a signed /init.
 func (i installation) sign(uid string, unixMs int64, body string) header {
 	stamp := strconv.FormatInt(unixMs, 10)
 	signature := ed25519.Sign(i.secret, server.SignedText(uid, stamp, []byte(body)))
@@ -50,12 +50,12 @@ func (d *daemon) init(h header, body string) answer {
 	return d.request("POST", "/init", h, strings.NewReader(body))
 }
 
-func TestTheSignedTextIsThatOfTheContract(t *testing.T) {
+func TestTheSignedTextIsTheDocumentedOne(t *testing.T) {
 	const empty = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
 	expect(t, "text", string(server.SignedText("uid", "17", nil)), "sandlot-init-v1\nuid\n17\n"+empty)
 }
 
-func TestBeforeItIsInitialisedASandboxLetsNobodyIn(t *testing.T) {
+func TestBeforeInitEveryRequestIsUnauthorised(t *testing.T) {
 	_, env := install(t)
 	d := serve(t, env...)
 	for path, method := range map[string]string{
@@ -67,7 +67,7 @@ func TestBeforeItIsInitialisedASandboxLetsNobodyIn(t *testing.T) {
 	expect(t, "health", strconv.FormatBool(healthy(d.url)), "true")
 }
 
-func TestOnlyTheInstallationInitialisesASandbox(t *testing.T) {
+func TestOnlyASignedInitIsAccepted(t *testing.T) {
 	ours, env := install(t)
 	others, _ := install(t)
 	d := serve(t, env...)
@@ -79,20 +79,20 @@ func TestOnlyTheInstallationInitialisesASandbox(t *testing.T) {
 		body   string
 		status int
 	}{
-		{"nobody", nil, body, 401},
+		{"no credentials", nil, body, 401},
 		{"a guessed token", header{"X-Access-Token": "guess"}, body, 401},
 		{"another installation", others.sign(sandboxUID, now, body), body, 401},
 		{"a signature for another sandbox", ours.sign("other", now, body), body, 401},
 		{"a signature for another body", ours.sign(sandboxUID, now, "{}"), body, 401},
-		{"a signature of no moment", ours.sign(sandboxUID, 0, body), body, 401},
-		{"what is no signature", header{"X-Sandlot-Timestamp": "1", "X-Sandlot-Signature": "%"}, body, 401},
-		{"signed nonsense", ours.sign(sandboxUID, now, "nope"), "nope", 400},
+		{"a signature without a timestamp", ours.sign(sandboxUID, 0, body), body, 401},
+		{"a malformed signature", header{"X-Sandlot-Timestamp": "1", "X-Sandlot-Signature": "%"}, body, 401},
+		{"a signed malformed body", ours.sign(sandboxUID, now, "nope"), "nope", 400},
 		{"the installation", ours.sign(sandboxUID, now, body), body, 204},
-		{"the same again", ours.sign(sandboxUID, now, body), body, 401},
-		{"an older one", ours.sign(sandboxUID, now-1, body), body, 401},
-		{"the token it set", header{"X-Access-Token": "token"}, body, 204},
+		{"the same request again", ours.sign(sandboxUID, now, body), body, 401},
+		{"an older signature", ours.sign(sandboxUID, now-1, body), body, 401},
+		{"the current token", header{"X-Access-Token": "token"}, body, 204},
 		{"the installation later", ours.sign(sandboxUID, now+1, `{"accessToken":"second"}`), `{"accessToken":"second"}`, 204},
-		{"the token before", header{"X-Access-Token": "token"}, body, 401},
+		{"the previous token", header{"X-Access-Token": "token"}, body, 401},
 	} {
 		got := d.init(row.header, row.body)
 		if got.status != row.status {
@@ -103,10 +103,10 @@ func TestOnlyTheInstallationInitialisesASandbox(t *testing.T) {
 		}
 	}
 	d.token = "second"
-	expect(t, "environment that was not said again", d.request("GET", "/envs", nil, nil).body, `{"A":"1"}`)
+	expect(t, "environment that the second /init left out", d.request("GET", "/envs", nil, nil).body, `{"A":"1"}`)
 }
 
-func TestWhatInitSaidOutlivesTheDaemon(t *testing.T) {
+func TestSettingsOfInitSurviveARestart(t *testing.T) {
 	ours, env := install(t)
 	d := serve(t, env...)
 	now := time.Now().UnixMilli()
@@ -116,7 +116,7 @@ func TestWhatInitSaidOutlivesTheDaemon(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	expect(t, "mode of what is kept", info.Mode().String(), "-rw-------")
+	expect(t, "mode of the settings file", info.Mode().String(), "-rw-------")
 	d.restart()
 	expect(t, "a replay", strconv.Itoa(d.init(ours.sign(sandboxUID, now, body), body).status), "401")
 	expect(t, "no token", strconv.Itoa(d.request("GET", "/envs", nil, nil).status), "401")
@@ -124,7 +124,7 @@ func TestWhatInitSaidOutlivesTheDaemon(t *testing.T) {
 	expect(t, "environment and workdir", d.run("echo $A; pwd").stdout, "1\n/usr\n")
 }
 
-func TestKeptSettingsThatOthersCouldWriteAreNotTaken(t *testing.T) {
+func TestASettingsFileThatOthersCouldWriteIsIgnored(t *testing.T) {
 	_, env := install(t)
 	d := serve(t, env...)
 	for name, prepare := range map[string]func(path string) error{
@@ -144,26 +144,26 @@ func TestKeptSettingsThatOthersCouldWriteAreNotTaken(t *testing.T) {
 	}
 }
 
-func TestWithoutAnInstallationTheFirstCallerSetsTheToken(t *testing.T) {
+func TestInDebugModeTheFirstCallerSetsTheToken(t *testing.T) {
 	d := serve(t)
 	expect(t, "open at first", d.request("GET", "/envs", nil, nil).body, "{}")
 	init := func(body string) string { return strconv.Itoa(d.init(nil, body).status) }
 	expect(t, "an empty body", init(""), "204")
-	expect(t, "first", init(`{"accessToken":"a","timestamp":"2026-01-02T03:04:05.000000002Z","envVars":{"V":"new"}}`), "204")
+	expect(t, "the first token", init(`{"accessToken":"a","timestamp":"2026-01-02T03:04:05.000000002Z","envVars":{"V":"new"}}`), "204")
 	expect(t, "without the token", init(`{}`), "401")
 	d.token = "b"
-	expect(t, "with a wrong one", init(`{}`), "401")
+	expect(t, "with a wrong token", init(`{}`), "401")
 	d.token = "a"
-	expect(t, "what is older", init(`{"accessToken":"c","timestamp":"2026-01-02T03:04:05.000000001Z","envVars":{"V":"old"}}`), "204")
+	expect(t, "an older timestamp", init(`{"accessToken":"c","timestamp":"2026-01-02T03:04:05.000000001Z","envVars":{"V":"old"}}`), "204")
 	got := d.request("GET", "/envs", nil, nil)
-	expect(t, "is not taken", got.body+got.header.Get("Cache-Control"), `{"V":"new"}no-store`)
+	expect(t, "environment after the older one", got.body+got.header.Get("Cache-Control"), `{"V":"new"}no-store`)
 	expect(t, "clearing the token", init(`{"timestamp":"2026-01-02T03:04:06Z","envVars":{}}`), "204")
 	d.token = ""
-	expect(t, "opens it again", d.request("GET", "/envs", nil, nil).body, "{}")
-	expect(t, "too much", strconv.Itoa(d.init(nil, strings.Repeat(" ", 5<<20)).status), "413")
+	expect(t, "without a token again", d.request("GET", "/envs", nil, nil).body, "{}")
+	expect(t, "a body above the limit", strconv.Itoa(d.init(nil, strings.Repeat(" ", 5<<20)).status), "413")
 }
 
-func TestEveryRouteButFewNeedsTheToken(t *testing.T) {
+func TestAllRoutesExceptTheOpenOnesNeedTheToken(t *testing.T) {
 	d := serve(t)
 	d.init(nil, `{"accessToken":"secret"}`)
 	for _, row := range []struct{ method, path string }{
@@ -181,7 +181,7 @@ func TestEveryRouteButFewNeedsTheToken(t *testing.T) {
 	expect(t, "with the token", d.must("process.Process/List", "{}"), "{}")
 }
 
-func TestASignedURLOpensOneFileInOneWayUntilItExpires(t *testing.T) {
+func TestASignedURLAllowsOneOperationOnOneFileUntilItExpires(t *testing.T) {
 	d := serve(t)
 	d.init(nil, `{"accessToken":"secret"}`)
 	path := t.TempDir() + "/some file"
@@ -213,19 +213,19 @@ func TestASignedURLOpensOneFileInOneWayUntilItExpires(t *testing.T) {
 	rows := []row{
 		sign("reading", "GET", read, "secret", 200),
 		sign("the head", "HEAD", read, "secret", 200),
-		sign("as somebody", "GET", with(func(s *files.Signed) { s.Username = own(t) }), "secret", 200),
-		sign("for a while", "GET", with(func(s *files.Signed) { s.Expiration = soon }), "secret", 200),
-		sign("when it has expired", "GET", with(func(s *files.Signed) { s.Expiration = past }), "secret", 401),
-		sign("with an expiration that is none", "GET", with(func(s *files.Signed) { s.Expiration = "soon" }), "secret", 401),
+		sign("as a user", "GET", with(func(s *files.Signed) { s.Username = ownUser(t) }), "secret", 200),
+		sign("with an expiration", "GET", with(func(s *files.Signed) { s.Expiration = soon }), "secret", 200),
+		sign("after the expiration", "GET", with(func(s *files.Signed) { s.Expiration = past }), "secret", 401),
+		sign("with a malformed expiration", "GET", with(func(s *files.Signed) { s.Expiration = "soon" }), "secret", 401),
 		sign("another path", "GET", with(func(s *files.Signed) { s.Path = "/etc/passwd" }), "secret", 401),
 		sign("with another token", "GET", read, "other", 401),
 		sign("writing with a signature to read", "POST", read, "secret", 401),
 		sign("reading with one to write", "GET", with(func(s *files.Signed) { s.Operation = "write" }), "secret", 401),
 		sign("writing", "POST", with(func(s *files.Signed) { s.Operation = "write" }), "secret", 200),
 	}
-	later := sign("for longer than it was signed", "GET", with(func(s *files.Signed) { s.Expiration = past }), "secret", 401)
+	later := sign("with a changed expiration", "GET", with(func(s *files.Signed) { s.Expiration = past }), "secret", 401)
 	later.query.Set("signature_expiration", soon)
-	none := row{name: "without any", method: "GET", query: url.Values{"path": {path}}, status: 401}
+	none := row{name: "without a signature", method: "GET", query: url.Values{"path": {path}}, status: 401}
 	for _, row := range append(rows, later, none) {
 		var body io.Reader
 		h := header{}
@@ -236,13 +236,13 @@ func TestASignedURLOpensOneFileInOneWayUntilItExpires(t *testing.T) {
 		expect(t, row.name, strconv.Itoa(got.status), strconv.Itoa(row.status))
 	}
 	unescaped := strings.ReplaceAll(rows[0].query.Encode(), "%2B", "+")
-	expect(t, "with plus signs as they are", d.request("GET", "/files?"+unescaped, nil, nil).body, "content")
+	expect(t, "with unescaped plus signs", d.request("GET", "/files?"+unescaped, nil, nil).body, "content")
 	wrong := d.request("GET", "/files?"+rows[0].query.Encode(), header{"X-Access-Token": "wrong"}, nil)
 	expect(t, "a wrong token beside a good signature", strconv.Itoa(wrong.status), "401")
 }
 
-func TestASignatureIsTheOneClientsMake(t *testing.T) {
-	// echo -n '/home/user/a b:read:user:token:1700000000' | sha256sum, in unpadded base64
+func TestSignatureEqualsThatOfClients(t *testing.T) {
+	// The expected value is echo -n '/home/user/a b:read:user:token:1700000000' | sha256sum, in unpadded base64.
 	got := files.Signature(files.Signed{Path: "/home/user/a b", Operation: "read", Username: "user", Expiration: "1700000000"}, "token")
 	expect(t, "signature", got, "v1_O4Vqr2+KbeTggZUMtPYHp83Usd2MrU/xduHmJUohdE8")
 }

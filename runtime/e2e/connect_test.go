@@ -24,7 +24,7 @@ func (d *daemon) unary(method, message string, h header) answer {
 	return d.request(http.MethodPost, "/"+method, all, strings.NewReader(message))
 }
 
-// must is unary for calls that have to succeed.
+// must makes a unary call that has to succeed.
 func (d *daemon) must(method, message string) string {
 	d.t.Helper()
 	got := d.unary(method, message, nil)
@@ -41,7 +41,7 @@ func envelope(flag byte, payload string) []byte {
 	return append(framed, payload...)
 }
 
-// stream is a running server stream.
+// stream is an open server stream.
 type stream struct {
 	t      *testing.T
 	body   io.ReadCloser
@@ -50,7 +50,7 @@ type stream struct {
 	cancel context.CancelFunc
 }
 
-// open calls a streaming RPC with one message and returns once the head of the response is there.
+// open calls a streaming RPC with one message and returns when the response headers arrive.
 func (d *daemon) open(method, message string, h header) *stream {
 	d.t.Helper()
 	return d.openBody(method, bytes.NewReader(envelope(0, message)), h)
@@ -81,7 +81,7 @@ func (s *stream) close() {
 	_ = s.body.Close()
 }
 
-// next is the next envelope; ok is false at the end of the response.
+// next returns the next envelope; ok is false at the end of the response.
 func (s *stream) next() (flag byte, payload string, ok bool) {
 	s.t.Helper()
 	var head [5]byte
@@ -98,7 +98,7 @@ func (s *stream) next() (flag byte, payload string, ok bool) {
 	return head[0], string(content), true
 }
 
-// message is the next message, which must be there.
+// message returns the payload of the next message and fails the test if there is none.
 func (s *stream) message() string {
 	s.t.Helper()
 	flag, payload, ok := s.next()
@@ -108,7 +108,7 @@ func (s *stream) message() string {
 	return payload
 }
 
-// rest is all that follows, one envelope a line, "02 {}" style.
+// rest returns all remaining envelopes, one per line, in the form "02 {}".
 func (s *stream) rest() string {
 	s.t.Helper()
 	var lines []string
@@ -131,7 +131,7 @@ type event struct {
 	}
 }
 
-// outcome is what a process said until its stream ended.
+// outcome is the output and the end of a process.
 type outcome struct {
 	pid                 int
 	stdout, stderr, pty string
@@ -169,7 +169,7 @@ func (s *stream) collect() (got outcome) {
 	}
 }
 
-// until reads a process stream until its output contains a text, and returns the output so far.
+// until reads a process stream until its output contains the text, and returns the output so far.
 func (s *stream) until(text string) string {
 	s.t.Helper()
 	var output strings.Builder
@@ -187,7 +187,7 @@ func (s *stream) until(text string) string {
 	return output.String()
 }
 
-// shell is the message that starts a shell command as clients do.
+// shell returns the message by which clients start a shell command.
 func shell(script string, more ...string) string {
 	encoded, err := json.Marshal(script)
 	if err != nil {
@@ -196,7 +196,7 @@ func shell(script string, more ...string) string {
 	return `{"process":{"cmd":"/bin/bash","args":["-c",` + string(encoded) + `]}` + strings.Join(append([]string{""}, more...), ",") + `}`
 }
 
-// run runs a shell command to its end.
+// run runs a shell command and returns its outcome.
 func (d *daemon) run(script string) outcome {
 	d.t.Helper()
 	return d.open("process.Process/Start", shell(script), nil).collect()

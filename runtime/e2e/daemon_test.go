@@ -1,4 +1,4 @@
-// Package e2e tests the daemon as clients meet it: the built binary, over real connections, with real processes.
+// Package e2e tests the built binary over real connections and with real processes, as clients meet it.
 package e2e
 
 import (
@@ -20,10 +20,10 @@ import (
 	"time"
 )
 
-// patience bounds every wait, so that a test that would hang fails instead. No test measures time by it.
+// patience bounds every wait, so that a test fails instead of hanging. No test measures time with it.
 const patience = 30 * time.Second
 
-// program is the daemon under test, built as it is shipped.
+// program is the path of the daemon under test, built with the release flags.
 var program string
 
 func TestMain(m *testing.M) {
@@ -103,26 +103,26 @@ func (d *daemon) awaitHealth() {
 	d.t.Helper()
 	for deadline := time.Now().Add(patience); !healthy(d.url); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
-			d.t.Fatalf("the daemon does not answer; it said: %s", d.said)
+			d.t.Fatalf("the daemon does not answer; its output: %s", d.said)
 		}
 	}
 }
 
-// stop ends the daemon as a container does and checks that it had nothing to complain about.
+// stop ends the daemon with SIGTERM and checks that it logged nothing.
 func (d *daemon) stop() {
 	if d.cmd.ProcessState != nil {
 		return
 	}
 	_ = d.cmd.Process.Signal(syscall.SIGTERM)
 	if err := d.cmd.Wait(); err != nil {
-		d.t.Errorf("the daemon ended with %v and said: %s", err, d.said)
+		d.t.Errorf("the daemon ended with %v; its output: %s", err, d.said)
 	}
 	if said := d.said.String(); strings.Contains(said, "panic") || strings.Contains(said, "DATA RACE") {
-		d.t.Errorf("the daemon said: %s", said)
+		d.t.Errorf("unexpected output of the daemon: %s", said)
 	}
 }
 
-// restart ends the daemon and starts it with the same folder and ports.
+// restart ends the daemon and starts it again with the same folder and ports.
 func (d *daemon) restart() {
 	d.t.Helper()
 	d.stop()
@@ -155,10 +155,10 @@ func eventually(t *testing.T, what string, holds func() bool) {
 			return
 		}
 	}
-	t.Fatal("not within the patience of a test: " + what)
+	t.Fatal("timed out waiting until " + what)
 }
 
-// answer is a whole HTTP response.
+// answer is a complete HTTP response.
 type answer struct {
 	status int
 	header http.Header
@@ -194,7 +194,7 @@ func (d *daemon) send(base, method, path string, h header, body io.Reader) answe
 	return answer{response.StatusCode, response.Header, string(content)}
 }
 
-// newRequest is a request for those who read the response themselves.
+// newRequest returns a request with the token, for tests that read the response themselves.
 func (d *daemon) newRequest(method, path string, h header, body io.Reader) *http.Request {
 	d.t.Helper()
 	request, err := http.NewRequest(method, d.url+path, body)
@@ -205,7 +205,7 @@ func (d *daemon) newRequest(method, path string, h header, body io.Reader) *http
 	return request
 }
 
-// plainTransport adds nothing to requests and undoes nothing in responses.
+// plainTransport adds no headers to requests and decodes no responses.
 var plainTransport = &http.Transport{DisableCompression: true}
 
 func (d *daemon) dress(request *http.Request, h header) {

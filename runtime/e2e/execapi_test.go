@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-// execDaemon serves the agent-sandbox API on a folder.
+// execDaemon starts a daemon whose agent-sandbox API serves a temporary folder.
 func execDaemon(t *testing.T, env ...string) (*daemon, string) {
 	t.Helper()
 	base := t.TempDir()
@@ -23,7 +23,7 @@ func (d *daemon) execute(body string) string {
 	return strconv.Itoa(got.status) + " " + got.body
 }
 
-func TestTheAgentSandboxAPISaysItIsThere(t *testing.T) {
+func TestTheRootOfTheAgentSandboxAPIReportsThatItIsActive(t *testing.T) {
 	d, _ := execDaemon(t)
 	got := d.send(d.execURL, "GET", "/", nil, nil)
 	expect(t, "answer", got.body, `{"status":"ok","message":"Sandbox Runtime is active."}`)
@@ -31,28 +31,28 @@ func TestTheAgentSandboxAPISaysItIsThere(t *testing.T) {
 	expect(t, "another method", strconv.Itoa(d.send(d.execURL, "GET", "/execute", nil, nil).status), "404")
 }
 
-func TestACommandIsExecutedAndItsOutcomeTold(t *testing.T) {
+func TestExecuteRunsACommandAndReturnsItsOutputAndExitCode(t *testing.T) {
 	d, base := execDaemon(t)
 	for name, row := range map[string]struct{ body, want string }{
 		"by a shell, in the base directory": {`{"command":"pwd | tr a-z A-Z; echo err >&2; exit 3"}`, `200 {"stdout":"` + strings.ToUpper(base) + `\n","stderr":"err\n","exit_code":3}`},
-		"that a signal ends":                {`{"command":"kill -9 $$"}`, `200 {"stdout":"","stderr":"","exit_code":-1}`},
-		"whose output is no text":           {`{"command":"printf 'a\\377b'"}`, `200 {"stdout":"a` + "\uFFFD" + `b","stderr":"","exit_code":0}`},
-		"that takes too long":               {`{"command":"echo begun; sleep 300 & wait","timeout_seconds":0.3}`, `200 {"stdout":"begun\n","stderr":"","exit_code":124,"timed_out":true}`},
-		"that reads":                        {`{"command":"cat; echo done"}`, `200 {"stdout":"done\n","stderr":"","exit_code":0}`},
-		"that is none":                      {`nope`, `400 {"message":"the body is not the JSON expected: invalid character 'o' in literal null (expecting 'u')"}`},
+		"killed by a signal":                {`{"command":"kill -9 $$"}`, `200 {"stdout":"","stderr":"","exit_code":-1}`},
+		"with output that is not UTF-8":     {`{"command":"printf 'a\\377b'"}`, `200 {"stdout":"a` + "\uFFFD" + `b","stderr":"","exit_code":0}`},
+		"beyond its timeout":                {`{"command":"echo begun; sleep 300 & wait","timeout_seconds":0.3}`, `200 {"stdout":"begun\n","stderr":"","exit_code":124,"timed_out":true}`},
+		"reading stdin":                     {`{"command":"cat; echo done"}`, `200 {"stdout":"done\n","stderr":"","exit_code":0}`},
+		"malformed body":                    {`nope`, `400 {"message":"the body is not the JSON expected: invalid character 'o' in literal null (expecting 'u')"}`},
 	} {
 		t.Run(name, func(t *testing.T) { expect(t, "outcome", d.execute(row.body), row.want) })
 	}
 }
 
-func TestACommandMayBeSplitIntoWordsInstead(t *testing.T) {
+func TestExecuteSplitsTheCommandIntoWordsInArgvMode(t *testing.T) {
 	d, _ := execDaemon(t, "SANDLOT_EXEC_MODE=argv")
 	for name, row := range map[string]struct{ command, want string }{
-		"quotes keep words together":   {`printf '%s|' "a b" 'c "d"' e\ f g"h"i ''`, `{"stdout":"a b|c \"d\"|e f|ghi||","stderr":"","exit_code":0}`},
-		"nothing expands":              {`echo $HOME * ; true`, `{"stdout":"$HOME * ; true\n","stderr":"","exit_code":0}`},
-		"what cannot start":            {`no-such-command x`, `{"stdout":"","stderr":"cannot start 'no-such-command': executable file not found in $PATH","exit_code":1}`},
-		"a quotation that is not over": {`echo "a`, `{"stdout":"","stderr":"the command has a quotation that is not closed","exit_code":1}`},
-		"nothing":                      {` `, `{"stdout":"","stderr":"the command is empty","exit_code":1}`},
+		"quotes keep words together":  {`printf '%s|' "a b" 'c "d"' e\ f g"h"i ''`, `{"stdout":"a b|c \"d\"|e f|ghi||","stderr":"","exit_code":0}`},
+		"nothing expands":             {`echo $HOME * ; true`, `{"stdout":"$HOME * ; true\n","stderr":"","exit_code":0}`},
+		"a program that cannot start": {`no-such-command x`, `{"stdout":"","stderr":"cannot start 'no-such-command': executable file not found in $PATH","exit_code":1}`},
+		"an unclosed quotation":       {`echo "a`, `{"stdout":"","stderr":"the command has a quotation that is not closed","exit_code":1}`},
+		"nothing":                     {` `, `{"stdout":"","stderr":"the command is empty","exit_code":1}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			body, _ := json.Marshal(map[string]string{"command": row.command})
@@ -61,7 +61,7 @@ func TestACommandMayBeSplitIntoWordsInstead(t *testing.T) {
 	}
 }
 
-func TestOutputBeyondMeasureIsCutAndSaidSo(t *testing.T) {
+func TestExecuteTruncatesLargeOutputWithANote(t *testing.T) {
 	d, _ := execDaemon(t)
 	var got struct{ Stdout string }
 	said := d.execute(`{"command":"head -c 20000000 /dev/zero | tr '\\0' x"}`)
@@ -69,10 +69,10 @@ func TestOutputBeyondMeasureIsCutAndSaidSo(t *testing.T) {
 		t.Fatal(err)
 	}
 	kept := 16 << 20
-	expect(t, "end of it", got.Stdout[kept:], fmt.Sprintf("\n[%d more bytes were dropped]\n", 20_000_000-kept))
+	expect(t, "end of the output", got.Stdout[kept:], fmt.Sprintf("\n[%d more bytes were dropped]\n", 20_000_000-kept))
 }
 
-func TestFilesGoInAndOutByPathsBelowTheBase(t *testing.T) {
+func TestUploadDownloadAndListUsePathsBelowTheBase(t *testing.T) {
 	d, base := execDaemon(t)
 	upload := func(name string) answer {
 		h, body := form(t, part{"file", name, "content of " + name})
@@ -115,7 +115,7 @@ func TestFilesGoInAndOutByPathsBelowTheBase(t *testing.T) {
 	expect(t, "the base itself", strconv.FormatBool(strings.Contains(d.raw("/list/").body, `"name":"plain.txt"`)), "true")
 }
 
-func TestWhatIsOutsideOfTheBaseIsRefused(t *testing.T) {
+func TestPathsOutsideTheBaseAreForbidden(t *testing.T) {
 	d, base := execDaemon(t)
 	outside := t.TempDir()
 	_ = os.WriteFile(outside+"/secret", []byte("secret"), 0o600)
@@ -137,7 +137,7 @@ func TestWhatIsOutsideOfTheBaseIsRefused(t *testing.T) {
 		expect(t, "upload of "+name, strconv.Itoa(d.send(d.execURL, "POST", "/upload", h, body).status), "403")
 	}
 	left, _ := os.ReadDir(outside)
-	expect(t, "what is outside", strconv.Itoa(len(left)), "1")
+	expect(t, "files outside the base", strconv.Itoa(len(left)), "1")
 	h, body := form(t, part{"other", "x", "x"})
-	expect(t, "no file", strconv.Itoa(d.send(d.execURL, "POST", "/upload", h, body).status), "400")
+	expect(t, "a form without a file", strconv.Itoa(d.send(d.execURL, "POST", "/upload", h, body).status), "400")
 }

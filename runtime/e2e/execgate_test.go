@@ -7,12 +7,13 @@ import (
 	"time"
 )
 
-// attempts are the routes of the agent-sandbox API that reach into the sandbox.
+// attempts are requests to the routes of the agent-sandbox API that the gate protects.
 var attempts = map[string]string{
 	"/execute": "POST", "/upload": "POST", "/download/etc/passwd": "GET", "/list/": "GET", "/exists/etc": "GET", "/list": "HEAD",
 }
 
-// expectExec checks every route of the agent-sandbox API: 403 and the reason, or, for an empty reason, that it answers.
+// expectExec checks every route of the agent-sandbox API. With a reason it expects 403 with that reason, else a
+// success.
 func (d *daemon) expectExec(when, reason string) {
 	d.t.Helper()
 	for path, method := range attempts {
@@ -36,10 +37,10 @@ const (
 	notThis = "this sandbox is not used by the agent-sandbox API: it was made for E2B clients"
 )
 
-func TestTheAgentSandboxAPIAnswersWhereTheInstallationSaysSo(t *testing.T) {
+func TestASignedInitOpensAndClosesTheAgentSandboxAPI(t *testing.T) {
 	ours, env := install(t)
 	d := serve(t, env...)
-	d.expectExec("at first", notYet)
+	d.expectExec("before /init", notYet)
 	now := time.Now().UnixMilli()
 	say := func(more string) {
 		t.Helper()
@@ -48,35 +49,35 @@ func TestTheAgentSandboxAPIAnswersWhereTheInstallationSaysSo(t *testing.T) {
 		expect(t, "init with "+more, strconv.Itoa(d.init(ours.sign(sandboxUID, now, body), body).status), "204")
 	}
 	say("")
-	d.expectExec("once it said nothing of it", notYet)
+	d.expectExec("after an /init without exec", notYet)
 	say(`,"sandlot":{"claim":"uid","exec":false}`)
-	d.expectExec("once it said no", notThis)
+	d.expectExec("after a signed /init with exec=false", notThis)
 	d.restart()
 	d.expectExec("after a restart", notThis)
 	const body = `{"accessToken":"token","sandlot":{"exec":true}}`
 	expect(t, "init by the tenant", strconv.Itoa(d.init(header{"X-Access-Token": "token"}, body).status), "204")
-	d.expectExec("once the tenant said yes", notThis)
+	d.expectExec("after an unsigned /init with exec=true", notThis)
 	say(`,"sandlot":{"exec":true}`)
-	d.expectExec("once it said yes", "")
+	d.expectExec("after a signed /init with exec=true", "")
 	d.restart()
 	d.expectExec("after another restart", "")
 	say("")
-	d.expectExec("once it said nothing new of it", "")
+	d.expectExec("after another /init without exec", "")
 }
 
-func TestASandboxThatNobodyInitialisesMayBeOpenToTheAgentSandboxAPI(t *testing.T) {
+func TestExecOpenOpensTheAgentSandboxAPIWithoutInit(t *testing.T) {
 	ours, env := install(t)
 	d := serve(t, append(env, "SANDLOT_EXEC_OPEN=true")...)
-	d.expectExec("at first", "")
+	d.expectExec("before /init", "")
 	expect(t, "the other port", strconv.Itoa(d.request("GET", "/envs", nil, nil).status), "401")
 	const body = `{"accessToken":"token","sandlot":{"exec":false}}`
 	d.init(ours.sign(sandboxUID, time.Now().UnixMilli(), body), body)
-	d.expectExec("once somebody has", notThis)
+	d.expectExec("after a signed /init with exec=false", notThis)
 }
 
-func TestWithoutAnInstallationTheAgentSandboxAPIIsOpen(t *testing.T) {
+func TestInDebugModeTheAgentSandboxAPIIsOpen(t *testing.T) {
 	d := serve(t)
-	d.expectExec("at first", "")
+	d.expectExec("before /init", "")
 	d.init(nil, `{"sandlot":{"exec":false}}`)
-	d.expectExec("whatever is said", "")
+	d.expectExec("after an /init with exec=false", "")
 }

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// part is a part of a form; filename is written as it stands, the way clients escape it.
+// part is a part of a form. The filename is written unchanged, so that a test can escape it like a client.
 type part struct{ name, filename, content string }
 
 func form(t *testing.T, parts ...part) (header, io.Reader) {
@@ -69,7 +69,7 @@ func unzip(t *testing.T, packed string) string {
 	return string(text)
 }
 
-func TestFilesAreWrittenWhereTheClientSays(t *testing.T) {
+func TestUploadsWriteToTheRequestedPath(t *testing.T) {
 	d := serve(t)
 	dir := t.TempDir()
 	home := strings.TrimSpace(d.run("echo $HOME").stdout)
@@ -106,7 +106,7 @@ func TestFilesAreWrittenWhereTheClientSays(t *testing.T) {
 	}
 }
 
-func TestABodyMayBeTheFileItself(t *testing.T) {
+func TestAnOctetStreamBodyIsTheFile(t *testing.T) {
 	d := serve(t)
 	path := t.TempDir() + "/new/raw"
 	raw := header{"Content-Type": "application/octet-stream"}
@@ -114,7 +114,7 @@ func TestABodyMayBeTheFileItself(t *testing.T) {
 	expect(t, "answer", got.body, `[{"path":"`+path+`","name":"raw","type":"file"}]`)
 	expect(t, "content", content(t, path), "chunk ed")
 	got = d.request("POST", "/files?path="+path, header{"Content-Type": "application/octet-stream", "Content-Encoding": "gzip"}, zip("less"))
-	expect(t, "content of the packed one, in place of the longer", strconv.Itoa(got.status)+content(t, path), "200less")
+	expect(t, "content after a shorter gzip upload", strconv.Itoa(got.status)+content(t, path), "200less")
 }
 
 func TestAFileIsReplacedInPlace(t *testing.T) {
@@ -130,7 +130,7 @@ func TestAFileIsReplacedInPlace(t *testing.T) {
 	expect(t, "mode", info.Mode().String(), "-rw-r-----")
 }
 
-func TestUploadsThatCannotBeAreRefused(t *testing.T) {
+func TestInvalidUploadsAreRejected(t *testing.T) {
 	d := serve(t)
 	dir := t.TempDir()
 	_ = os.WriteFile(dir+"/plain", nil, 0o600)
@@ -147,26 +147,26 @@ func TestUploadsThatCannotBeAreRefused(t *testing.T) {
 	noneHeader, none := form(t, part{"other", "a", "1"})
 	namelessHeader, nameless := form(t, part{"file", "", "1"})
 	for name, row := range map[string]row{
-		"no path":                      {"", raw, strings.NewReader("x"), 400},
-		"another content type":         {"?path=" + dir + "/x", header{"Content-Type": "text/plain"}, strings.NewReader("x"), 400},
-		"no boundary":                  {"?path=" + dir + "/x", header{"Content-Type": "multipart/form-data"}, strings.NewReader("x"), 400},
-		"no form":                      {"?path=" + dir + "/x", header{"Content-Type": "multipart/form-data; boundary=b"}, strings.NewReader("--b\r\n"), 400},
-		"the same file twice":          {"", twiceHeader, twice, 400},
-		"two files to one path":        {"?path=" + dir + "/x", overHeader, over, 400},
-		"no file in the form":          {"", noneHeader, none, 400},
-		"a file without a name":        {"", namelessHeader, nameless, 400},
-		"a directory":                  {"?path=" + dir, raw, strings.NewReader("x"), 400},
-		"a pipe":                       {"?path=" + dir + "/pipe", raw, strings.NewReader("x"), 400},
-		"a file as parent":             {"?path=" + dir + "/plain/x", raw, strings.NewReader("x"), 400},
-		"a NUL in the path":            {"?path=" + dir + "/%00", raw, strings.NewReader("x"), 400},
-		"a name that is too long":      {"?path=" + dir + "/" + strings.Repeat("n", 300), raw, strings.NewReader("x"), 400},
-		"the home of somebody else":    {"?path=~root/x", raw, strings.NewReader("x"), 400},
-		"an unknown user":              {"?path=x&username=nobody-here", raw, strings.NewReader("x"), 401},
-		"what is no gzip":              {"?path=" + dir + "/x", header{"Content-Type": "application/octet-stream", "Content-Encoding": "gzip"}, strings.NewReader("x"), 400},
-		"another packing":              {"?path=" + dir + "/x", header{"Content-Type": "application/octet-stream", "Content-Encoding": "br"}, strings.NewReader("x"), 400},
-		"a metadata key beyond length": {"?path=" + dir + "/x", header{"Content-Type": "application/octet-stream", "X-Metadata-" + strings.Repeat("k", 247): "v"}, strings.NewReader("x"), 400},
-		"too much metadata":            {"?path=" + dir + "/x", header{"Content-Type": "application/octet-stream", "X-Metadata-K": strings.Repeat("v", 4096)}, strings.NewReader("x"), 400},
-		"metadata beyond ASCII":        {"?path=" + dir + "/x", header{"Content-Type": "application/octet-stream", "X-Metadata-K": "ä"}, strings.NewReader("x"), 400},
+		"no path":                         {"", raw, strings.NewReader("x"), 400},
+		"another content type":            {"?path=" + dir + "/x", header{"Content-Type": "text/plain"}, strings.NewReader("x"), 400},
+		"no boundary":                     {"?path=" + dir + "/x", header{"Content-Type": "multipart/form-data"}, strings.NewReader("x"), 400},
+		"no form":                         {"?path=" + dir + "/x", header{"Content-Type": "multipart/form-data; boundary=b"}, strings.NewReader("--b\r\n"), 400},
+		"the same file twice":             {"", twiceHeader, twice, 400},
+		"two files to one path":           {"?path=" + dir + "/x", overHeader, over, 400},
+		"no file in the form":             {"", noneHeader, none, 400},
+		"a file without a name":           {"", namelessHeader, nameless, 400},
+		"a directory":                     {"?path=" + dir, raw, strings.NewReader("x"), 400},
+		"a pipe":                          {"?path=" + dir + "/pipe", raw, strings.NewReader("x"), 400},
+		"a file as parent":                {"?path=" + dir + "/plain/x", raw, strings.NewReader("x"), 400},
+		"a NUL in the path":               {"?path=" + dir + "/%00", raw, strings.NewReader("x"), 400},
+		"a name that is too long":         {"?path=" + dir + "/" + strings.Repeat("n", 300), raw, strings.NewReader("x"), 400},
+		"another user's home":             {"?path=~root/x", raw, strings.NewReader("x"), 400},
+		"an unknown user":                 {"?path=x&username=nobody-here", raw, strings.NewReader("x"), 401},
+		"a body that is not gzip":         {"?path=" + dir + "/x", header{"Content-Type": "application/octet-stream", "Content-Encoding": "gzip"}, strings.NewReader("x"), 400},
+		"an unknown encoding":             {"?path=" + dir + "/x", header{"Content-Type": "application/octet-stream", "Content-Encoding": "br"}, strings.NewReader("x"), 400},
+		"a metadata key that is too long": {"?path=" + dir + "/x", header{"Content-Type": "application/octet-stream", "X-Metadata-" + strings.Repeat("k", 247): "v"}, strings.NewReader("x"), 400},
+		"too much metadata":               {"?path=" + dir + "/x", header{"Content-Type": "application/octet-stream", "X-Metadata-K": strings.Repeat("v", 4096)}, strings.NewReader("x"), 400},
+		"metadata that is not ASCII":      {"?path=" + dir + "/x", header{"Content-Type": "application/octet-stream", "X-Metadata-K": "ä"}, strings.NewReader("x"), 400},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := d.request("POST", "/files"+row.query, row.header, row.body)
@@ -177,9 +177,9 @@ func TestUploadsThatCannotBeAreRefused(t *testing.T) {
 	}
 }
 
-func TestAFullDiskIsToldAsSuch(t *testing.T) {
+func TestAFullDiskAnswers507(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Fatal("a disk of its own needs root")
+		t.Fatal("this test mounts a file system and needs root")
 	}
 	d := serve(t)
 	dir := t.TempDir()
@@ -193,7 +193,7 @@ func TestAFullDiskIsToldAsSuch(t *testing.T) {
 	expect(t, "a body", strconv.Itoa(d.request("POST", "/files?path="+dir+"/raw", raw, strings.NewReader(strings.Repeat("x", 200<<10))).status), "507")
 }
 
-func TestFilesAreReadWholeInPartsOrPacked(t *testing.T) {
+func TestDownloadsSupportRangesConditionsAndGzip(t *testing.T) {
 	d := serve(t)
 	path := t.TempDir() + "/some file.txt"
 	text := strings.Repeat("0123456789", 100)
@@ -215,14 +215,14 @@ func TestFilesAreReadWholeInPartsOrPacked(t *testing.T) {
 		status int
 		body   string
 	}{
-		"a range":                     {header{"Range": "bytes=5-14"}, 206, "5678901234"},
-		"a range although packed":     {header{"Range": "bytes=990-", "Accept-Encoding": "gzip"}, 206, "0123456789"},
-		"a range that is not there":   {header{"Range": "bytes=5000-"}, 416, "invalid range: failed to overlap\n"},
-		"nothing new":                 {header{"If-Modified-Since": changed}, 304, ""},
-		"no encoding that there is":   {header{"Accept-Encoding": "identity;q=0, br"}, 406, `{"code":406,"message":"the file can be sent as it is or with gzip, and Accept-Encoding refuses both"}`},
-		"one of no importance":        {header{"Accept-Encoding": "gzip;q=0, br"}, 200, text},
-		"all but the file as it is":   {header{"Accept-Encoding": "*;q=0", "Range": "bytes=0-0"}, 406, `{"code":406,"message":"the file can be sent as it is or with gzip, and Accept-Encoding refuses both"}`},
-		"only what is not understood": {header{"Accept-Encoding": "zstd"}, 200, text},
+		"a range":                  {header{"Range": "bytes=5-14"}, 206, "5678901234"},
+		"a range despite gzip":     {header{"Range": "bytes=990-", "Accept-Encoding": "gzip"}, 206, "0123456789"},
+		"a range outside the file": {header{"Range": "bytes=5000-"}, 416, "invalid range: failed to overlap\n"},
+		"an unmodified file":       {header{"If-Modified-Since": changed}, 304, ""},
+		"no acceptable encoding":   {header{"Accept-Encoding": "identity;q=0, br"}, 406, `{"code":406,"message":"the file can be sent as it is or with gzip, and Accept-Encoding refuses both"}`},
+		"a refused gzip":           {header{"Accept-Encoding": "gzip;q=0, br"}, 200, text},
+		"a range without identity": {header{"Accept-Encoding": "*;q=0", "Range": "bytes=0-0"}, 406, `{"code":406,"message":"the file can be sent as it is or with gzip, and Accept-Encoding refuses both"}`},
+		"an unknown encoding":      {header{"Accept-Encoding": "zstd"}, 200, text},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := d.request("GET", url, row.header, nil)
@@ -231,10 +231,10 @@ func TestFilesAreReadWholeInPartsOrPacked(t *testing.T) {
 	}
 	packed := d.request("GET", url, header{"Accept-Encoding": "gzip, deflate, br"}, nil)
 	expect(t, "encoding", packed.header.Get("Content-Encoding"), "gzip")
-	expect(t, "content when unpacked", unzip(t, packed.body), text)
+	expect(t, "decompressed content", unzip(t, packed.body), text)
 }
 
-func TestWhatIsNoFileIsNotRead(t *testing.T) {
+func TestDownloadsOfNonFilesFail(t *testing.T) {
 	d := serve(t)
 	dir := t.TempDir()
 	_ = os.WriteFile(dir+"/plain", nil, 0o600)
@@ -248,9 +248,9 @@ func TestWhatIsNoFileIsNotRead(t *testing.T) {
 		expect(t, path, strconv.Itoa(got.status), strconv.Itoa(want))
 	}
 	empty := d.request("GET", "/files?path="+dir+"/plain", header{"Accept-Encoding": "gzip"}, nil)
-	expect(t, "an empty file has its length said", empty.header.Get("Content-Length")+empty.header.Get("Content-Encoding"), "0")
+	expect(t, "Content-Length of an empty file", empty.header.Get("Content-Length")+empty.header.Get("Content-Encoding"), "0")
 	proc := d.request("GET", "/files?path=/proc/self/status", nil, nil)
-	expect(t, "a file that says it is empty", strconv.FormatBool(strings.Contains(proc.body, "sandlot-runtime")), "true")
+	expect(t, "a file in /proc", strconv.FormatBool(strings.Contains(proc.body, "sandlot-runtime")), "true")
 }
 
 func TestMetadataStaysWithTheFileUntilTheNextUpload(t *testing.T) {
@@ -261,19 +261,19 @@ func TestMetadataStaysWithTheFileUntilTheNextUpload(t *testing.T) {
 		return d.request("POST", "/files?path="+path, h, strings.NewReader("x")).body
 	}
 	stat := func() string { return d.must("filesystem.Filesystem/Stat", `{"path":"`+path+`"}`) }
-	// Where the file system keeps no attributes, uploads are taken all the same.
+	// Uploads succeed even where the file system has no extended attributes.
 	stored := syscall.Setxattr(filepath.Dir(path), "user.sandlot", []byte("x"), 0) == nil
 	said := upload(header{"X-Metadata-Author": "me", "X-Metadata-KIND": "a b"})
-	expect(t, "said", strconv.FormatBool(strings.Contains(said, `"metadata":{"author":"me","kind":"a b"}`)), strconv.FormatBool(stored))
-	expect(t, "kept", strconv.FormatBool(strings.Contains(stat(), `"author":"me"`)), strconv.FormatBool(stored))
+	expect(t, "metadata in the answer", strconv.FormatBool(strings.Contains(said, `"metadata":{"author":"me","kind":"a b"}`)), strconv.FormatBool(stored))
+	expect(t, "stored metadata", strconv.FormatBool(strings.Contains(stat(), `"author":"me"`)), strconv.FormatBool(stored))
 	upload(header{"X-Metadata-Other": "1"})
-	expect(t, "kept of the first", strconv.FormatBool(strings.Contains(stat(), `author`)), "false")
-	expect(t, "kept of the second", strconv.FormatBool(strings.Contains(stat(), `"other":"1"`)), strconv.FormatBool(stored))
+	expect(t, "stored metadata of the first upload", strconv.FormatBool(strings.Contains(stat(), `author`)), "false")
+	expect(t, "stored metadata of the second upload", strconv.FormatBool(strings.Contains(stat(), `"other":"1"`)), strconv.FormatBool(stored))
 	upload(header{})
-	expect(t, "kept of none", strconv.FormatBool(strings.Contains(stat(), `metadata`)), "false")
+	expect(t, "stored metadata after an upload without any", strconv.FormatBool(strings.Contains(stat(), `metadata`)), "false")
 }
 
-func TestFilesAreJoinedInOrder(t *testing.T) {
+func TestComposeJoinsFilesInOrder(t *testing.T) {
 	d := serve(t)
 	dir := t.TempDir()
 	for _, name := range []string{"1", "2", "3"} {
@@ -306,7 +306,7 @@ func TestFilesAreJoinedInOrder(t *testing.T) {
 	expect(t, "sources left", strings.Join(left, " "), "")
 }
 
-func TestAnUploadThatBreaksOffIsNotTakenForWhole(t *testing.T) {
+func TestAnInterruptedUploadFails(t *testing.T) {
 	d := serve(t)
 	path := t.TempDir() + "/torn"
 	reader, writer := io.Pipe()

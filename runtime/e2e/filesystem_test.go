@@ -13,7 +13,7 @@ import (
 
 const fsys = "filesystem.Filesystem/"
 
-// entry is a message EntryInfo.
+// entry is an EntryInfo message.
 type entry struct {
 	Name, Type, Path, Size, Permissions, Owner, Group, ModifiedTime, SymlinkTarget string
 	Mode                                                                           int
@@ -29,7 +29,7 @@ func stat(d *daemon, path string) entry {
 	return got.Entry
 }
 
-func TestAnEntryTellsWhatIsThere(t *testing.T) {
+func TestStatDescribesEveryKindOfEntry(t *testing.T) {
 	d := serve(t)
 	dir := t.TempDir()
 	_ = os.WriteFile(dir+"/file", []byte("12345"), 0o600)
@@ -39,7 +39,7 @@ func TestAnEntryTellsWhatIsThere(t *testing.T) {
 	_ = os.Symlink("to-dir/../file", dir+"/to-file")
 	_ = os.Symlink("nowhere", dir+"/dangling")
 	_ = syscall.Mkfifo(dir+"/pipe", 0o600)
-	name := own(t)
+	name := ownUser(t)
 	for _, row := range []struct{ name, want string }{
 		{"file", "FILE_TYPE_FILE 5 420 -rw-r--r-- false "},
 		{"dir", "FILE_TYPE_DIRECTORY * 493 drwxr-xr-x false "},
@@ -60,7 +60,7 @@ func TestAnEntryTellsWhatIsThere(t *testing.T) {
 	}
 }
 
-func TestAListingGoesAsDeepAsAsked(t *testing.T) {
+func TestListDirRespectsTheDepth(t *testing.T) {
 	d := serve(t)
 	dir := t.TempDir()
 	for _, name := range []string{"b/c/d", "a"} {
@@ -82,7 +82,7 @@ func TestAListingGoesAsDeepAsAsked(t *testing.T) {
 		return strings.Join(names, " ")
 	}
 	for _, row := range []struct{ name, path, depth, want string }{
-		{"one level without any depth", "real", "", "real/a real/b real/odd\uFFFD real/z-link"},
+		{"one level without a depth", "real", "", "real/a real/b real/odd\uFFFD real/z-link"},
 		{"one level at depth 0", "real", `,"depth":0`, "real/a real/b real/odd\uFFFD real/z-link"},
 		{"two levels, not through symlinks", "real", `,"depth":2`, "real/a real/b real/b/c real/b/x real/odd\uFFFD real/z-link"},
 		{"all levels", "real", `,"depth":100`, "real/a real/b real/b/c real/b/c/d real/b/x real/odd\uFFFD real/z-link"},
@@ -93,7 +93,7 @@ func TestAListingGoesAsDeepAsAsked(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeDoneToFilesIsToldByItsCode(t *testing.T) {
+func TestFilesystemErrorsHaveConnectCodes(t *testing.T) {
 	d := serve(t)
 	dir := t.TempDir()
 	_ = os.WriteFile(dir+"/file", nil, 0o600)
@@ -103,24 +103,24 @@ func TestWhatCannotBeDoneToFilesIsToldByItsCode(t *testing.T) {
 		name, method, message, code string
 		status                      int
 	}{
-		{"stat of nothing", "Stat", `"path":"/none"`, "not_found", 404},
+		{"stat of a missing path", "Stat", `"path":"/none"`, "not_found", 404},
 		{"stat below a file", "Stat", `"path":"` + dir + `/file/x"`, "not_found", 404},
-		{"list of nothing", "ListDir", `"path":"/none"`, "not_found", 404},
+		{"list of a missing directory", "ListDir", `"path":"/none"`, "not_found", 404},
 		{"list of a file", "ListDir", `"path":"` + dir + `/file"`, "invalid_argument", 400},
-		{"list of a loop", "ListDir", `"path":"` + dir + `/loop"`, "failed_precondition", 400},
-		{"a directory that is there", "MakeDir", `"path":"` + dir + `/full"`, "already_exists", 409},
-		{"a directory where a file is", "MakeDir", `"path":"` + dir + `/file"`, "invalid_argument", 400},
-		{"move of nothing", "Move", `"source":"/none","destination":"` + dir + `/x"`, "not_found", 404},
+		{"list of a symlink loop", "ListDir", `"path":"` + dir + `/loop"`, "failed_precondition", 400},
+		{"an existing directory", "MakeDir", `"path":"` + dir + `/full"`, "already_exists", 409},
+		{"a directory in place of a file", "MakeDir", `"path":"` + dir + `/file"`, "invalid_argument", 400},
+		{"move of a missing path", "Move", `"source":"/none","destination":"` + dir + `/x"`, "not_found", 404},
 		{"move over a full directory", "Move", `"source":"` + dir + `/full/x","destination":"` + dir + `/full"`, "already_exists", 409},
 		{"move into itself", "Move", `"source":"` + dir + `/full","destination":"` + dir + `/full/y"`, "invalid_argument", 400},
-		{"removal of everything", "Remove", `"path":"/"`, "invalid_argument", 400},
-		{"a home of somebody else", "Stat", `"path":"~root"`, "invalid_argument", 400},
+		{"removal of the root", "Remove", `"path":"/"`, "invalid_argument", 400},
+		{"another user's home", "Stat", `"path":"~root"`, "invalid_argument", 400},
 		{"a NUL", "Stat", `"path":"/a\u0000b"`, "invalid_argument", 400},
 		{"a name too long", "MakeDir", `"path":"` + dir + `/` + strings.Repeat("n", 300) + `"`, "invalid_argument", 400},
-		{"a watch of nothing", "CreateWatcher", `"path":"/none"`, "not_found", 404},
+		{"a watch of a missing directory", "CreateWatcher", `"path":"/none"`, "not_found", 404},
 		{"a watch of a file", "CreateWatcher", `"path":"` + dir + `/file"`, "invalid_argument", 400},
-		{"events of no watcher", "GetWatcherEvents", `"watcherId":"none"`, "not_found", 404},
-		{"removal of no watcher", "RemoveWatcher", `"watcherId":"none"`, "not_found", 404},
+		{"events of an unknown watcher", "GetWatcherEvents", `"watcherId":"none"`, "not_found", 404},
+		{"removal of an unknown watcher", "RemoveWatcher", `"watcherId":"none"`, "not_found", 404},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			got := d.unary(fsys+row.method, "{"+row.message+"}", nil)
@@ -133,7 +133,7 @@ func TestWhatCannotBeDoneToFilesIsToldByItsCode(t *testing.T) {
 	expect(t, "an unknown user", strconv.Itoa(got.status)+got.body, `401{"code":"unauthenticated","message":"invalid username: 'nobody-here'"}`)
 }
 
-func TestDirectoriesAreMadeMovedAndRemoved(t *testing.T) {
+func TestDirectoriesAreCreatedMovedAndRemoved(t *testing.T) {
 	d := serve(t)
 	dir := t.TempDir()
 	d.must(fsys+"MakeDir", `{"path":"`+dir+`/a/b/c"}`)
@@ -149,12 +149,12 @@ func TestDirectoriesAreMadeMovedAndRemoved(t *testing.T) {
 	expect(t, "removal again", d.must(fsys+"Remove", `{"path":"`+dir+`/new"}`), "{}")
 	_ = os.Symlink("old", dir+"/link")
 	d.must(fsys+"Remove", `{"path":"`+dir+`/link"}`)
-	expect(t, "what a removed link led to", content(t, dir+"/old"), "moved")
+	expect(t, "the target of a removed link", content(t, dir+"/old"), "moved")
 }
 
-func TestATreeIsMovedToAnotherFileSystem(t *testing.T) {
+func TestMoveCopiesATreeToAnotherFileSystem(t *testing.T) {
 	if os.Getuid() != 0 {
-		t.Fatal("a disk of its own needs root")
+		t.Fatal("this test mounts a file system and needs root")
 	}
 	d := serve(t)
 	from, to := t.TempDir(), t.TempDir()
@@ -173,8 +173,8 @@ func TestATreeIsMovedToAnotherFileSystem(t *testing.T) {
 	expect(t, "source", strconv.FormatBool(os.IsNotExist(err)), "true")
 	_ = os.WriteFile(from+"/big", make([]byte, 2<<20), 0o600)
 	got := d.unary(fsys+"Move", `{"source":"`+from+`/big","destination":"`+to+`/big"}`, nil)
-	expect(t, "what has no room", strconv.Itoa(got.status), "429")
+	expect(t, "a move without enough space", strconv.Itoa(got.status), "429")
 	left, _ := os.ReadDir(to)
-	expect(t, "left of it", strconv.Itoa(len(left)), "1")
-	expect(t, "the source of it", strconv.FormatInt(int64(len(content(t, from+"/big"))), 10), strconv.Itoa(2<<20))
+	expect(t, "leftovers at the destination", strconv.Itoa(len(left)), "1")
+	expect(t, "the unchanged source", strconv.FormatInt(int64(len(content(t, from+"/big"))), 10), strconv.Itoa(2<<20))
 }

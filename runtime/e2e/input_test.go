@@ -25,7 +25,7 @@ func TestInputArrivesInOrderUntilItIsClosed(t *testing.T) {
 	expect(t, "end", got.end, `{"exited":true,"status":"exit status 0"}`)
 }
 
-func TestInputThatIsNotReadHoldsUpNobodyElse(t *testing.T) {
+func TestUnreadInputOfOneProcessDoesNotBlockOthers(t *testing.T) {
 	d := serve(t)
 	_, deaf := d.begin(shell("exec sleep 60"), nil)
 	blocked := make(chan answer, 1)
@@ -40,7 +40,7 @@ func TestInputThatIsNotReadHoldsUpNobodyElse(t *testing.T) {
 	}
 }
 
-func TestInputOfTheWrongKindIsRefused(t *testing.T) {
+func TestInputOfTheWrongKindIsRejected(t *testing.T) {
 	d := serve(t)
 	_, piped := d.begin(shell("cat"), nil)
 	_, deaf := d.begin(shell("sleep 60", `"stdin":false`), nil)
@@ -69,16 +69,16 @@ func TestInputOfTheWrongKindIsRefused(t *testing.T) {
 			}
 		})
 	}
-	expect(t, "an update of nothing", d.must("process.Process/Update", "{"+byPid(piped)+"}"), "{}")
+	expect(t, "an update without a size", d.must("process.Process/Update", "{"+byPid(piped)+"}"), "{}")
 }
 
-func TestWithoutStdinAProcessReadsNothing(t *testing.T) {
+func TestWithoutStdinAProcessReadsEOF(t *testing.T) {
 	d := serve(t)
 	got := d.open("process.Process/Start", shell("cat; readlink /proc/self/fd/0", `"stdin":false`), nil).collect()
 	expect(t, "output", got.stdout, "/dev/null\n")
 }
 
-func TestAStreamOfInputIsWrittenAsItComes(t *testing.T) {
+func TestStreamInputWritesEachMessageAtOnce(t *testing.T) {
 	d := serve(t)
 	s, pid := d.begin(shell("cat"), nil)
 	reader, writer := io.Pipe()
@@ -99,7 +99,7 @@ func TestAStreamOfInputIsWrittenAsItComes(t *testing.T) {
 	expect(t, "answer", <-answered, "00 {}\n02 {}")
 }
 
-func TestAStreamOfInputThatBeginsWronglyIsRefused(t *testing.T) {
+func TestStreamInputMustBeginWithStart(t *testing.T) {
 	d := serve(t)
 	for name, row := range map[string]struct{ messages, code string }{
 		"nothing":            {"", "invalid_argument"},
@@ -120,7 +120,7 @@ func TestAStreamOfInputThatBeginsWronglyIsRefused(t *testing.T) {
 	}
 }
 
-func TestATerminalIsOne(t *testing.T) {
+func TestAProcessCanRunInATerminal(t *testing.T) {
 	d := serve(t)
 	s, pid := d.begin(`{"process":{"cmd":"/bin/bash","args":["--norc","--noprofile"],"envs":{"PS1":"","TERM":"xterm-256color"}},"pty":{"size":{"cols":91,"rows":33}}}`, nil)
 	type_ := func(text string) {
@@ -134,7 +134,7 @@ func TestATerminalIsOne(t *testing.T) {
 	d.must("process.Process/Update", "{"+byPid(pid)+`,"pty":{"size":{"cols":120,"rows":40}}}`)
 	type_("stty size\n")
 	s.until("40 120\r\n")
-	// What has not been read is lost at an interrupt, so each waits for what the one before it does.
+	// An interrupt discards input that is not read yet, so each step waits for the effect of the one before.
 	type_("sh -c 'echo sle''eps; exec sleep 60'\n")
 	s.until("sleeps\r\n")
 	type_("\x03")
@@ -145,19 +145,19 @@ func TestATerminalIsOne(t *testing.T) {
 	expect(t, "end", s.collect().end, `{"exitCode":7,"exited":true,"status":"exit status 7","error":"exit status 7"}`)
 }
 
-func TestATerminalEndsByTheEndOfTransmission(t *testing.T) {
+func TestEndOfTransmissionEndsATerminal(t *testing.T) {
 	d := serve(t)
 	s, pid := d.begin(`{"process":{"cmd":"/bin/cat"},`+terminal80+`}`, nil)
 	d.must("process.Process/SendInput", "{"+byPid(pid)+`,"input":{"pty":"`+b64("\x04")+`"}}`)
 	expect(t, "end", s.collect().end, `{"exited":true,"status":"exit status 0"}`)
 }
 
-func TestOutputThatNobodyReadsCostsNoMemoryAndIsNotLost(t *testing.T) {
+func TestUnreadOutputBlocksTheProcessAndIsNotLost(t *testing.T) {
 	d := serve(t)
 	const size = 40 << 20
 	s, pid := d.begin(`{"process":{"cmd":"/usr/bin/head","args":["-c","`+strconv.Itoa(size)+`","/dev/zero"]}}`, nil)
 	var before string
-	eventually(t, "the process is held back", func() bool {
+	eventually(t, "the process is blocked", func() bool {
 		now, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", pid))
 		held := err == nil && string(now) == before && strings.Contains(before, "wchar")
 		before = string(now)
@@ -171,7 +171,7 @@ func TestOutputThatNobodyReadsCostsNoMemoryAndIsNotLost(t *testing.T) {
 	expect(t, "end", got.end, `{"exited":true,"status":"exit status 0"}`)
 }
 
-func TestAProcessThatNobodyListensToIsNotHeldBack(t *testing.T) {
+func TestAProcessWithoutSubscribersDoesNotBlock(t *testing.T) {
 	d := serve(t)
 	marker := t.TempDir() + "/done"
 	s, _ := d.begin(shell("read x; head -c 50000000 /dev/zero; touch "+marker, `"tag":"alone"`), nil)
@@ -183,7 +183,7 @@ func TestAProcessThatNobodyListensToIsNotHeldBack(t *testing.T) {
 	})
 }
 
-// status is a field of /proc/PID/status, in KiB.
+// status returns a field of /proc/PID/status, in KiB.
 func status(t *testing.T, pid int, field string) int {
 	t.Helper()
 	content, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -14,17 +14,17 @@ import (
 	"testing"
 )
 
-// image is a root file system with nothing but a static busybox and the installed daemon.
+// image is a root file system that contains only a static busybox and the installed daemon.
 type image struct {
 	t    *testing.T
 	root string
 }
 
-// bare makes an image as an init container and a container runtime would: the daemon installs itself into a folder.
-func bare(t *testing.T) image {
+// newImage creates an image like an init container would: the daemon installs itself into a folder.
+func newImage(t *testing.T) image {
 	t.Helper()
 	if os.Getuid() != 0 {
-		t.Fatal("a container of its own needs root")
+		t.Fatal("this test creates a container and needs root")
 	}
 	busybox, err := exec.LookPath("busybox")
 	if err != nil {
@@ -55,22 +55,22 @@ func (i image) write(name, content string, mode os.FileMode) {
 	if err := os.WriteFile(path, []byte(content), mode); err != nil {
 		i.t.Fatal(err)
 	}
-	// Whatever the umask says.
+	// MkdirAll applies the umask, so the mode is set again.
 	_ = os.Chmod(path, mode)
 }
 
-// container is a process that is PID 1 of a container made of the image.
+// container is a process that is PID 1 of a container with the image.
 type container struct {
 	*daemon
 	cmd *exec.Cmd
 }
 
-// start runs a command as PID 1, with namespaces of its own for processes and mounts.
+// start runs a command as PID 1 in PID and mount namespaces of its own.
 func (i image) start(env []string, argv ...string) *container {
 	i.t.Helper()
 	d := &daemon{t: i.t, port: freePort(i.t), said: &safeBuffer{}}
 	d.url = "http://127.0.0.1:" + strconv.Itoa(d.port)
-	// Only a process inside can mount /proc for its own namespace.
+	// Only a process inside the new PID namespace can mount its /proc.
 	inner := append([]string{"/bin/busybox", "sh", "-c", "/bin/busybox mount -t proc proc /proc; exec \"$@\"", "sh"}, argv...)
 	cmd := exec.Command("/bin/busybox", inner[1:]...)
 	cmd.Path, cmd.Dir = "/bin/busybox", "/"
@@ -88,7 +88,7 @@ func (i image) start(env []string, argv ...string) *container {
 	return c
 }
 
-// pid is that of the daemon that answers, within the container; empty while none does.
+// pid returns the PID of the startEchoServer daemon within the container; empty if none answers.
 func (c *container) pid() string {
 	response, err := plainTransport.RoundTrip(c.newRequest(http.MethodGet, "/files?path=/proc/self/stat", nil, nil))
 	if err != nil || response.StatusCode != http.StatusOK {
@@ -108,7 +108,7 @@ func (c *container) code() int {
 	return c.cmd.ProcessState.ExitCode()
 }
 
-func TestInstallLeavesAProgramThatOthersCannotReplace(t *testing.T) {
+func TestInstallWritesABinaryThatOthersCannotReplace(t *testing.T) {
 	dir := t.TempDir()
 	_ = os.Chmod(dir, 0o777)
 	for range 2 {
@@ -124,29 +124,29 @@ func TestInstallLeavesAProgramThatOthersCannotReplace(t *testing.T) {
 	expect(t, "version", fmt.Sprintf("%s%v", out, err), "0.6.4\n<nil>")
 }
 
-func TestACommandRunsInAnImageOfOnlyBusyboxWithTheDaemonBesideIt(t *testing.T) {
-	c := bare(t).start(nil, installed, "run", "--", "sleep", "3600")
+func TestRunStartsTheCommandAndTheDaemonInAnImageWithOnlyBusybox(t *testing.T) {
+	c := newImage(t).start(nil, installed, "run", "--", "sleep", "3600")
 	c.awaitHealth()
 	got := c.run("echo $0 $HOME; id -u")
 	expect(t, "a shell where there is no bash", got.stdout, "/bin/sh /\n0\n")
 	expect(t, "a program by name", c.open("process.Process/Start", `{"process":{"cmd":"pwd","cwd":"/tmp"}}`, nil).collect().stdout, "/tmp\n")
 	expect(t, "a file", c.request("GET", "/files?path=/dev/null", nil, nil).body, "")
-	expect(t, "what it said", c.said.String(), "")
+	expect(t, "output of the container", c.said.String(), "")
 }
 
-func TestTheContainerEndsAsItsCommandEnds(t *testing.T) {
-	i := bare(t)
+func TestRunExitsWithTheCodeOfTheCommand(t *testing.T) {
+	i := newImage(t)
 	for name, row := range map[string]struct {
 		command []string
 		code    int
 	}{
-		"with a code":                  {[]string{"sh", "-c", "exit 7"}, 7},
-		"with success":                 {[]string{"true"}, 0},
-		"by a signal":                  {[]string{"sh", "-c", "kill -9 $$"}, 137},
-		"because it is not there":      {[]string{"no-such-command"}, 127},
-		"because there is no such":     {[]string{"/no/such"}, 127},
-		"because it is no program":     {[]string{"/dev/null"}, 126},
-		"while orphans are still here": {[]string{"sh", "-c", "setsid sleep 1000 & exit 3"}, 3},
+		"with a code":       {[]string{"sh", "-c", "exit 7"}, 7},
+		"with success":      {[]string{"true"}, 0},
+		"by a signal":       {[]string{"sh", "-c", "kill -9 $$"}, 137},
+		"not in the PATH":   {[]string{"no-such-command"}, 127},
+		"no such file":      {[]string{"/no/such"}, 127},
+		"not executable":    {[]string{"/dev/null"}, 126},
+		"with orphans left": {[]string{"sh", "-c", "setsid sleep 1000 & exit 3"}, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := i.start(nil, append([]string{installed, "run", "--"}, row.command...)...)
@@ -155,37 +155,37 @@ func TestTheContainerEndsAsItsCommandEnds(t *testing.T) {
 	}
 }
 
-func TestSignalsOfTheContainerReachTheCommand(t *testing.T) {
+func TestRunForwardsSignalsToTheCommand(t *testing.T) {
 	const script = `trap 'echo got TERM; exit 5' TERM; trap 'echo got USR1' USR1; echo ready; while :; do sleep 0.05; done`
-	c := bare(t).start(nil, installed, "run", "--", "sh", "-c", script)
+	c := newImage(t).start(nil, installed, "run", "--", "sh", "-c", script)
 	eventually(t, "the command is ready", func() bool { return strings.Contains(c.said.String(), "ready") })
 	_ = c.cmd.Process.Signal(syscall.SIGUSR1)
-	eventually(t, "one signal came", func() bool { return strings.Contains(c.said.String(), "got USR1") })
+	eventually(t, "the command got the signal", func() bool { return strings.Contains(c.said.String(), "got USR1") })
 	_ = c.cmd.Process.Signal(syscall.SIGTERM)
 	expect(t, "code", strconv.Itoa(c.code()), "5")
 }
 
-func TestOrphansOfTheCommandAreReaped(t *testing.T) {
-	c := bare(t).start(nil, installed, "run", "--", "sh", "-c", "for i in 1 2 3; do (setsid sh -c 'exit 0' &); done; echo done; sleep 3600")
+func TestRunReapsOrphansOfTheCommand(t *testing.T) {
+	c := newImage(t).start(nil, installed, "run", "--", "sh", "-c", "for i in 1 2 3; do (setsid sh -c 'exit 0' &); done; echo done; sleep 3600")
 	eventually(t, "the daemon answers", func() bool { return healthy(c.url) && strings.Contains(c.said.String(), "done") })
-	eventually(t, "there is no zombie", func() bool {
+	eventually(t, "no zombie is left", func() bool {
 		return c.run(`for s in /proc/[0-9]*/stat; do cat $s; done 2>/dev/null`).stdout != "" &&
 			!strings.Contains(c.run(`for s in /proc/[0-9]*/stat; do cat $s; done 2>/dev/null`).stdout, ") Z ")
 	})
 }
 
-func TestADaemonThatDiesIsStartedAgainWithItsSettings(t *testing.T) {
-	c := bare(t).start([]string{"SANDLOT_RUNTIME_DIR=/.sandlot"}, installed, "run", "--", "sleep", "3600")
+func TestTheSupervisorRestartsADaemonThatDiesWithItsSettings(t *testing.T) {
+	c := newImage(t).start([]string{"SANDLOT_RUNTIME_DIR=/.sandlot"}, installed, "run", "--", "sleep", "3600")
 	c.awaitHealth()
 	c.init(nil, `{"accessToken":"kept"}`)
 	c.token = "kept"
 	pid := c.pid()
-	// The answer dies with the daemon.
+	// The daemon dies before it can answer this request.
 	body := bytes.NewReader(envelope(0, shell("kill -9 "+pid)))
 	if response, err := plainTransport.RoundTrip(c.newRequest(http.MethodPost, "/process.Process/Start", header{"Content-Type": "application/connect+json"}, body)); err == nil {
 		_ = response.Body.Close()
 	}
-	eventually(t, "another daemon answers to the token", func() bool {
+	eventually(t, "a new daemon accepts the token", func() bool {
 		now := c.pid()
 		return now != "" && now != pid
 	})
@@ -193,22 +193,22 @@ func TestADaemonThatDiesIsStartedAgainWithItsSettings(t *testing.T) {
 	expect(t, "without its token", strconv.Itoa(c.request(http.MethodGet, "/envs", nil, nil).status), "401")
 }
 
-func TestAHookStartsTheDaemonOnceAndReturnsWhenItAnswers(t *testing.T) {
+func TestStartRunsOneDaemonAndReturnsWhenItAnswers(t *testing.T) {
 	const hook = installed + " start && " + installed + " start; echo started $?; "
-	c := bare(t).start(nil, "sh", "-c", "("+hook+") ; exec sleep 3600")
+	c := newImage(t).start(nil, "sh", "-c", "("+hook+") ; exec sleep 3600")
 	eventually(t, "the hook returned", func() bool { return strings.Contains(c.said.String(), "started") })
-	expect(t, "it said", c.said.String(), "started 0\n")
+	expect(t, "output of the hook", c.said.String(), "started 0\n")
 	expect(t, "health at that moment", strconv.FormatBool(healthy(c.url)), "true")
 	listed := c.run(`for c in /proc/[0-9]*/cmdline; do cat $c; echo; done 2>/dev/null`).stdout
 	expect(t, "daemons", strconv.Itoa(strings.Count(listed, "sandlot-runtime\x00serve")), "1")
 	expect(t, "supervisors", strconv.Itoa(strings.Count(listed, "sandlot-runtime\x00supervise")), "1")
 }
 
-func TestAHookMayGoOnWithACommandOfItsOwn(t *testing.T) {
-	i := bare(t)
+func TestStartExecutesACommandAfterTheDaemonStarted(t *testing.T) {
+	i := newImage(t)
 	for name, row := range map[string]struct{ hook, want string }{
-		"that has a code":   {installed + " start -- sh -c 'echo $0 $1; exit 3' a b", "a b\n3\n"},
-		"that is not there": {installed + " start -- no-such-command 2>/dev/null", "1\n"},
+		"a command with an exit code":   {installed + " start -- sh -c 'echo $0 $1; exit 3' a b", "a b\n3\n"},
+		"a command that does not exist": {installed + " start -- no-such-command 2>/dev/null", "1\n"},
 	} {
 		c := i.start(nil, "sh", "-c", row.hook+"; echo $?; exec sleep 3600")
 		eventually(t, "the hook returned", func() bool { return strings.HasSuffix(c.said.String(), row.want) })
@@ -234,7 +234,7 @@ func TestOnATerminalAnInterruptReachesTheCommandOnce(t *testing.T) {
 	s.collect()
 }
 
-func TestAHookThatCannotStartTheDaemonSaysWhy(t *testing.T) {
+func TestStartReportsWhyTheDaemonCannotStart(t *testing.T) {
 	for name, row := range map[string]struct{ env, words string }{
 		"a bad port": {"SANDLOT_ENVD_PORT=high", `SANDLOT_ENVD_PORT is \"high\": it must be a whole number from 1 to 65535`},
 		"a bad key":  {"SANDLOT_RUNTIME_PUBLIC_KEY=eA==", "SANDLOT_RUNTIME_PUBLIC_KEY must be the base64 of the 32 bytes of an Ed25519 key"},
@@ -249,10 +249,10 @@ func TestAHookThatCannotStartTheDaemonSaysWhy(t *testing.T) {
 		}
 	}
 	out, err := exec.Command(program, "serve", "extra").CombinedOutput()
-	expect(t, "a wrong call", fmt.Sprint(err, strings.HasPrefix(string(out), "usage: ")), "exit status 2 true")
+	expect(t, "a wrong usage", fmt.Sprint(err, strings.HasPrefix(string(out), "usage: ")), "exit status 2 true")
 }
 
-func TestTheDaemonIsSmall(t *testing.T) {
+func TestTheDaemonUsesLittleDiskAndMemory(t *testing.T) {
 	info, err := os.Stat(program)
 	if err != nil {
 		t.Fatal(err)
@@ -267,6 +267,6 @@ func TestTheDaemonIsSmall(t *testing.T) {
 	for range 50 {
 		d.run("echo busy")
 	}
-	eventually(t, "it is small again after it was busy", func() bool { return status(t, d.cmd.Process.Pid, "VmRSS") < 10<<10 })
+	eventually(t, "the daemon is small again after a busy time", func() bool { return status(t, d.cmd.Process.Pid, "VmRSS") < 10<<10 })
 	t.Logf("binary %d bytes, resident %d KiB, of which private %d KiB", info.Size(), status(t, d.cmd.Process.Pid, "VmRSS"), status(t, d.cmd.Process.Pid, "RssAnon"))
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 )
 
-func TestTheStreamOfAProcessIsByteForByteTheOneOfTheContract(t *testing.T) {
+func TestAProcessStreamHasTheDocumentedBytes(t *testing.T) {
 	d := serve(t)
 	s := d.open("process.Process/Start", shell("echo hi"), nil)
 	expect(t, "status", strconv.Itoa(s.status), "200")
@@ -24,16 +24,16 @@ func TestTheStreamOfAProcessIsByteForByteTheOneOfTheContract(t *testing.T) {
 		`02 {}`)
 }
 
-func TestAProcessEndsTheWayItEnded(t *testing.T) {
+func TestTheEndEventReportsExitCodeAndSignal(t *testing.T) {
 	d := serve(t)
 	for name, row := range map[string]struct{ script, end string }{
-		"with a code":                {"exit 3", `{"exitCode":3,"exited":true,"status":"exit status 3","error":"exit status 3"}`},
-		"killed":                     {"kill -9 $$", `{"exitCode":-1,"status":"signal: killed","error":"signal: killed"}`},
-		"terminated":                 {"kill -15 $$", `{"exitCode":-1,"status":"signal: terminated","error":"signal: terminated"}`},
-		"by a command that is not":   {"no-such-command 2>/dev/null", `{"exitCode":127,"exited":true,"status":"exit status 127","error":"exit status 127"}`},
-		"with success after output":  {"printf out; printf err >&2", `{"exited":true,"status":"exit status 0"}`},
-		"without any descriptor":     {"exec <&- >&- 2>&-; exit 4", `{"exitCode":4,"exited":true,"status":"exit status 4","error":"exit status 4"}`},
-		"after output without a new": {"printf '\\303'; printf '\\244'", `{"exited":true,"status":"exit status 0"}`},
+		"with a code":                    {"exit 3", `{"exitCode":3,"exited":true,"status":"exit status 3","error":"exit status 3"}`},
+		"killed":                         {"kill -9 $$", `{"exitCode":-1,"status":"signal: killed","error":"signal: killed"}`},
+		"terminated":                     {"kill -15 $$", `{"exitCode":-1,"status":"signal: terminated","error":"signal: terminated"}`},
+		"with an unknown command":        {"no-such-command 2>/dev/null", `{"exitCode":127,"exited":true,"status":"exit status 127","error":"exit status 127"}`},
+		"with success after output":      {"printf out; printf err >&2", `{"exited":true,"status":"exit status 0"}`},
+		"after closing all descriptors":  {"exec <&- >&- 2>&-; exit 4", `{"exitCode":4,"exited":true,"status":"exit status 4","error":"exit status 4"}`},
+		"after output without a newline": {"printf '\\303'; printf '\\244'", `{"exited":true,"status":"exit status 0"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := d.run(row.script)
@@ -43,18 +43,18 @@ func TestAProcessEndsTheWayItEnded(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeStartedIsRefusedWithoutAStartEvent(t *testing.T) {
+func TestStartFailsWithoutAStartEvent(t *testing.T) {
 	d := serve(t)
 	for name, row := range map[string]struct{ message, code, words string }{
-		"a program that is not there":    {`{"process":{"cmd":"/no/such"}}`, "invalid_argument", "cannot start '/no/such': no such file or directory"},
-		"a name that is not in the PATH": {`{"process":{"cmd":"no-such"}}`, "invalid_argument", "cannot start 'no-such': executable file not found in $PATH"},
-		"a file that is no program":      {`{"process":{"cmd":"/etc/passwd"}}`, "invalid_argument", "cannot start '/etc/passwd': permission denied"},
-		"no command":                     {`{}`, "invalid_argument", "cannot start '': no command was given"},
-		"a directory that is not there":  {`{"process":{"cmd":"true","cwd":"/no/./such"}}`, "invalid_argument", "cwd '/no/such' does not exist"},
-		"a file as directory":            {`{"process":{"cmd":"true","cwd":"/etc/passwd"}}`, "invalid_argument", "cwd '/etc/passwd' does not exist"},
-		"the home of another user":       {`{"process":{"cmd":"true","cwd":"~root"}}`, "invalid_argument", "a path may start with '~' or '~/', not with '~' and a user name"},
-		"a variable with '=' in it":      {`{"process":{"cmd":"true","envs":{"A=B":"c"}}}`, "invalid_argument", `environment variable \"A=B\": the name may not be empty or contain '=', neither may contain NUL`},
-		"a terminal too wide":            {`{"process":{"cmd":"true"},"pty":{"size":{"cols":65536,"rows":1}}}`, "invalid_argument", "a terminal has at most 65535 columns and rows"},
+		"a missing program":             {`{"process":{"cmd":"/no/such"}}`, "invalid_argument", "cannot start '/no/such': no such file or directory"},
+		"a name outside the PATH":       {`{"process":{"cmd":"no-such"}}`, "invalid_argument", "cannot start 'no-such': executable file not found in $PATH"},
+		"a file that is not executable": {`{"process":{"cmd":"/etc/passwd"}}`, "invalid_argument", "cannot start '/etc/passwd': permission denied"},
+		"no command":                    {`{}`, "invalid_argument", "cannot start '': no command was given"},
+		"a missing directory":           {`{"process":{"cmd":"true","cwd":"/no/./such"}}`, "invalid_argument", "cwd '/no/such' does not exist"},
+		"a file as directory":           {`{"process":{"cmd":"true","cwd":"/etc/passwd"}}`, "invalid_argument", "cwd '/etc/passwd' does not exist"},
+		"the home of another user":      {`{"process":{"cmd":"true","cwd":"~root"}}`, "invalid_argument", "a path may start with '~' or '~/', not with '~' and a user name"},
+		"a variable name with '='":      {`{"process":{"cmd":"true","envs":{"A=B":"c"}}}`, "invalid_argument", `environment variable \"A=B\": the name may not be empty or contain '=', neither may contain NUL`},
+		"a terminal too wide":           {`{"process":{"cmd":"true"},"pty":{"size":{"cols":65536,"rows":1}}}`, "invalid_argument", "a terminal has at most 65535 columns and rows"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := d.open("process.Process/Start", row.message, nil).rest()
@@ -65,26 +65,26 @@ func TestWhatCannotBeStartedIsRefusedWithoutAStartEvent(t *testing.T) {
 	expect(t, "an unknown user", got, `02 {"error":{"code":"unauthenticated","message":"invalid username: 'nobody-here'"}}`)
 }
 
-func TestAProcessSeesOnlyTheEnvironmentMeantForIt(t *testing.T) {
+func TestAProcessGetsOnlyItsDocumentedEnvironment(t *testing.T) {
 	d := serve(t)
 	d.request("POST", "/init", nil, strings.NewReader(`{"envVars":{"FROM_INIT":"1","BOTH":"init","HOME":"/"}}`))
 	message := `{"process":{"cmd":"env","envs":{"BOTH":"request"}}}`
 	got := d.open("process.Process/Start", message, nil).collect()
-	name := own(t)
+	name := ownUser(t)
 	expect(t, "environment", got.stdout, "BOTH=request\nFROM_INIT=1\nHOME=/\nLOGNAME="+name+"\nPATH=/usr/local/bin:/usr/bin:/bin\nUSER="+name+"\n")
 }
 
-func TestPathsAreThoseOfTheUser(t *testing.T) {
+func TestTheWorkingDirectoryIsResolvedForTheUser(t *testing.T) {
 	d := serve(t)
 	home := strings.TrimSpace(d.run("echo $HOME").stdout)
 	d.must("filesystem.Filesystem/MakeDir", `{"path":"/tmp/sandlot-cwd"}`)
 	t.Cleanup(func() { _ = os.Remove("/tmp/sandlot-cwd") })
 	rows := []struct{ name, workdir, cwd, want string }{
-		{"the home without any", "", "", home},
+		{"the home without any directory", "", "", home},
 		{"the home as ~", "", `,"cwd":"~"`, home},
-		{"the default workdir without one of its own", "/tmp/sandlot-cwd", "", "/tmp/sandlot-cwd"},
-		{"its own before the default", "/tmp/sandlot-cwd", `,"cwd":"/"`, "/"},
-		{"its own below the home", "/tmp/sandlot-cwd", `,"cwd":"."`, home},
+		{"the default working directory", "/tmp/sandlot-cwd", "", "/tmp/sandlot-cwd"},
+		{"the request's before the default", "/tmp/sandlot-cwd", `,"cwd":"/"`, "/"},
+		{"a relative one below the home", "/tmp/sandlot-cwd", `,"cwd":"."`, home},
 	}
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
@@ -97,7 +97,7 @@ func TestPathsAreThoseOfTheUser(t *testing.T) {
 	}
 }
 
-func TestListNamesWhatRunsAndNothingElse(t *testing.T) {
+func TestListReturnsOnlyRunningProcesses(t *testing.T) {
 	d := serve(t)
 	expect(t, "empty list", d.must("process.Process/List", `{}`), `{}`)
 	s, pid := d.begin(`{"process":{"cmd":"/bin/sleep","args":["60"],"envs":{"A":"b"},"cwd":"/"},"tag":"first"}`, nil)
@@ -108,7 +108,7 @@ func TestListNamesWhatRunsAndNothingElse(t *testing.T) {
 	expect(t, "list after the end", d.must("process.Process/List", `{}`), `{}`)
 }
 
-func TestOfProcessesWithOneTagTheNewestAnswers(t *testing.T) {
+func TestATagSelectsTheNewestProcess(t *testing.T) {
 	d := serve(t)
 	d.begin(shell("sleep 60", `"tag":"x"`), nil)
 	_, newest := d.begin(shell("sleep 60", `"tag":"x"`), nil)
@@ -116,7 +116,7 @@ func TestOfProcessesWithOneTagTheNewestAnswers(t *testing.T) {
 	expect(t, "start", s.message(), fmt.Sprintf(`{"event":{"start":{"pid":%d}}}`, newest))
 }
 
-func TestWhatIsSentToAProcessThatIsNotThereIsNotFound(t *testing.T) {
+func TestCallsToAnUnknownOrEndedProcessAreNotFound(t *testing.T) {
 	d := serve(t)
 	exited := d.run("true").pid
 	for _, selector := range []string{`"process":{"pid":999999}`, `"process":{"tag":"none"}`, byPid(exited)} {
@@ -135,19 +135,19 @@ func TestWhatIsSentToAProcessThatIsNotThereIsNotFound(t *testing.T) {
 		}
 	}
 	late := d.open("process.Process/Connect", "{"+byPid(exited)+"}", nil).rest()
-	expect(t, "a late connect", late, fmt.Sprintf(`00 {"event":{"start":{"pid":%d}}}`, exited)+"\n"+
+	expect(t, "connect after the end", late, fmt.Sprintf(`00 {"event":{"start":{"pid":%d}}}`, exited)+"\n"+
 		`00 {"event":{"end":{"exited":true,"status":"exit status 0"}}}`+"\n"+`02 {}`)
 	unknown := d.open("process.Process/Connect", `{"process":{"pid":999999}}`, nil).rest()
 	if !strings.HasPrefix(unknown, `02 {"error":{"code":"not_found"`) {
-		t.Errorf("a connect to nothing: %s", unknown)
+		t.Errorf("connect to an unknown process: %s", unknown)
 	}
 }
 
-func TestASignalReachesTheWholeGroupAndEndsTheWaitForOutput(t *testing.T) {
+func TestASignalReachesTheProcessGroupAndEndsTheWaitForOutput(t *testing.T) {
 	d := serve(t)
 	for _, signal := range []string{`"SIGNAL_SIGTERM"`, `"SIGNAL_SIGKILL"`, `15`, `9`} {
 		t.Run(signal, func(t *testing.T) {
-			// The first sleep is of the group; the second leaves it, holding the output open.
+			// The first sleep is in the process group. The second leaves the group and keeps the output open.
 			s, pid := d.begin(shell("sleep 300 & echo in $!; setsid sh -c 'echo out $$; exec sleep 301' & wait"), nil)
 			children := map[string]string{}
 			for said := ""; len(children) < 2; {
@@ -164,7 +164,7 @@ func TestASignalReachesTheWholeGroupAndEndsTheWaitForOutput(t *testing.T) {
 			eventually(t, "the child of the group is gone", func() bool { return gone(children["in"]) })
 			outside, _ := strconv.Atoi(children["out"])
 			if err := syscall.Kill(outside, syscall.SIGKILL); err != nil {
-				t.Errorf("the child that left the group is not there: %v", err)
+				t.Errorf("the child outside the group is gone: %v", err)
 			}
 		})
 	}
@@ -185,7 +185,7 @@ func TestTheEndWaitsForABackgroundChildThatHoldsTheOutput(t *testing.T) {
 	expect(t, "end", got.end, `{"exited":true,"status":"exit status 0"}`)
 }
 
-func TestAProcessGoesOnWhenItsClientGoesAway(t *testing.T) {
+func TestAProcessContinuesAfterItsClientDisconnects(t *testing.T) {
 	d := serve(t)
 	marker := t.TempDir() + "/went-on"
 	s, pid := d.begin(shell("read line; echo $line > "+marker+"; sleep 60"), nil)
@@ -197,7 +197,7 @@ func TestAProcessGoesOnWhenItsClientGoesAway(t *testing.T) {
 	})
 }
 
-func TestEverySubscriberGetsTheOutputFromThenOnAndTheEnd(t *testing.T) {
+func TestEverySubscriberGetsFurtherOutputAndTheEnd(t *testing.T) {
 	d := serve(t)
 	first, pid := d.begin(shell("read a; echo before; read b; echo after"), nil)
 	line := "{" + byPid(pid) + `,"input":{"stdin":"Cg=="}}`
@@ -212,7 +212,7 @@ func TestEverySubscriberGetsTheOutputFromThenOnAndTheEnd(t *testing.T) {
 	}
 }
 
-func TestChildrenAreKilledBeforeTheDaemonWhenMemoryRunsOut(t *testing.T) {
+func TestProcessesHaveAHigherOOMScoreThanTheDaemon(t *testing.T) {
 	d := serve(t)
 	own, err := os.ReadFile(fmt.Sprintf("/proc/%d/oom_score_adj", d.cmd.Process.Pid))
 	if err != nil {
@@ -228,7 +228,7 @@ func TestChildrenAreKilledBeforeTheDaemonWhenMemoryRunsOut(t *testing.T) {
 func TestOrphansAreReapedAndNoChildLosesItsStatus(t *testing.T) {
 	d := serve(t)
 	for i := range 20 {
-		// Each leaves an orphan that ends at about the time the process itself does.
+		// Each process leaves an orphan that ends at about the same time as the process itself.
 		got := d.run(fmt.Sprintf("(setsid sh -c 'exit 9' &) ; exit %d", i+1))
 		expect(t, "end", got.end, fmt.Sprintf(`{"exitCode":%d,"exited":true,"status":"exit status %d","error":"exit status %d"}`, i+1, i+1, i+1))
 	}

@@ -11,20 +11,20 @@ import (
 	"testing"
 )
 
-func TestTheDeadlineOfAStartBoundsTheProcess(t *testing.T) {
+func TestTheDeadlineOfStartKillsTheProcess(t *testing.T) {
 	d := serve(t)
 	starter, pid := d.begin(shell("sleep 300 & echo $!; wait", `"tag":"bounded"`), header{"Connect-Timeout-Ms": "400"})
 	child := strings.TrimSpace(starter.until("\n"))
 	other := d.open("process.Process/Connect", "{"+byPid(pid)+"}", nil)
 	got := starter.rest()
 	if !strings.HasPrefix(got, `02 {"error":{"code":"deadline_exceeded"`) {
-		t.Errorf("the starter was told %s", got)
+		t.Errorf("the stream of Start: %s", got)
 	}
-	expect(t, "the other is told the end", other.collect().end, `{"exitCode":-1,"status":"signal: killed","error":"signal: killed"}`)
-	eventually(t, "the group is gone", func() bool { return gone(child) })
+	expect(t, "the other client gets the end", other.collect().end, `{"exitCode":-1,"status":"signal: killed","error":"signal: killed"}`)
+	eventually(t, "the process group is gone", func() bool { return gone(child) })
 }
 
-func TestTheDeadlineHoldsAlsoWhenTheStarterIsGone(t *testing.T) {
+func TestTheDeadlineOfStartAppliesAfterTheClientDisconnects(t *testing.T) {
 	d := serve(t)
 	starter, pid := d.begin(shell("sleep 300"), header{"Connect-Timeout-Ms": "400"})
 	other := d.open("process.Process/Connect", "{"+byPid(pid)+"}", nil)
@@ -32,7 +32,7 @@ func TestTheDeadlineHoldsAlsoWhenTheStarterIsGone(t *testing.T) {
 	expect(t, "end", other.collect().end, `{"exitCode":-1,"status":"signal: killed","error":"signal: killed"}`)
 }
 
-func TestTheDeadlineOfAConnectEndsOnlyTheStream(t *testing.T) {
+func TestTheDeadlineOfConnectEndsOnlyTheStream(t *testing.T) {
 	d := serve(t)
 	_, pid := d.begin(shell("sleep 300"), nil)
 	s := d.open("process.Process/Connect", "{"+byPid(pid)+"}", header{"Connect-Timeout-Ms": "100"})
@@ -43,7 +43,7 @@ func TestTheDeadlineOfAConnectEndsOnlyTheStream(t *testing.T) {
 	expect(t, "the process runs", strconv.FormatBool(strings.Contains(d.must("process.Process/List", "{}"), strconv.Itoa(pid))), "true")
 }
 
-func TestTimeoutsAreDigits(t *testing.T) {
+func TestConnectTimeoutsMustBeDigits(t *testing.T) {
 	d := serve(t)
 	for text, want := range map[string]string{
 		"0": "200", "0000": "200", "60000": "200", "9999999999": "200",
@@ -60,7 +60,7 @@ func TestTimeoutsAreDigits(t *testing.T) {
 		`{"exited":true,"status":"exit status 0"}`)
 }
 
-func TestSilentStreamsAreKeptAlive(t *testing.T) {
+func TestSilentStreamsSendKeepalives(t *testing.T) {
 	d := serve(t)
 	every := header{"Keepalive-Ping-Interval": "1"}
 	for name, row := range map[string]struct{ method, message, want string }{
@@ -77,14 +77,14 @@ func TestSilentStreamsAreKeptAlive(t *testing.T) {
 	}
 }
 
-func TestMessagesAreReadLeniently(t *testing.T) {
+func TestMessagesAcceptAllFormsOfProto3JSON(t *testing.T) {
 	d := serve(t)
 	got := d.open("process.Process/Start", `{"process":{"cmd":"/bin/cat","args":[],"extra":{"a":1}},"stdin":true,"not_known":7,"tag":"lenient"}`, nil)
 	got.message()
 	for _, message := range []string{
-		`{"process":{"tag":"lenient"},"input":{"stdin":"-_8"}}`,      // url-safe and unpadded
-		`{"process":{"tag":"lenient"},"input":{"stdin":"+/8="}}`,     // as it is written by the book
-		`{"process":{"tag":"lenient"},"input":{"stdin":null},"a":0}`, // null is absent
+		`{"process":{"tag":"lenient"},"input":{"stdin":"-_8"}}`,      // URL-safe and unpadded
+		`{"process":{"tag":"lenient"},"input":{"stdin":"+/8="}}`,     // standard base64
+		`{"process":{"tag":"lenient"},"input":{"stdin":null},"a":0}`, // null counts as absent
 	} {
 		d.unary("process.Process/SendInput", message, nil)
 	}
@@ -97,7 +97,7 @@ func TestMessagesAreReadLeniently(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotTheProtocolIsRefused(t *testing.T) {
+func TestMalformedRequestsAreRejected(t *testing.T) {
 	d := serve(t)
 	start := string(envelope(0, shell("true")))
 	const json, stream = "application/json", "application/connect+json"
@@ -106,26 +106,26 @@ func TestWhatIsNotTheProtocolIsRefused(t *testing.T) {
 		status                   int
 		want                     string
 	}{
-		"a GET":                         {"GET", "process.Process/List", json, "", 405, ""},
-		"another content type":          {"POST", "process.Process/List", "text/plain", "{}", 415, ""},
-		"binary messages":               {"POST", "process.Process/List", "application/proto", "", 415, ""},
-		"a gRPC call":                   {"POST", "process.Process/Start", "application/grpc", start, 415, ""},
-		"a unary call of a stream":      {"POST", "process.Process/Start", json, "{}", 415, ""},
-		"no content type":               {"POST", "process.Process/List", "", "{}", 415, ""},
-		"a charset":                     {"POST", "process.Process/List", "application/json; charset=utf-8", "{}", 200, "{}"},
-		"an unknown method":             {"POST", "process.Process/Nope", json, "{}", 404, ""},
-		"no JSON":                       {"POST", "process.Process/List", json, "nope", 400, `{"code":"invalid_argument"`},
-		"no body":                       {"POST", "process.Process/List", json, "", 400, `{"code":"invalid_argument"`},
-		"JSON nested without end":       {"POST", "process.Process/List", json, strings.Repeat(`{"a":`, 20000), 400, `{"code":"invalid_argument"`},
-		"a pid that is none":            {"POST", "process.Process/SendSignal", json, `{"process":{"pid":-1}}`, 400, `{"code":"invalid_argument"`},
-		"a stream without envelope":     {"POST", "process.Process/Start", stream, "", 200, "\x02"},
-		"a torn head":                   {"POST", "process.Process/Start", stream, "\x00\x00", 200, "\x02"},
-		"a torn message":                {"POST", "process.Process/Start", stream, start[:len(start)-3], 200, "\x02"},
-		"a length beyond everything":    {"POST", "process.Process/Start", stream, "\x00\xff\xff\xff\xff{}", 200, "\x02"},
-		"a compressed message":          {"POST", "process.Process/Start", stream, "\x01" + start[1:], 200, "\x02"},
-		"an unknown flag":               {"POST", "process.Process/Start", stream, "\x80" + start[1:], 200, "\x02"},
-		"an end where a message is due": {"POST", "process.Process/Start", stream, "\x02" + start[1:], 200, "\x02"},
-		"two messages instead of one":   {"POST", "process.Process/Start", stream, start + start, 200, "\x02"},
+		"a GET":                                 {"GET", "process.Process/List", json, "", 405, ""},
+		"another content type":                  {"POST", "process.Process/List", "text/plain", "{}", 415, ""},
+		"binary messages":                       {"POST", "process.Process/List", "application/proto", "", 415, ""},
+		"a gRPC call":                           {"POST", "process.Process/Start", "application/grpc", start, 415, ""},
+		"a unary call of a stream":              {"POST", "process.Process/Start", json, "{}", 415, ""},
+		"no content type":                       {"POST", "process.Process/List", "", "{}", 415, ""},
+		"a charset":                             {"POST", "process.Process/List", "application/json; charset=utf-8", "{}", 200, "{}"},
+		"an unknown method":                     {"POST", "process.Process/Nope", json, "{}", 404, ""},
+		"no JSON":                               {"POST", "process.Process/List", json, "nope", 400, `{"code":"invalid_argument"`},
+		"no body":                               {"POST", "process.Process/List", json, "", 400, `{"code":"invalid_argument"`},
+		"JSON nested too deeply":                {"POST", "process.Process/List", json, strings.Repeat(`{"a":`, 20000), 400, `{"code":"invalid_argument"`},
+		"a negative pid":                        {"POST", "process.Process/SendSignal", json, `{"process":{"pid":-1}}`, 400, `{"code":"invalid_argument"`},
+		"a stream without envelope":             {"POST", "process.Process/Start", stream, "", 200, "\x02"},
+		"a truncated envelope header":           {"POST", "process.Process/Start", stream, "\x00\x00", 200, "\x02"},
+		"a truncated message":                   {"POST", "process.Process/Start", stream, start[:len(start)-3], 200, "\x02"},
+		"a length above the limit":              {"POST", "process.Process/Start", stream, "\x00\xff\xff\xff\xff{}", 200, "\x02"},
+		"a compressed message":                  {"POST", "process.Process/Start", stream, "\x01" + start[1:], 200, "\x02"},
+		"an unknown flag":                       {"POST", "process.Process/Start", stream, "\x80" + start[1:], 200, "\x02"},
+		"an end of stream instead of a message": {"POST", "process.Process/Start", stream, "\x02" + start[1:], 200, "\x02"},
+		"two messages instead of one":           {"POST", "process.Process/Start", stream, start + start, 200, "\x02"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := header{"Content-Type": row.kind}
@@ -144,7 +144,7 @@ func TestWhatIsNotTheProtocolIsRefused(t *testing.T) {
 	expect(t, "nothing was started", d.must("process.Process/List", "{}"), "{}")
 }
 
-func TestAMessageLargerThanTheLimitIsRefusedWithoutBeingHeld(t *testing.T) {
+func TestAMessageAboveTheLimitIsRejectedWithoutBufferingIt(t *testing.T) {
 	d := serve(t)
 	body := bytes.NewReader(make([]byte, 40<<20))
 	got := d.request("POST", "/process.Process/SendInput", header{"Content-Type": "application/json"}, body)
@@ -153,7 +153,7 @@ func TestAMessageLargerThanTheLimitIsRefusedWithoutBeingHeld(t *testing.T) {
 	}
 }
 
-func TestBrowsersOfAnyOriginMayCall(t *testing.T) {
+func TestCORSAllowsAnyOrigin(t *testing.T) {
 	d := serve(t)
 	d.token = "secret"
 	d.request("POST", "/init", nil, strings.NewReader(`{"accessToken":"secret"}`))
@@ -164,10 +164,10 @@ func TestBrowsersOfAnyOriginMayCall(t *testing.T) {
 	expect(t, "origin", got.header.Get("Access-Control-Allow-Origin"), "*")
 	expect(t, "headers", got.header.Get("Access-Control-Allow-Headers"), "x-access-token,authorization")
 	refused := d.request("GET", "/envs", header{"Origin": "https://somewhere.example"}, nil)
-	expect(t, "origin of a refusal", refused.header.Get("Access-Control-Allow-Origin")+strconv.Itoa(refused.status), "*401")
+	expect(t, "origin in an error answer", refused.header.Get("Access-Control-Allow-Origin")+strconv.Itoa(refused.status), "*401")
 }
 
-func TestConnectionsThatSendNothingWholeDoNotKeepOthersOut(t *testing.T) {
+func TestConnectionsWithIncompleteRequestsDoNotBlockOthers(t *testing.T) {
 	d := serve(t)
 	for range 200 {
 		slow, err := net.Dial("tcp", strings.TrimPrefix(d.url, "http://"))
@@ -177,7 +177,7 @@ func TestConnectionsThatSendNothingWholeDoNotKeepOthersOut(t *testing.T) {
 		defer slow.Close()
 		_, _ = slow.Write([]byte("POST /process.Process/Start HTTP/1.1\r\nHost: x\r\nContent-Type: application/connect+json\r\nContent-Length: 9999\r\n\r\n\x00\x00"))
 	}
-	expect(t, "somebody else", d.run("echo hi").stdout, "hi\n")
+	expect(t, "another client", d.run("echo hi").stdout, "hi\n")
 	descriptors := func() int {
 		entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", d.cmd.Process.Pid))
 		if err != nil {
@@ -190,7 +190,7 @@ func TestConnectionsThatSendNothingWholeDoNotKeepOthersOut(t *testing.T) {
 	}
 }
 
-func TestARequestLineLargerThanAnyIsRefused(t *testing.T) {
+func TestAnOversizedRequestLineIsRejected(t *testing.T) {
 	d := serve(t)
 	request, _ := http.NewRequest("GET", d.url+"/health", nil)
 	request.Header.Set("X-Long", strings.Repeat("x", 1<<20))

@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// tunnel opens a tunnel to a port and returns the connection after the head of the answer.
+// tunnel opens a tunnel to a port and returns the connection after the response headers.
 func tunnel(t *testing.T, d *daemon, port int) (net.Conn, *bufio.Reader, int) {
 	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(d.url, "http://"))
@@ -28,8 +28,8 @@ func tunnel(t *testing.T, d *daemon, port int) (net.Conn, *bufio.Reader, int) {
 	return conn, reader, response.StatusCode
 }
 
-// answering is a server that reads to the end and then answers with what it read, in capitals.
-func answering(t *testing.T, network, address string) int {
+// startEchoServer starts a server that reads to the end and answers with its input in capitals.
+func startEchoServer(t *testing.T, network, address string) int {
 	t.Helper()
 	listener, err := net.Listen(network, address)
 	if err != nil {
@@ -52,12 +52,12 @@ func answering(t *testing.T, network, address string) int {
 	return listener.Addr().(*net.TCPAddr).Port
 }
 
-func TestATunnelLeadsToServersOnLoopback(t *testing.T) {
+func TestTheTunnelReachesServersOnLoopback(t *testing.T) {
 	d := serve(t)
 	d.init(nil, `{"accessToken":"the gateway has none"}`)
 	for name, port := range map[string]int{
-		"IPv4": answering(t, "tcp4", "127.0.0.1:0"),
-		"IPv6": answering(t, "tcp6", "[::1]:0"),
+		"IPv4": startEchoServer(t, "tcp4", "127.0.0.1:0"),
+		"IPv6": startEchoServer(t, "tcp6", "[::1]:0"),
 	} {
 		conn, reader, status := tunnel(t, d, port)
 		expect(t, name+" status", strconv.Itoa(status), "101")
@@ -74,7 +74,7 @@ func TestATunnelLeadsToServersOnLoopback(t *testing.T) {
 	}
 }
 
-func TestATunnelToNothingIsTold(t *testing.T) {
+func TestTheTunnelReportsAClosedPort(t *testing.T) {
 	d := serve(t)
 	_, _, status := tunnel(t, d, freePort(t))
 	expect(t, "status", strconv.Itoa(status), "502")
@@ -94,7 +94,7 @@ func TestATunnelToNothingIsTold(t *testing.T) {
 	}
 }
 
-// raw sends a request target to the agent-sandbox API as it stands; clients of Go would clean it.
+// raw sends a request target to the agent-sandbox API unchanged; Go's HTTP client would clean it.
 func (d *daemon) raw(target string) answer {
 	d.t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(d.execURL, "http://"))

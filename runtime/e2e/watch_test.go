@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// change is a message FilesystemEvent, in short.
+// change is the short form of a FilesystemEvent message.
 type change struct {
 	Name, Type string
 	Entry      *entry
@@ -23,7 +23,7 @@ func (c change) String() string {
 	return text
 }
 
-// watcher is a running WatchDir.
+// watcher is an open WatchDir stream.
 type watcher struct {
 	*stream
 }
@@ -35,7 +35,7 @@ func watchDir(d *daemon, message string) watcher {
 	return w
 }
 
-// until reads changes up to the one given, and returns all in a line.
+// until reads changes up to the given one and returns them in one line.
 func (w watcher) until(last string) string {
 	w.t.Helper()
 	var seen []string
@@ -49,7 +49,7 @@ func (w watcher) until(last string) string {
 	return strings.Join(seen, ", ")
 }
 
-func TestAWatchTellsWhatHappensInOrder(t *testing.T) {
+func TestAWatchReportsChangesInOrder(t *testing.T) {
 	d := serve(t)
 	dir := t.TempDir()
 	_ = os.Mkdir(dir+"/inner", 0o755)
@@ -62,7 +62,7 @@ func TestAWatchTellsWhatHappensInOrder(t *testing.T) {
 	expect(t, "a new name", w.until("CREATE b"), "RENAME a, CREATE b")
 	_ = os.WriteFile(dir+"/inner/unseen", nil, 0o600)
 	_ = os.Remove(dir + "/b")
-	expect(t, "an end, and nothing of what is deeper", w.until("REMOVE b"), "REMOVE b")
+	expect(t, "a removal, without events of deeper levels", w.until("REMOVE b"), "REMOVE b")
 }
 
 func TestARecursiveWatchFollowsTheTree(t *testing.T) {
@@ -72,11 +72,11 @@ func TestARecursiveWatchFollowsTheTree(t *testing.T) {
 	w := watchDir(d, `{"path":"`+dir+`","recursive":true}`)
 	touch := func(path string) { _ = os.WriteFile(path, nil, 0o600) }
 	touch(dir + "/old/deep/x")
-	expect(t, "in a directory that was there", w.until("CREATE old/deep/x"), "CREATE old/deep/x")
+	expect(t, "in an existing directory", w.until("CREATE old/deep/x"), "CREATE old/deep/x")
 	_ = os.MkdirAll(dir+"/new/a/b", 0o755)
-	expect(t, "in directories made at once", w.until("CREATE new/a/b"), "CREATE new, CREATE new/a, CREATE new/a/b")
+	expect(t, "in directories created together", w.until("CREATE new/a/b"), "CREATE new, CREATE new/a, CREATE new/a/b")
 	touch(dir + "/new/a/b/y")
-	expect(t, "in a directory made since", w.until("CREATE new/a/b/y"), "CREATE new/a/b/y")
+	expect(t, "in a directory created later", w.until("CREATE new/a/b/y"), "CREATE new/a/b/y")
 	_ = os.Rename(dir+"/new/a", dir+"/moved")
 	expect(t, "a directory moved within", w.until("CREATE moved"), "RENAME new/a, CREATE moved")
 	touch(dir + "/moved/b/z")
@@ -85,14 +85,14 @@ func TestARecursiveWatchFollowsTheTree(t *testing.T) {
 	expect(t, "a directory moved out", w.until("RENAME moved"), "RENAME moved")
 	touch(other + "/out/b/unseen")
 	_ = os.Rename(other+"/out", dir+"/back")
-	expect(t, "nothing from outside until it is back", w.until("CREATE back"), "CREATE back")
+	expect(t, "no events while it is outside", w.until("CREATE back"), "CREATE back")
 	touch(dir + "/back/b/seen")
-	expect(t, "in a directory that came in", w.until("CREATE back/b/seen"), "CREATE back/b/seen")
+	expect(t, "in a directory that moved in", w.until("CREATE back/b/seen"), "CREATE back/b/seen")
 	_ = os.RemoveAll(dir + "/old")
 	expect(t, "a tree removed", w.until("REMOVE old"), "REMOVE old/deep/x, REMOVE old/deep, REMOVE old")
 }
 
-func TestWatchersOfOneDirectoryDoNotDisturbEachOther(t *testing.T) {
+func TestWatchersOfOneDirectoryAreIndependent(t *testing.T) {
 	d := serve(t)
 	dir := t.TempDir()
 	_ = os.Mkdir(dir+"/sub", 0o755)
@@ -106,7 +106,7 @@ func TestWatchersOfOneDirectoryDoNotDisturbEachOther(t *testing.T) {
 	expect(t, "by the link", linked.until("CREATE x (FILE)"), "CREATE x (FILE)")
 	whole.close()
 	linked.close()
-	eventually(t, "nothing is watched once nobody listens", func() bool { return inotifies(t, d) == 0 })
+	eventually(t, "the inotify instance is closed with the last watch", func() bool { return inotifies(t, d) == 0 })
 }
 
 // inotifies counts the inotify instances of the daemon.
@@ -126,7 +126,7 @@ func inotifies(t *testing.T, d *daemon) int {
 	return count
 }
 
-func TestEntriesComeOnRequestWithWhatIsThere(t *testing.T) {
+func TestEventsIncludeTheEntryOnRequest(t *testing.T) {
 	d := serve(t)
 	dir := t.TempDir()
 	w := watchDir(d, `{"path":"`+dir+`","includeEntry":true}`)
@@ -135,7 +135,7 @@ func TestEntriesComeOnRequestWithWhatIsThere(t *testing.T) {
 	_ = os.Chmod(dir+"/made", 0o700)
 	expect(t, "a mode", w.until("CHMOD made (DIRECTORY)"), "CHMOD made (DIRECTORY)")
 	_ = os.Remove(dir + "/made")
-	expect(t, "what is gone", w.until("REMOVE made"), "REMOVE made")
+	expect(t, "a removal", w.until("REMOVE made"), "REMOVE made")
 }
 
 func TestAPolledWatcherKeepsChangesUntilTheyAreFetched(t *testing.T) {
@@ -160,22 +160,22 @@ func TestAPolledWatcherKeepsChangesUntilTheyAreFetched(t *testing.T) {
 		return len(seen) >= 2
 	})
 	expect(t, "changes", strings.Join(seen, ", "), "CREATE a, WRITE a")
-	expect(t, "once fetched they are gone", d.must(fsys+"GetWatcherEvents", id), "{}")
+	expect(t, "fetched changes are not returned again", d.must(fsys+"GetWatcherEvents", id), "{}")
 	expect(t, "removal", d.must(fsys+"RemoveWatcher", id), "{}")
 	expect(t, "after the removal", strconv.Itoa(d.unary(fsys+"GetWatcherEvents", id, nil).status), "404")
 	expect(t, "instances", strconv.Itoa(inotifies(t, d)), "0")
 }
 
-func TestAWatcherThatIsNeverAskedCostsNoMemory(t *testing.T) {
+func TestAWatcherWithoutPollsHasABoundedQueue(t *testing.T) {
 	d := serve(t)
 	dir := t.TempDir()
 	var made struct{ WatcherId string }
 	_ = json.Unmarshal([]byte(d.must(fsys+"CreateWatcher", `{"path":"`+dir+`"}`)), &made)
 	d.run(`cd ` + dir + ` && for i in $(seq 20000); do : > f$((i % 10)); done`)
 	id := `{"watcherId":"` + made.WatcherId + `"}`
-	eventually(t, "the watcher gave up", func() bool {
+	eventually(t, "the queue overflowed", func() bool {
 		got := d.unary(fsys+"GetWatcherEvents", id, nil)
 		return got.status == 429 && strings.Contains(got.body, `"resource_exhausted"`)
 	})
-	expect(t, "it stays so", strconv.Itoa(d.unary(fsys+"GetWatcherEvents", id, nil).status), "429")
+	expect(t, "the error is permanent", strconv.Itoa(d.unary(fsys+"GetWatcherEvents", id, nil).status), "429")
 }

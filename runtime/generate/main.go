@@ -1,5 +1,5 @@
-// Command generate writes the Go types of ../proto into ../internal/gen. It needs no protoc: the compiler and the
-// generator are Go modules. With --check it writes nothing and fails when the committed files differ.
+// Command generate writes the Go types of ../proto into ../internal/gen. It needs no protoc, because the compiler and
+// the generator are Go modules. With --check it writes nothing and fails if the committed files differ.
 package main
 
 import (
@@ -51,7 +51,7 @@ func settle(path string, content []byte, check bool) error {
 			return err
 		}
 		if !bytes.Equal(present, content) {
-			return fmt.Errorf("%s is not what the .proto files say: run `go run .` in runtime/generate and commit", path)
+			return fmt.Errorf("%s does not match the .proto files: run `go run .` in runtime/generate and commit", path)
 		}
 		return nil
 	}

@@ -1,4 +1,4 @@
-// Command sandlot-runtime is the daemon inside a sandbox. See the README of the module for its modes.
+// Command sandlot-runtime is the daemon inside a sandbox. The README of the module lists its modes.
 package main
 
 import (
@@ -31,15 +31,15 @@ func mode(args []string) int {
 	}
 	switch name, rest := args[0], args[1:]; {
 	case name == "install" && len(rest) == 1:
-		return told(lifecycle.Install(rest[0]))
+		return exitCode(lifecycle.Install(rest[0]))
 	case name == "serve" && len(rest) == 0:
-		return configured(lifecycle.Serve)
+		return withConfig(lifecycle.Serve)
 	case name == "start" && len(rest) == 0:
-		return configured(lifecycle.Start)
+		return withConfig(lifecycle.Start)
 	case name == "start" && len(rest) > 1 && rest[0] == "--":
-		return configured(func(c config.Config) error { return lifecycle.StartAnd(c, rest[1:]) })
+		return withConfig(func(c config.Config) error { return lifecycle.StartAnd(c, rest[1:]) })
 	case name == "supervise" && len(rest) == 0:
-		return told(lifecycle.Supervise())
+		return exitCode(lifecycle.Supervise())
 	case name == "run" && len(rest) > 1 && rest[0] == "--":
 		return lifecycle.Run(rest[1:])
 	case name == "version" && len(rest) == 0:
@@ -50,15 +50,15 @@ func mode(args []string) int {
 	return 2
 }
 
-func configured(run func(config.Config) error) int {
+func withConfig(run func(config.Config) error) int {
 	c, err := config.Read(os.Getenv)
 	if err != nil {
-		return told(err)
+		return exitCode(err)
 	}
-	return told(run(c))
+	return exitCode(run(c))
 }
 
-func told(err error) int {
+func exitCode(err error) int {
 	if err == nil {
 		return 0
 	}

@@ -10,39 +10,40 @@ import (
 	"time"
 )
 
-// Version is the version of E2B's daemon whose behaviour clients may expect. Clients switch features on by it.
+// Version is the version of E2B's daemon that this one is compatible with (docs/reference/runtime.md#versions).
+// Clients enable features by it.
 const Version = "0.6.4"
 
-// DefaultDir is where the injected daemon lives unless the environment says otherwise.
+// DefaultDir is the folder of the injected daemon if SANDLOT_RUNTIME_DIR is not set.
 const DefaultDir = "/.sandlot"
 
 // Config is the environment of the daemon.
 type Config struct {
-	// Dir holds the binary and the state; empty when nothing is to be kept.
+	// Dir holds the binary and the state; empty: the state is kept in memory only.
 	Dir string
-	// PublicKey verifies /init; nil means debug mode, in which the first caller may set a token.
+	// PublicKey verifies /init; nil means debug mode, in which the first caller may set the token.
 	PublicKey  ed25519.PublicKey
 	SandboxUID string
 	EnvdPort   int
-	// ExecPort is that of the agent-sandbox runtime API; 0 means off.
+	// ExecPort is the port of the agent-sandbox API; 0 turns the API off.
 	ExecPort int
-	// ExecOpen says that nobody will say by /init whether the agent-sandbox API is for this sandbox: it is.
+	// ExecOpen opens the agent-sandbox API before /init, for sandboxes that are never initialised.
 	ExecOpen    bool
 	DefaultUser string
 	Workdir     string
 	Exec        Exec
 }
 
-// Exec configures the agent-sandbox runtime API.
+// Exec configures the agent-sandbox API.
 type Exec struct {
-	// BaseDir is what its paths are below; empty means the rule of the reference runtime.
+	// BaseDir is the root of its paths; empty: /app if it exists, else the working directory.
 	BaseDir string
 	Timeout time.Duration
-	// Argv splits the command into words and runs no shell.
+	// Argv splits commands into words instead of running them in a shell.
 	Argv bool
 }
 
-// Read takes the environment through getenv. The error names the variable and what it should be.
+// Read reads the configuration through getenv. An error names the variable and the expected value.
 func Read(getenv func(string) string) (Config, error) {
 	c := Config{
 		SandboxUID:  getenv("SANDLOT_SANDBOX_UID"),

@@ -18,14 +18,14 @@ func read(env ...string) (Config, error) {
 
 var key = base64.StdEncoding.EncodeToString(make([]byte, 32))
 
-func TestTheEnvironmentHasDefaults(t *testing.T) {
+func TestReadHasDefaults(t *testing.T) {
 	c, err := read("SANDLOT_RUNTIME_DIR=/d")
 	if got := fmt.Sprint(c, err); got != "{/d []  49983 8888 false   { 5m0s false}} <nil>" {
 		t.Errorf("got %s", got)
 	}
 }
 
-func TestTheEnvironmentIsRead(t *testing.T) {
+func TestReadTakesEveryVariable(t *testing.T) {
 	c, err := read("SANDLOT_RUNTIME_PUBLIC_KEY="+key, "SANDLOT_SANDBOX_UID=uid", "SANDLOT_RUNTIME_DIR=/d", "SANDLOT_ENVD_PORT=1", "SANDLOT_EXEC_PORT=0", "SANDLOT_EXEC_OPEN=true",
 		"SANDLOT_DEFAULT_USER=me", "SANDLOT_WORKDIR=/w", "SANDBOX_BASE_DIR=/b", "SANDBOX_EXEC_TIMEOUT_SECONDS=7", "SANDLOT_EXEC_MODE=argv")
 	if got := fmt.Sprintln(len(c.PublicKey), c.SandboxUID, c.EnvdPort, c.ExecPort, c.ExecOpen, c.DefaultUser, c.Workdir, c.Exec, err); got != "32 uid 1 0 true me /w {/b 7s true} <nil>\n" {
@@ -33,7 +33,7 @@ func TestTheEnvironmentIsRead(t *testing.T) {
 	}
 }
 
-func TestWhatCannotBeMeantIsRefusedByName(t *testing.T) {
+func TestReadRejectsInvalidValuesByName(t *testing.T) {
 	for _, row := range []string{
 		"SANDLOT_ENVD_PORT=0", "SANDLOT_ENVD_PORT=65536", "SANDLOT_ENVD_PORT=x", "SANDLOT_EXEC_PORT=-1", "SANDBOX_EXEC_TIMEOUT_SECONDS=0",
 		"SANDLOT_RUNTIME_PUBLIC_KEY=%", "SANDLOT_RUNTIME_PUBLIC_KEY=eA==",

@@ -1,5 +1,6 @@
-// Package execapi serves the runtime API of the Kubernetes agent-sandbox SDK on port 8888. It has no authentication of
-// its own: the network must admit the gateway alone, and it answers in those sandboxes only that are used by it.
+// Package execapi serves the runtime API of the Kubernetes agent-sandbox SDK on port 8888
+// (docs/reference/runtime.md#agent-sandbox-api). The API has no authentication: a NetworkPolicy admits only the
+// gateway, and the gate opens it only in sandboxes that are used through it.
 package execapi
 
 import (
@@ -16,20 +17,20 @@ import (
 	"sandlot.dev/runtime/internal/users"
 )
 
-// usualBase is where images for this SDK keep what they work on.
+// usualBase is the working folder of images for this SDK.
 const usualBase = "/app"
 
 // Service serves the API.
 type Service struct {
 	Session *session.Session
 	Table   *process.Table
-	// BaseDir is what all paths are below; empty means /app if there is one, else the default workdir.
+	// BaseDir is the root of all paths; empty means /app if it exists, else the default working directory.
 	BaseDir string
-	// Timeout is the limit of a command that asks for none.
+	// Timeout is the limit of a command whose request has none.
 	Timeout time.Duration
-	// Argv splits commands into words instead of giving them to a shell.
+	// Argv splits commands into words instead of running them in a shell.
 	Argv bool
-	// Gate says whether the API is for this sandbox.
+	// Gate decides whether the API answers in this sandbox.
 	Gate *Gate
 }
 
@@ -41,8 +42,8 @@ func refuse(w http.ResponseWriter, status int, text string) {
 	httpx.WriteJSON(w, status, message{strings.ToValidUTF8(text, "\uFFFD")})
 }
 
-// ServeHTTP routes by the raw request target: clients encode the slashes of a path, a mux would fold `..` and `//`, and
-// decoding twice would spoil names with a percent sign.
+// ServeHTTP routes by the raw request target. Clients encode the slashes of paths, a ServeMux would clean `..` and
+// `//`, and decoding twice would break names with a percent sign.
 func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	target, _, _ := strings.Cut(r.RequestURI, "?")
 	route, rest, _ := strings.Cut(strings.TrimPrefix(target, "/"), "/")
@@ -64,8 +65,8 @@ func (s *Service) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusNotFound, "no such route")
 		return
 	}
-	// Probes of the pod ask for the root, before anybody can have said whom the sandbox is for; it tells nothing.
-	if reason := s.Gate.closed(); reason != "" && route != "" {
+	// The probes of the pod request the root before /init arrives, so it is always open; it reveals nothing.
+	if reason := s.Gate.closedReason(); reason != "" && route != "" {
 		refuse(w, http.StatusForbidden, reason)
 		return
 	}
@@ -79,7 +80,7 @@ func (s *Service) root(w http.ResponseWriter, _ *http.Request, _ string) {
 	}{"ok", "Sandbox Runtime is active."})
 }
 
-// place is the user requests act for and the directory their paths are below.
+// place is the user that requests act for and the root of their paths.
 type place struct {
 	user users.User
 	base string
@@ -100,8 +101,8 @@ func (s *Service) place() (place, error) {
 	return place{user, base}, err
 }
 
-// inside makes a path absolute and tells whether it is below the base once symlinks are resolved; what does not exist
-// yet is judged by its nearest parent that does.
+// inside returns the absolute path, and whether it is below the base after symlinks are resolved. A path that does
+// not exist is judged by its nearest existing parent.
 func (p place) inside(path string) (string, bool) {
 	if strings.IndexByte(path, 0) >= 0 {
 		return "", false
@@ -114,11 +115,11 @@ func (p place) inside(path string) (string, bool) {
 	if filepath.IsAbs(path) && below(filepath.Clean(path), p.base) {
 		absolute = filepath.Clean(path)
 	}
-	return absolute, below(settled(absolute), base)
+	return absolute, below(resolveExisting(absolute), base)
 }
 
-// settled resolves the symlinks of the part of a path that exists. A symlink to nothing is followed by its text.
-func settled(path string) string {
+// resolveExisting resolves the symlinks in the existing part of a path. A dangling symlink is followed to its target path.
+func resolveExisting(path string) string {
 	rest := ""
 	for at, hops := path, 0; hops < 255; hops++ {
 		resolved, err := filepath.EvalSymlinks(at)
@@ -135,7 +136,7 @@ func settled(path string) string {
 		rest = filepath.Join(filepath.Base(at), rest)
 		at = filepath.Dir(at)
 	}
-	// More links than the kernel follows: nothing can be opened there, so it is outside of everything.
+	// The kernel follows fewer links than this, so nothing can be opened there: treat the path as outside.
 	return ""
 }
 

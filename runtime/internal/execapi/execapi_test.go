@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-func TestWordsAreSplitAsAShellSplitsThem(t *testing.T) {
+func TestWordsSplitsLikeAShell(t *testing.T) {
 	for line, want := range map[string]string{
 		`a b`: "a|b", ` a	b\n `: "a|bn", `'a b' c`: "a b|c", `"a 'b'"`: "a 'b'", `a\ b`: "a b", `"a\"b\\c\d"`: `a"b\c\d`, `''`: "", `a''b`: "ab", `'\'`: `\`,
 	} {
@@ -60,7 +60,7 @@ func FuzzNoPathLeadsOutOfTheBase(f *testing.F) {
 		if !inside {
 			return
 		}
-		// What the kernel makes of it is the judge.
+		// The kernel's own resolution is the expected result.
 		real, err := filepath.EvalSymlinks(absolute)
 		if err == nil && !below(real, base) {
 			t.Errorf("%q leads to %s", path, real)

@@ -14,9 +14,9 @@ import (
 
 const (
 	maxCommandBytes = 4 << 20
-	// maxOutputBytes bounds each of stdout and stderr, which are kept in memory until the command ends.
+	// maxOutputBytes bounds stdout and stderr each; both stay in memory until the command ends.
 	maxOutputBytes = 16 << 20
-	// exitTimedOut is what the command `timeout` exits with.
+	// exitTimedOut is the exit code of the command `timeout`.
 	exitTimedOut = 124
 	longest      = 7 * 24 * time.Hour
 )
@@ -33,7 +33,7 @@ type outcome struct {
 	TimedOut bool   `json:"timed_out,omitempty"`
 }
 
-// execute always answers 200: what goes wrong with the command is in the body.
+// execute always answers 200; the body reports what went wrong with the command.
 func (s *Service) execute(w http.ResponseWriter, r *http.Request, _ string) {
 	httpx.Patient(w, r)
 	var asked command
@@ -49,12 +49,12 @@ func (s *Service) execute(w http.ResponseWriter, r *http.Request, _ string) {
 	defer subscription.Close()
 	limit := time.NewTimer(s.limit(asked.TimeoutSeconds))
 	defer limit.Stop()
-	var stdout, stderr collected
+	var stdout, stderr cappedOutput
 	timedOut := false
 	for {
 		select {
 		case <-r.Context().Done():
-			// Nobody is left to be told the outcome.
+			// The client has disconnected, so the result is not needed.
 			running.Abandon()
 			return
 		case <-limit.C:
@@ -101,13 +101,13 @@ func (s *Service) begin(line string) (*process.Process, *process.Subscription, e
 	return s.Table.Start(spec, nil, nil)
 }
 
-// collected is the output of one stream, its beginning if it is too long.
-type collected struct {
+// cappedOutput is the output of one stream, cut after maxOutputBytes.
+type cappedOutput struct {
 	content []byte
 	dropped int
 }
 
-func (c *collected) add(event process.Event, stream process.Stream) {
+func (c *cappedOutput) add(event process.Event, stream process.Stream) {
 	if event.Stream != stream {
 		return
 	}
@@ -116,7 +116,7 @@ func (c *collected) add(event process.Event, stream process.Stream) {
 	c.dropped += len(event.Data) - room
 }
 
-func (c *collected) text() string {
+func (c *cappedOutput) text() string {
 	text := strings.ToValidUTF8(string(c.content), "\uFFFD")
 	if c.dropped > 0 {
 		text += fmt.Sprintf("\n[%d more bytes were dropped]\n", c.dropped)

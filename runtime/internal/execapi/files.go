@@ -15,7 +15,7 @@ import (
 	"sandlot.dev/runtime/internal/httpx"
 )
 
-// target resolves a path below the base, or answers why it cannot.
+// target resolves a path below the base. If it cannot, it writes the error and returns false.
 func (s *Service) target(w http.ResponseWriter, path string) (string, bool) {
 	at, err := s.place()
 	if err != nil {
@@ -95,12 +95,12 @@ func (s *Service) download(w http.ResponseWriter, r *http.Request, path string) 
 	w.Header().Set("Content-Length", strconv.FormatInt(info.Size(), 10))
 	w.WriteHeader(http.StatusOK)
 	if r.Method != http.MethodHead {
-		// The length is promised: a file that grows meanwhile must not spill over.
+		// Content-Length is sent already, so bytes that are appended meanwhile must not follow.
 		_, _ = io.CopyN(w, file, info.Size())
 	}
 }
 
-type listed struct {
+type fileEntry struct {
 	Name string `json:"name"`
 	Size int64  `json:"size"`
 	Type string `json:"type"`
@@ -123,9 +123,9 @@ func (s *Service) list(w http.ResponseWriter, _ *http.Request, path string) {
 		refuse(w, http.StatusInternalServerError, err.Error())
 		return
 	}
-	found := make([]listed, 0, len(entries))
+	found := make([]fileEntry, 0, len(entries))
 	for _, entry := range entries {
-		// A symlink is listed as what it leads to, a broken one as itself.
+		// A symlink is listed with the type and size of its target, a dangling one with its own.
 		info, err := os.Stat(absolute + "/" + entry.Name())
 		if err != nil {
 			if info, err = entry.Info(); err != nil {
@@ -136,7 +136,7 @@ func (s *Service) list(w http.ResponseWriter, _ *http.Request, path string) {
 		if info.IsDir() {
 			kind = "directory"
 		}
-		found = append(found, listed{
+		found = append(found, fileEntry{
 			Name: strings.ToValidUTF8(entry.Name(), "\uFFFD"), Size: info.Size(), Type: kind,
 			ModTime: float64(info.ModTime().UnixNano()) / float64(time.Second),
 		})

@@ -2,18 +2,18 @@ package execapi
 
 import "sandlot.dev/runtime/internal/state"
 
-// Gate says whether the API is for this sandbox. Whoever reaches the port may use it, so it is closed unless the
-// installation said that the sandbox is used by it: one that was made for E2B clients is not.
+// Gate decides whether the API answers. Everything that reaches the port may use the API, so it stays closed until
+// /init says that the sandbox is used through it. A sandbox of an E2B client never is.
 type Gate struct {
 	Store *state.Store
-	// Managed says that the installation speaks to the daemon by signature; without one everything is open, in debug mode.
+	// Managed means that the installation signs /init. Without an installation, in debug mode, the API is open.
 	Managed bool
-	// Open is what holds while the installation has said nothing.
+	// Open applies until /init says something about the API.
 	Open bool
 }
 
-// closed is why the API does not answer, for whoever asked; empty when it does.
-func (g *Gate) closed() string {
+// closedReason returns why the API refuses to answer; empty: it answers.
+func (g *Gate) closedReason() string {
 	switch settings := g.Store.Current(); {
 	case !g.Managed:
 		return ""

@@ -10,7 +10,7 @@ var (
 	errNoWords  = errors.New("the command is empty")
 )
 
-// words splits a command as a shell splits words: blanks separate, quotes and backslashes protect, nothing expands.
+// words splits a command like a shell: blanks separate words, quotes and backslashes protect. Nothing is expanded.
 func words(line string) ([]string, error) {
 	var found []string
 	var word strings.Builder
@@ -19,7 +19,7 @@ func words(line string) ([]string, error) {
 	for _, c := range line {
 		switch {
 		case escaped:
-			// Within double quotes a backslash protects only what is special there.
+			// In double quotes a backslash escapes only a quote and a backslash.
 			if quote == '"' && c != '"' && c != '\\' {
 				word.WriteRune('\\')
 			}

@@ -21,7 +21,7 @@ type composeBody struct {
 	Username    string   `json:"username"`
 }
 
-// Compose is the handler of /files/compose: it joins files into one, in order, and deletes them.
+// Compose returns the handler of /files/compose, which joins files into one, in order, and deletes them.
 func (s *Service) Compose() http.Handler {
 	return httpx.Handle(func(w http.ResponseWriter, r *http.Request) *httpx.Error {
 		httpx.Patient(w, r)
@@ -33,7 +33,7 @@ func (s *Service) Compose() http.Handler {
 		if err != nil {
 			return httpx.Fail(http.StatusUnauthorized, err.Error())
 		}
-		destination, sources, failure := s.composed(body, user)
+		destination, sources, failure := s.resolveCompose(body, user)
 		if failure != nil {
 			return failure
 		}
@@ -45,7 +45,7 @@ func (s *Service) Compose() http.Handler {
 	})
 }
 
-func (s *Service) composed(body composeBody, user users.User) (string, []string, *httpx.Error) {
+func (s *Service) resolveCompose(body composeBody, user users.User) (string, []string, *httpx.Error) {
 	if len(body.SourcePaths) == 0 || body.Destination == "" {
 		return "", nil, httpx.Fail(http.StatusBadRequest, "source_paths and destination must not be empty")
 	}
@@ -74,7 +74,8 @@ func (s *Service) composed(body composeBody, user users.User) (string, []string,
 	return destination, sources, nil
 }
 
-// join writes beside the destination first: until all is there, sources and destination stay as they were.
+// join writes a temporary file beside the destination first, so that a failure leaves the sources and the destination
+// unchanged.
 func (s *Service) join(destination string, sources []string, user users.User) error {
 	if info, err := os.Stat(destination); err == nil && !info.Mode().IsRegular() {
 		return fsops.ErrNotRegular
@@ -92,7 +93,7 @@ func (s *Service) join(destination string, sources []string, user users.User) er
 		err = s.Session.ChownFile(partial, user)
 	}
 	if err == nil {
-		err = partial.Chmod(composedMode(destination))
+		err = partial.Chmod(modeOf(destination))
 	}
 	if closing := partial.Close(); err == nil {
 		err = closing
@@ -109,8 +110,8 @@ func (s *Service) join(destination string, sources []string, user users.User) er
 	return nil
 }
 
-// composedMode is that of the file replaced, else that of a new file.
-func composedMode(destination string) os.FileMode {
+// modeOf returns the mode of the replaced file, else the default mode.
+func modeOf(destination string) os.FileMode {
 	if info, err := os.Stat(destination); err == nil {
 		return info.Mode().Perm()
 	}

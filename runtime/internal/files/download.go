@@ -41,17 +41,17 @@ func (s *Service) download(w http.ResponseWriter, r *request) *httpx.Error {
 		header.Set("Content-Disposition", "inline")
 	}
 	if info.Size() == 0 {
-		return unsized(w, r, file)
+		return serveUnsized(w, r, file)
 	}
 	if encoding == "gzip" && !ranged {
-		return zipped(w, r, file)
+		return serveGzip(w, r, file)
 	}
 	http.ServeContent(w, r.Request, filepath.Base(path), info.ModTime(), file)
 	return nil
 }
 
-// unsized serves files that say they are empty. Those of /proc and /sys say so and are not.
-func unsized(w http.ResponseWriter, r *request, file *os.File) *httpx.Error {
+// serveUnsized serves files whose size is 0. Files in /proc and /sys report this size although they have content.
+func serveUnsized(w http.ResponseWriter, r *request, file *os.File) *httpx.Error {
 	content, err := io.ReadAll(io.LimitReader(file, 4<<20))
 	if err != nil {
 		return failureOf(err)
@@ -65,7 +65,7 @@ func unsized(w http.ResponseWriter, r *request, file *os.File) *httpx.Error {
 	return nil
 }
 
-func zipped(w http.ResponseWriter, r *request, file *os.File) *httpx.Error {
+func serveGzip(w http.ResponseWriter, r *request, file *os.File) *httpx.Error {
 	info, err := file.Stat()
 	if err != nil {
 		return failureOf(err)
@@ -83,7 +83,7 @@ func zipped(w http.ResponseWriter, r *request, file *os.File) *httpx.Error {
 		return failureOf(err)
 	}
 	if _, err := io.Copy(zip, file); err != nil {
-		// The head is out: only a broken connection tells the client that the rest is missing.
+		// The response headers are sent already. Only a broken connection tells the client that content is missing.
 		panic(http.ErrAbortHandler)
 	}
 	_ = zip.Close()
@@ -97,9 +97,9 @@ func contentType(path string) string {
 	return "application/octet-stream"
 }
 
-// negotiate picks gzip when the client asks for it by name, else the plain file; "" when it accepts neither.
+// negotiate returns "gzip" if the client names it, else "identity"; "" if the client accepts neither.
 func negotiate(header string) string {
-	if named(header, "gzip") && accepts(header, "gzip") {
+	if isNamed(header, "gzip") && accepts(header, "gzip") {
 		return "gzip"
 	}
 	if accepts(header, "identity") {
@@ -111,12 +111,12 @@ func negotiate(header string) string {
 	return ""
 }
 
-func named(header, coding string) bool {
+func isNamed(header, coding string) bool {
 	_, found := quality(header, coding)
 	return found
 }
 
-// accepts follows the header's rules: identity is acceptable unless it is refused by name or by `*`.
+// accepts implements Accept-Encoding: identity is acceptable unless the header excludes it by name or by `*`.
 func accepts(header, coding string) bool {
 	if value, found := quality(header, coding); found {
 		return value > 0

@@ -1,4 +1,5 @@
-// Package files serves /files and /files/compose: whole files over plain HTTP.
+// Package files serves /files and /files/compose: whole files over plain HTTP
+// (docs/reference/runtime.md#file-transfer).
 package files
 
 import (
@@ -25,13 +26,13 @@ import (
 type Service struct {
 	Session *session.Session
 	Store   *state.Store
-	// Managed says that nobody is let in before /init came.
+	// Managed means that the daemon refuses requests before the signed /init.
 	Managed bool
-	// Now is the clock that signatures expire by.
+	// Now is the clock for the expiry of signatures.
 	Now func() time.Time
 }
 
-// Files is the handler of /files.
+// Files returns the handler of /files.
 func (s *Service) Files() http.Handler {
 	return httpx.Handle(func(w http.ResponseWriter, r *http.Request) *httpx.Error {
 		operation, serve := "read", s.download
@@ -58,14 +59,14 @@ func (s *Service) Files() http.Handler {
 	})
 }
 
-// request is one that may be served.
+// request is an authorised request.
 type request struct {
 	*http.Request
 	user users.User
 	path string
 }
 
-// authorise takes the token, or a signature made with it, which is what URLs for browsers carry.
+// authorise accepts the token, or a signature made with the token, which URLs for browsers carry.
 func (s *Service) authorise(r *http.Request, query url.Values, operation string) *httpx.Error {
 	settings := s.Store.Current()
 	if settings.AccessToken == "" {
@@ -88,7 +89,7 @@ func (s *Service) authorise(r *http.Request, query url.Values, operation string)
 	expected := Signature(Signed{
 		Path: query.Get("path"), Operation: operation, Username: query.Get("username"), Expiration: expiration,
 	}, settings.AccessToken)
-	// A plus sign that was not escaped arrives as a blank, and base64 has no blanks.
+	// An unescaped plus sign arrives as a blank, and base64 has no blanks.
 	if !server.SameToken(strings.ReplaceAll(signature, " ", "+"), expected) {
 		return httpx.Fail(http.StatusUnauthorized, "the signature is wrong")
 	}
@@ -102,10 +103,10 @@ func (s *Service) authorise(r *http.Request, query url.Values, operation string)
 	return nil
 }
 
-// Signed is what a signature of a file URL covers, as it stands in the query.
+// Signed is what the signature of a file URL covers: the decoded values of the query.
 type Signed struct{ Path, Operation, Username, Expiration string }
 
-// Signature signs a file URL by the rule of E2B's clients.
+// Signature signs a file URL like E2B's clients do (docs/reference/runtime.md#file-transfer).
 func Signature(signed Signed, token string) string {
 	text := strings.Join([]string{signed.Path, signed.Operation, signed.Username, token}, ":")
 	if signed.Expiration != "" {
@@ -115,7 +116,7 @@ func Signature(signed Signed, token string) string {
 	return "v1_" + base64.RawStdEncoding.EncodeToString(sum[:])
 }
 
-// failureOf is the answer to a failed operation on a file.
+// failureOf maps an error of a file operation to an answer.
 func failureOf(err error) *httpx.Error {
 	var known *httpx.Error
 	switch {

@@ -9,12 +9,12 @@ import (
 
 const (
 	metadataHeader = "X-Metadata-"
-	// maxKeyBytes is what the kernel's 255 for a name leave after the prefix `user.e2b.`.
+	// maxKeyBytes is the kernel's limit of 255 bytes for a name, less the prefix `user.e2b.`.
 	maxKeyBytes      = 246
 	maxMetadataBytes = 4096
 )
 
-// metadataOf reads the metadata of an upload from its headers; keys are lower-case.
+// metadataOf reads the metadata of an upload from its headers, with lower-case keys.
 func metadataOf(header http.Header) (map[string]string, *httpx.Error) {
 	var found map[string]string
 	total := 0

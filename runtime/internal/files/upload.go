@@ -15,7 +15,7 @@ import (
 	"sandlot.dev/runtime/internal/httpx"
 )
 
-// Written is what is said of each file that was written.
+// Written is the answer about one written file.
 type Written struct {
 	Path     string            `json:"path"`
 	Name     string            `json:"name"`
@@ -73,7 +73,7 @@ func (s *Service) raw(r *request, metadata map[string]string) ([]Written, *httpx
 	return []Written{entry}, nil
 }
 
-// parts writes every part named `file`, as it arrives.
+// parts writes every part named `file` while it arrives.
 func (s *Service) parts(r *request, boundary string, metadata map[string]string) ([]Written, *httpx.Error) {
 	if boundary == "" {
 		return nil, httpx.Fail(http.StatusBadRequest, "the content type has no boundary")
@@ -112,7 +112,8 @@ func (s *Service) parts(r *request, boundary string, metadata map[string]string)
 	return written, nil
 }
 
-// target is the path of the query, else the whole file name of the part: Part.FileName would keep its last element only.
+// target returns the path of the query, else the whole file name of the part. Part.FileName would return only its
+// last element.
 func (s *Service) target(r *request, part *multipart.Part) (string, *httpx.Error) {
 	path := r.path
 	if path == "" {
@@ -129,7 +130,7 @@ func (s *Service) target(r *request, part *multipart.Part) (string, *httpx.Error
 	return absolute, nil
 }
 
-// formEscapes undoes what HTML says form data escapes in a name; nothing else is.
+// formEscapes undoes the escapes that HTML specifies for names in form data.
 var formEscapes = strings.NewReplacer("%22", `"`, "%0D", "\r", "%0A", "\n", "%0d", "\r", "%0a", "\n")
 
 type upload struct {
@@ -160,14 +161,14 @@ func (s *Service) store(r *request, u upload) (Written, *httpx.Error) {
 }
 
 func fill(file *os.File, u upload) (map[string]string, error) {
-	// Not through the file's ReadFrom, which would tie the buffer to the kind of reader.
+	// The wrapper hides the file's ReadFrom, which would ignore this buffer for some readers.
 	if _, err := io.CopyBuffer(struct{ io.Writer }{file}, u.content, make([]byte, 64<<10)); err != nil {
 		return nil, err
 	}
 	return fsops.SetMetadata(file, u.metadata)
 }
 
-// bodyFailure is the answer when reading the body or writing the file failed.
+// bodyFailure maps an error of reading the body or writing the file to an answer.
 func bodyFailure(err error) *httpx.Error {
 	var path *os.PathError
 	switch {

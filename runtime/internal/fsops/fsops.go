@@ -1,5 +1,4 @@
-// Package fsops has the operations on files that several routes share. They act for a user: what they create is the
-// user's.
+// Package fsops has the file operations that several routes share. They act for a user, who owns what they create.
 package fsops
 
 import (
@@ -20,10 +19,10 @@ const (
 	fileMode = 0o666
 )
 
-// ErrNotRegular says that a path is a directory, device, pipe or socket.
+// ErrNotRegular means that a path is a directory, device, pipe or socket.
 var ErrNotRegular = errors.New("not a regular file")
 
-// MakeDirs creates a directory and its parents; those it creates are the user's. An existing directory is left alone.
+// MakeDirs creates a directory and its missing parents, owned by the user. An existing directory stays unchanged.
 func MakeDirs(s *session.Session, path string, user users.User) error {
 	info, err := os.Stat(path)
 	if err == nil {
@@ -41,7 +40,7 @@ func MakeDirs(s *session.Session, path string, user users.User) error {
 		}
 	}
 	if err := os.Mkdir(path, dirMode); err != nil {
-		// Somebody else may have made it meanwhile.
+		// Another process may have created it in between.
 		if info, statErr := os.Stat(path); statErr == nil && info.IsDir() {
 			return nil
 		}
@@ -50,13 +49,14 @@ func MakeDirs(s *session.Session, path string, user users.User) error {
 	return s.Chown(path, user)
 }
 
-// Create opens a file for writing from its start, in place, so that its watchers and its hard links go on with it. Its
-// parents are created.
+// Create opens a file for writing and truncates it in place, so that watches and hard links keep working. It creates
+// missing parents.
 func Create(s *session.Session, path string, user users.User) (*os.File, error) {
 	if err := MakeDirs(s, filepath.Dir(path), user); err != nil {
 		return nil, err
 	}
-	// Truncation waits until it is known to be a regular file; O_NONBLOCK keeps a pipe without a reader from blocking.
+	// The file is truncated only after it proves to be a regular file. O_NONBLOCK keeps a pipe without a reader from
+	// blocking.
 	file, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|unix.O_NONBLOCK, fileMode)
 	if err != nil {
 		if errors.Is(err, syscall.ENXIO) {
@@ -85,7 +85,7 @@ func prepare(s *session.Session, file *os.File, user users.User) error {
 	return s.ChownFile(file, user)
 }
 
-// OpenRegular opens a regular file for reading, following symlinks.
+// OpenRegular opens a regular file for reading and follows symlinks.
 func OpenRegular(path string) (*os.File, os.FileInfo, error) {
 	file, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -105,13 +105,13 @@ func OpenRegular(path string) (*os.File, os.FileInfo, error) {
 	return file, info, nil
 }
 
-// OutOfSpace says that the disk or a quota is full.
+// OutOfSpace reports whether the disk or a quota is full.
 func OutOfSpace(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// BadPath says that a path cannot be what was asked for, whoever asks: a file where a directory should be, a loop of
-// symlinks, a name that is too long.
+// BadPath reports whether the path itself is wrong for any user: a file in place of a directory, a loop of symlinks,
+// a name that is too long.
 func BadPath(err error) bool {
 	for _, known := range []error{ErrNotRegular, syscall.EISDIR, syscall.ENOTDIR, syscall.ELOOP, syscall.ENAMETOOLONG, syscall.EINVAL} {
 		if errors.Is(err, known) {

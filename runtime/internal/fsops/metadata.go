@@ -8,13 +8,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// MetadataPrefix is that of the extended attributes which hold the metadata of uploads.
+// MetadataPrefix is the prefix of the extended attributes that hold the metadata of uploads.
 const MetadataPrefix = "user.e2b."
 
-// maxAttributes bounds what is read of a file's attributes, which anybody may have set.
+// maxAttributes bounds what is read of a file's attributes, which any program may set.
 const maxAttributes = 64 << 10
 
-// Metadata reads the metadata of a file, following symlinks; nil when there is none or the file system keeps none.
+// Metadata reads the metadata of a file and follows symlinks; nil if there is none or the file system does not
+// support it.
 func Metadata(path string) map[string]string {
 	var found map[string]string
 	for _, name := range attributes(func(buffer []byte) (int, error) { return unix.Listxattr(path, buffer) }) {
@@ -22,7 +23,7 @@ func Metadata(path string) map[string]string {
 		if !ours {
 			continue
 		}
-		value, ok := sized(func(buffer []byte) (int, error) { return unix.Getxattr(path, name, buffer) })
+		value, ok := readSized(func(buffer []byte) (int, error) { return unix.Getxattr(path, name, buffer) })
 		if !ok {
 			continue
 		}
@@ -34,7 +35,7 @@ func Metadata(path string) map[string]string {
 	return found
 }
 
-// SetMetadata replaces the metadata of an open file. It returns what is kept: nothing where the file system has no
+// SetMetadata replaces the metadata of an open file. It returns the stored metadata: none if the file system has no
 // extended attributes.
 func SetMetadata(file *os.File, metadata map[string]string) (map[string]string, error) {
 	fd := int(file.Fd())
@@ -58,15 +59,15 @@ func SetMetadata(file *os.File, metadata map[string]string) (map[string]string, 
 }
 
 func attributes(list func([]byte) (int, error)) []string {
-	names, ok := sized(list)
+	names, ok := readSized(list)
 	if !ok || len(names) == 0 {
 		return nil
 	}
 	return strings.Split(strings.TrimSuffix(string(names), "\x00"), "\x00")
 }
 
-// sized asks for the size and then for the content, which is dropped when it is too large or grew in between.
-func sized(read func([]byte) (int, error)) ([]byte, bool) {
+// readSized reads the size and then the content, and drops content that is too large or grew in between.
+func readSized(read func([]byte) (int, error)) ([]byte, bool) {
 	size, err := read(nil)
 	if err != nil || size > maxAttributes {
 		return nil, false

@@ -12,13 +12,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Move renames a file or tree; a file at the destination is replaced. Between file systems it copies and then deletes.
+// Move renames a file or tree and replaces a file at the destination. Between file systems it copies and deletes.
 func Move(source, destination string) error {
 	err := os.Rename(source, destination)
 	if !errors.Is(err, syscall.EXDEV) {
 		return err
 	}
-	// The copy is made beside the destination, so that it appears there at once and whole.
+	// The copy is made beside the destination and renamed, so that it appears at once and complete.
 	partial, err := os.MkdirTemp(filepath.Dir(destination), ".move-*")
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func copyDir(source, destination string) error {
 	return nil
 }
 
-// copyAttributes gives the copy owner, mode and times; the owner first, as a change of it takes special bits away.
+// copyAttributes copies owner, mode and times. The owner comes first, because changing it clears special mode bits.
 func copyAttributes(info fs.FileInfo, destination string) error {
 	if stat, ok := info.Sys().(*syscall.Stat_t); ok {
 		if err := os.Lchown(destination, int(stat.Uid), int(stat.Gid)); err != nil && !errors.Is(err, fs.ErrPermission) {

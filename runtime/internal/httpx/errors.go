@@ -6,7 +6,7 @@ import (
 	"net/http"
 )
 
-// Error is an answer other than success: the status and what the tenant is told.
+// Error is an error answer: its status and its message for the client.
 type Error struct {
 	Status  int
 	Message string
@@ -14,10 +14,10 @@ type Error struct {
 
 func (e *Error) Error() string { return e.Message }
 
-// Fail makes an Error.
+// Fail returns an Error.
 func Fail(status int, message string) *Error { return &Error{Status: status, Message: message} }
 
-// WriteError answers with `{"code":<status>,"message":…}`. Clients tell it from a Connect error by the integer.
+// WriteError answers `{"code":<status>,"message":…}`. The integer code distinguishes it from a Connect error.
 func WriteError(w http.ResponseWriter, e *Error) {
 	WriteJSON(w, e.Status, struct {
 		Code    int    `json:"code"`
@@ -25,7 +25,7 @@ func WriteError(w http.ResponseWriter, e *Error) {
 	}{e.Status, e.Message})
 }
 
-// WriteJSON answers with a body of JSON.
+// WriteJSON answers with a JSON body.
 func WriteJSON(w http.ResponseWriter, status int, body any) {
 	encoded, err := json.Marshal(body)
 	if err != nil {
@@ -37,7 +37,7 @@ func WriteJSON(w http.ResponseWriter, status int, body any) {
 	_, _ = w.Write(encoded)
 }
 
-// Handle makes a handler of a function that returns its failure.
+// Handle makes a handler of a function that returns its error answer.
 func Handle(serve func(w http.ResponseWriter, r *http.Request) *Error) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if failure := serve(w, r); failure != nil {

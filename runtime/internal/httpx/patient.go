@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// bodyIdle ends a request of whose body no byte arrives for so long.
+// bodyIdle is how long the body of a request may be silent.
 const bodyIdle = 60 * time.Second
 
-// Patient gives the body of a request up when it is silent for too long; reading it then fails with
-// os.ErrDeadlineExceeded. Without it, whoever begins a request and stays silent would be waited for without end.
+// Patient fails the reading of a body with os.ErrDeadlineExceeded when no byte arrives for bodyIdle. Otherwise the
+// daemon would wait forever for a client that stops in the middle of a request.
 func Patient(w http.ResponseWriter, r *http.Request) {
 	if r.Body != nil && r.Body != http.NoBody {
 		r.Body = &patient{ReadCloser: r.Body, controller: http.NewResponseController(w)}
@@ -26,7 +26,7 @@ func (p *patient) Read(buffer []byte) (int, error) {
 	_ = p.controller.SetReadDeadline(time.Now().Add(bodyIdle))
 	n, err := p.ReadCloser.Read(buffer)
 	if err != nil {
-		// From here on the server reads only to notice that the client goes away, and that has time.
+		// After the body the server reads only to notice a disconnect, which needs no deadline.
 		_ = p.controller.SetReadDeadline(time.Time{})
 	}
 	return n, err

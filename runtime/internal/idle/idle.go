@@ -1,5 +1,5 @@
-// Package idle makes the daemon small again after it was busy. It shares the memory of the container with the workload,
-// and most of the time it waits.
+// Package idle returns the daemon's memory to the system after a busy time. The daemon shares the memory of the
+// container with the workload and is idle most of the time.
 package idle
 
 import (
@@ -13,10 +13,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// quiet is how long there must have been no request: long enough not to cost a busy daemon anything.
+// quiet is how long the daemon must be without requests: long enough that trimming costs a busy daemon nothing.
 const quiet = 10 * time.Second
 
-// Trimming wraps a handler: once no request began or ended for a while, memory is given back, once per busy time.
+// Trimming wraps a handler and calls Trim once when no request has begun or ended for a while.
 func Trimming(next http.Handler) http.Handler {
 	timer := time.AfterFunc(quiet, Trim)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -26,8 +26,8 @@ func Trimming(next http.Handler) http.Handler {
 	})
 }
 
-// Trim gives unused heap and the pages of the own program back. The latter are read again from the page cache when
-// they are needed, a few microseconds each.
+// Trim releases unused heap and the pages of the binary. The kernel reads the latter again from the page cache when
+// needed, in a few microseconds each.
 func Trim() {
 	debug.FreeOSMemory()
 	self, err := os.Executable()
@@ -45,8 +45,8 @@ func Trim() {
 
 type mapping struct{ start, end uintptr }
 
-// cleanMappings finds the parts of the program that cannot be written and never were, so that dropping them loses
-// nothing: a loader may write to pages and protect them afterwards, and those count as anonymous.
+// cleanMappings finds the read-only mappings of the binary that were never written, which can be dropped without
+// loss. A loader may write to pages and then protect them; such pages count as anonymous.
 func cleanMappings(smaps, program string) []mapping {
 	found := []mapping{}
 	var current *mapping

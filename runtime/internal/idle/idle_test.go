@@ -22,17 +22,17 @@ Anonymous:             0 kB
 Anonymous:             0 kB
 `
 
-func TestOnlyPagesThatWereNeverWrittenAreDropped(t *testing.T) {
+func TestTrimDropsOnlyPagesThatWereNeverWritten(t *testing.T) {
 	if got := fmt.Sprintf("%x", cleanMappings(smaps, "/dir/daemon")); got != "[{400000 800000} {800000 c00000}]" {
 		t.Errorf("got %s", got)
 	}
 }
 
-func TestTrimmingLeavesTheProgramRunning(t *testing.T) {
+func TestTheProgramRunsAfterTrim(t *testing.T) {
 	for range 3 {
 		Trim()
 		if got := fmt.Sprint(len(smaps) > 0); got != "true" {
-			t.Error("the program does not run as before")
+			t.Error("the program does not run after Trim")
 		}
 	}
 }

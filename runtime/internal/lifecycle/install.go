@@ -1,5 +1,5 @@
-// Package lifecycle has the modes in which the binary gets into a container and stays there: install, start, run and the
-// supervision both of the latter share.
+// Package lifecycle has the modes of the binary: install, serve, start and run, and the supervisor that start and run
+// share.
 package lifecycle
 
 import (
@@ -12,16 +12,16 @@ import (
 // BinaryName is the name of the installed binary.
 const BinaryName = "sandlot-runtime"
 
-// Install copies the running binary into a folder that containers of the pod mount. It needs no shell in the image and
-// may run again.
+// Install copies the running binary into a folder that the containers of the pod mount. It needs no shell and may run
+// again.
 func Install(dir string) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
-	stick(dir)
+	setSticky(dir)
 	self, err := os.Executable()
 	if err != nil {
-		return fmt.Errorf("finding the own binary: %w", err)
+		return fmt.Errorf("finding the running binary: %w", err)
 	}
 	source, err := os.Open(self)
 	if err != nil {
@@ -46,9 +46,9 @@ func Install(dir string) error {
 	return os.Rename(partial.Name(), filepath.Join(dir, BinaryName))
 }
 
-// stick keeps the users of a container from replacing what is another's in a folder that all may write to. It does
-// nothing for who does not own the folder: that is the one user of the pod, who has nobody to guard against.
-func stick(dir string) {
+// setSticky sets the sticky bit on a folder that all users may write to, so that users of a container cannot replace each
+// other's files. It fails silently if the daemon does not own the folder; then the pod has only one user.
+func setSticky(dir string) {
 	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o022 != 0 {
 		_ = os.Chmod(dir, info.Mode()|os.ModeSticky)
 	}

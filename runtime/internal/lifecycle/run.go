@@ -15,17 +15,17 @@ import (
 	"sandlot.dev/runtime/internal/reaper"
 )
 
-// What shells exit with, and therefore what people look for.
+// The exit codes of a shell.
 const (
 	exitNotExecutable = 126
 	exitNotFound      = 127
 	exitSignalBase    = 128
 )
 
-// Run does what PID 1 of a container has to do around a command: it runs the daemon beside it, passes signals on, reaps
-// orphans, and returns the exit code of the command, with which the container ends.
+// Run acts as PID 1 of a container around a command: it runs the daemon beside the command, forwards signals, reaps
+// orphans, and returns the exit code of the command.
 func Run(argv []string) int {
-	beSmall()
+	reduceMemory()
 	signals := make(chan os.Signal, 64)
 	signal.Notify(signals)
 	r := reaper.Run()
@@ -40,7 +40,7 @@ func Run(argv []string) int {
 			return follow(child, signals)
 		}
 	}
-	slog.Error("the command of the container cannot be started", "command", argv[0], "error", err.Error())
+	slog.Error("cannot start the command of the container", "command", argv[0], "error", err.Error())
 	if errors.Is(err, fs.ErrNotExist) {
 		return exitNotFound
 	}
@@ -56,15 +56,15 @@ func follow(child *reaper.Child, signals <-chan os.Signal) int {
 			}
 			return child.Status().ExitStatus()
 		case each := <-signals:
-			if sig, ok := each.(syscall.Signal); ok && passedOn(sig) {
+			if sig, ok := each.(syscall.Signal); ok && isForwarded(sig) {
 				_ = child.Signal(sig)
 			}
 		}
 	}
 }
 
-// passedOn leaves out what is about this process: its children, its runtime's preemption, its own pipes and terminal.
-func passedOn(sig syscall.Signal) bool {
+// isForwarded excludes signals that concern this process: of its children, the Go scheduler, its pipes and its terminal.
+func isForwarded(sig syscall.Signal) bool {
 	switch sig {
 	case syscall.SIGCHLD, syscall.SIGURG, syscall.SIGPIPE, syscall.SIGTTIN, syscall.SIGTTOU, syscall.SIGTSTP:
 		return false
@@ -72,12 +72,12 @@ func passedOn(sig syscall.Signal) bool {
 	return true
 }
 
-// commandAttributes gives the command what this process has. On a terminal it becomes the foreground group, so that
-// Ctrl-C reaches it once: from the terminal, and not from here again.
+// commandAttributes gives the command the files and environment of this process. On a terminal the command becomes
+// the foreground group, so that Ctrl-C reaches it once: from the terminal and not from here.
 func commandAttributes() *syscall.ProcAttr {
 	attributes := &syscall.ProcAttr{Env: os.Environ(), Files: []uintptr{0, 1, 2}, Sys: &syscall.SysProcAttr{}}
 	if group, err := unix.IoctlGetInt(0, unix.TIOCGPGRP); err == nil && group == unix.Getpgrp() {
-		// Taking the foreground from the background is answered with a signal that stops, unless it is ignored.
+		// The kernel stops a background process that takes the foreground, unless it ignores these signals.
 		signal.Ignore(syscall.SIGTTIN, syscall.SIGTTOU)
 		attributes.Sys.Setpgid = true
 		attributes.Sys.Foreground = true
@@ -86,7 +86,7 @@ func commandAttributes() *syscall.ProcAttr {
 	return attributes
 }
 
-// lookPath finds a program as the container runtime would have.
+// lookPath finds a program like a container runtime does.
 func lookPath(name string) (string, error) {
 	if strings.Contains(name, "/") {
 		return name, nil

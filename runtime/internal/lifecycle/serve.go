@@ -27,18 +27,18 @@ import (
 )
 
 const (
-	// retainEnd is how long an ended process can be asked about.
+	// retainEnd is how long clients can ask about an ended process.
 	retainEnd = 30 * time.Second
-	// stopTimeout is how long requests may take to end once the daemon is told to.
+	// stopTimeout is how long running requests may take during shutdown.
 	stopTimeout = 2 * time.Second
-	// gcPercent and memoryLimit keep the daemon small: it shares its memory limit with the workload. They are set here
-	// and not by GOGC and GOMEMLIMIT, since the environment is that of the tenant's programs.
+	// gcPercent and memoryLimit keep the daemon small, because it shares its memory limit with the workload. GOGC and
+	// GOMEMLIMIT would not do: the environment belongs to the tenant's programs.
 	gcPercent   = 50
 	memoryLimit = 96 << 20
 	maxThreads  = 4
 )
 
-// Serve runs the daemon until a signal to end.
+// Serve runs the daemon until SIGTERM or SIGINT.
 func Serve(c config.Config) error {
 	debug.SetGCPercent(gcPercent)
 	debug.SetMemoryLimit(memoryLimit)
@@ -67,13 +67,13 @@ func Serve(c config.Config) error {
 	ctx, cancel := context.WithTimeout(context.Background(), stopTimeout)
 	defer cancel()
 	for _, each := range servers {
-		// What is still running then ends with the process.
+		// Requests that still run end with the process.
 		_ = each.Shutdown(ctx)
 	}
 	return nil
 }
 
-// listen opens the ports in order, those that are 0 left out.
+// listen opens the ports in order and skips those that are 0.
 func listen(ports ...int) ([]net.Listener, error) {
 	listeners := []net.Listener{}
 	for _, port := range ports {
@@ -89,11 +89,12 @@ func listen(ports ...int) ([]net.Listener, error) {
 	return listeners, nil
 }
 
-// handlers are those of the daemon's port and of the agent-sandbox API's, which share users, settings and processes.
+// handlers returns the handlers of the daemon's port and of the agent-sandbox API. They share users, settings and
+// processes.
 func handlers(c config.Config, table *process.Table) []http.Handler {
 	var kept *state.File
 	if c.Dir != "" {
-		stick(c.Dir)
+		setSticky(c.Dir)
 		kept = state.NewFile(c.Dir)
 	}
 	store := state.Open(kept)

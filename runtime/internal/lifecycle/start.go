@@ -21,15 +21,15 @@ const (
 	pollTimeout  = time.Second
 )
 
-// Start detaches a supervised daemon from the caller and returns when it answers. It does nothing when one answers
-// already, so that a hook may run twice.
+// Start starts a supervised daemon in the background and returns when it answers. If one answers already it does
+// nothing, so that a hook may run twice.
 func Start(c config.Config) error {
-	if answers(c.EnvdPort) {
+	if isAnswering(c.EnvdPort) {
 		return nil
 	}
 	unlock := lock(c.Dir)
 	defer unlock()
-	if answers(c.EnvdPort) {
+	if isAnswering(c.EnvdPort) {
 		return nil
 	}
 	pid, err := detach()
@@ -37,19 +37,19 @@ func Start(c config.Config) error {
 		return fmt.Errorf("starting the daemon: %w", err)
 	}
 	for deadline := time.Now().Add(startTimeout); time.Now().Before(deadline); time.Sleep(pollInterval) {
-		if answers(c.EnvdPort) {
+		if isAnswering(c.EnvdPort) {
 			return nil
 		}
 		var status syscall.WaitStatus
 		if ended, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil); err == nil && ended == pid {
-			return errors.New("the daemon ended while it was starting; its last words are in the log of the container")
+			return errors.New("the daemon ended during its start; see the log of the container")
 		}
 	}
 	_ = syscall.Kill(-pid, syscall.SIGTERM)
 	return fmt.Errorf("the daemon does not answer on port %d after %s", c.EnvdPort, startTimeout)
 }
 
-// StartAnd is Start and then becomes a command: a hook has room for one, and the container may have had its own.
+// StartAnd starts the daemon and then executes a command, for containers whose hook runs a command already.
 func StartAnd(c config.Config, argv []string) error {
 	if err := Start(c); err != nil {
 		return err
@@ -58,10 +58,11 @@ func StartAnd(c config.Config, argv []string) error {
 	if err == nil {
 		err = syscall.Exec(program, argv, os.Environ())
 	}
-	return fmt.Errorf("the daemon runs, but the command of the hook cannot be started: %s: %w", argv[0], err)
+	return fmt.Errorf("the daemon runs, but the hook cannot start its command: %s: %w", argv[0], err)
 }
 
-// lock keeps two starts from starting two daemons. Without a folder for it the second finds the port taken, and ends.
+// lock keeps two concurrent starts from starting two daemons. Without a folder, the second daemon finds its port in
+// use and ends.
 func lock(dir string) (unlock func()) {
 	if dir == "" {
 		return func() {}
@@ -85,7 +86,7 @@ func detach() (int, error) {
 	}
 	defer null.Close()
 	output := null
-	// The output of a hook is shown nowhere; that of the container's first process is its log.
+	// Kubernetes shows no output of a hook. The stderr of PID 1 goes to the log of the container.
 	if log, err := os.OpenFile("/proc/1/fd/2", os.O_WRONLY|os.O_APPEND, 0); err == nil {
 		defer log.Close()
 		output = log
@@ -98,7 +99,7 @@ func detach() (int, error) {
 	})
 }
 
-func answers(port int) bool {
+func isAnswering(port int) bool {
 	ctx, cancel := context.WithTimeout(context.Background(), pollTimeout)
 	defer cancel()
 	address := "http://" + net.JoinHostPort("127.0.0.1", strconv.Itoa(port)) + "/health"
@@ -106,7 +107,7 @@ func answers(port int) bool {
 	if err != nil {
 		return false
 	}
-	// No proxy: the environment may name one, and it is meant for the tenant's programs.
+	// No proxy: the environment may name one for the tenant's programs.
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
 	response, err := client.Do(request)
 	if err != nil {

@@ -17,19 +17,19 @@ import (
 const (
 	firstPause = 100 * time.Millisecond
 	lastPause  = 5 * time.Second
-	// healthy is how long the daemon must have run for the next pause to be the first again.
+	// healthy is how long the daemon must run before the back-off starts again at firstPause.
 	healthy = 30 * time.Second
-	// trimAfter is when a supervisor has done what it does at its start.
+	// trimAfter is when the startup work of a supervisor is done.
 	trimAfter = time.Second
 )
 
-// beSmall is for a process that only waits.
-func beSmall() {
+// reduceMemory reduces the memory of a process that only waits.
+func reduceMemory() {
 	runtime.GOMAXPROCS(1)
 	time.AfterFunc(trimAfter, idle.Trim)
 }
 
-// supervisor keeps a daemon running in a process of its own, so that its end is not that of the container.
+// supervisor runs a daemon in a process of its own, so that the container survives the end of the daemon.
 type supervisor struct {
 	reaper *reaper.Reaper
 	output *os.File
@@ -39,7 +39,7 @@ type supervisor struct {
 	stopped bool
 }
 
-// keep starts the daemon again whenever it ends, until stop.
+// keep restarts the daemon whenever it ends, until stop.
 func (s *supervisor) keep() {
 	pause := firstPause
 	for {
@@ -49,7 +49,7 @@ func (s *supervisor) keep() {
 			return
 		}
 		if err != nil {
-			slog.Error("the daemon cannot be started", "error", err)
+			slog.Error("cannot start the daemon; retrying", "error", err)
 		} else {
 			<-child.Done()
 		}
@@ -57,7 +57,7 @@ func (s *supervisor) keep() {
 			return
 		}
 		if err == nil {
-			slog.Error("the daemon ended and is started again", "status", int(child.Status()))
+			slog.Error("the daemon ended; restarting it", "status", int(child.Status()))
 		}
 		if time.Since(began) > healthy {
 			pause = firstPause
@@ -67,8 +67,8 @@ func (s *supervisor) keep() {
 	}
 }
 
-// launch starts the daemon in a session of its own: signals of a terminal are for the command only. It returns no child
-// once the supervisor was stopped.
+// launch starts the daemon in a session of its own, so that signals of a terminal reach only the command. It returns
+// no child after stop.
 func (s *supervisor) launch() (*reaper.Child, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,7 +102,7 @@ func (s *supervisor) isStopped() bool {
 	return s.stopped
 }
 
-// stop ends the daemon for good and returns its last child, if any.
+// stop ends the daemon and returns its last child, if any.
 func (s *supervisor) stop() *reaper.Child {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -113,9 +113,9 @@ func (s *supervisor) stop() *reaper.Child {
 	return s.child
 }
 
-// Supervise runs the daemon and starts it again when it ends, until a signal to end.
+// Supervise runs the daemon and restarts it when it ends, until SIGTERM or SIGINT.
 func Supervise() error {
-	beSmall()
+	reduceMemory()
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGTERM, syscall.SIGINT)
 	s := &supervisor{reaper: reaper.Run(), output: os.Stderr}

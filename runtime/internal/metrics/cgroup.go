@@ -1,4 +1,4 @@
-// Package metrics reads what the container uses from its control group (v1 or v2) and its root file system.
+// Package metrics measures what the container uses, from its cgroup (v1 or v2) and its root file system.
 package metrics
 
 import (
@@ -9,21 +9,22 @@ import (
 	"time"
 )
 
-// Usage is what a control group says of itself.
+// Usage is what a cgroup reports.
 type Usage struct {
-	// CPU is the processor time used so far.
+	// CPU is the CPU time used so far.
 	CPU time.Duration
-	// CPULimit is in processors; 0 when there is none.
+	// CPULimit is in CPUs; 0: no limit.
 	CPULimit float64
-	// Memory, Cache and MemoryLimit are in bytes; Cache is the part of Memory that the kernel can take back, and
-	// MemoryLimit is 0 when there is none.
+	// Memory, Cache and MemoryLimit are in bytes. Cache is the reclaimable part of Memory. A MemoryLimit of 0 means
+	// no limit.
 	Memory, Cache, MemoryLimit uint64
 }
 
-// group reads the files of a control group below a root, /sys/fs/cgroup but for tests.
+// group reads the files of a cgroup below a root, which is /sys/fs/cgroup except in tests.
 type group struct {
 	root string
-	// own maps a controller to the path of the own group, as /proc/self/cgroup says; v2 has the empty controller.
+	// own maps a controller to the path of this process's cgroup, from /proc/self/cgroup; v2 has the empty
+	// controller.
 	own map[string]string
 }
 
@@ -45,7 +46,7 @@ func newGroup(root, self string) group {
 	return g
 }
 
-// Usage reads v2 when its files are there, else v1.
+// usage reads cgroup v2 if its files exist, else v1.
 func (g group) usage() Usage {
 	if stat := g.table("", "cpu.stat"); stat["usage_usec"] > 0 {
 		return g.second(stat)
@@ -71,7 +72,7 @@ func (g group) first() Usage {
 	u.CPULimit = ratio(g.text("cpu", "cpu.cfs_quota_us"), g.text("cpu", "cpu.cfs_period_us"))
 	u.Memory = number(g.text("memory", "memory.usage_in_bytes"))
 	u.MemoryLimit = number(g.text("memory", "memory.limit_in_bytes"))
-	// "No limit" is written as the largest number of whole pages.
+	// cgroup v1 reports "no limit" as the largest number of whole pages.
 	if u.MemoryLimit > 1<<62 {
 		u.MemoryLimit = 0
 	}
@@ -82,8 +83,8 @@ func (g group) first() Usage {
 
 func within(part, whole uint64) uint64 { return min(part, whole) }
 
-// text is a file of a controller. In a container with a namespace of its own the own group is at the root; otherwise,
-// as on the machine itself, it is where /proc says.
+// text returns the content of a controller's file. With a cgroup namespace the process's own cgroup is at the root;
+// without one, as on the node itself, it is where /proc says.
 func (g group) text(controller, name string) string {
 	base := filepath.Join(g.root, controller)
 	for _, dir := range []string{filepath.Join(base, g.own[controller]), base} {
@@ -103,7 +104,7 @@ func (g group) table(controller, name string) map[string]uint64 {
 	return rows
 }
 
-// number is 0 for "max" and anything else that is none.
+// number parses a number; "max" and malformed text are 0.
 func number(text string) uint64 {
 	value, err := strconv.ParseUint(strings.TrimSpace(text), 10, 64)
 	if err != nil {

@@ -13,10 +13,10 @@ import (
 	"sandlot.dev/runtime/internal/httpx"
 )
 
-// shortest is the least time over which a processor share is computed; more frequent callers get the last one again.
+// shortest is the minimum interval for a CPU share; calls within it get the previous share.
 const shortest = 200 * time.Millisecond
 
-// Sample is what GET /metrics answers. Sizes are in bytes but for those in MiB.
+// Sample is the answer of GET /metrics. Sizes are in bytes, except those in MiB.
 type Sample struct {
 	Time       int64   `json:"ts"`
 	CPUCount   int     `json:"cpu_count"`
@@ -43,20 +43,20 @@ type Meter struct {
 	percent float64
 }
 
-// Sources are the files a meter reads.
+// Sources are the files that a meter reads.
 type Sources struct{ Cgroup, Self, Meminfo, Disk string }
 
-// Container are the sources within a container.
+// Container has the sources inside a container.
 var Container = Sources{Cgroup: "/sys/fs/cgroup", Self: "/proc/self/cgroup", Meminfo: "/proc/meminfo", Disk: "/"}
 
-// NewMeter begins to measure: the first share of the processor is that since now.
+// NewMeter starts to measure; the first CPU share is over the time since then.
 func NewMeter(from Sources, now func() time.Time) *Meter {
 	m := &Meter{group: newGroup(from.Cgroup, from.Self), meminfo: from.Meminfo, disk: from.Disk, now: now}
 	m.lastAt, m.lastCPU = now(), m.group.usage().CPU
 	return m
 }
 
-// Sample is what the container uses now; the share of the processors is that since the sample before, of all of them.
+// Sample returns the current usage. The CPU share is over the time since the previous sample, in percent of all CPUs.
 func (m *Meter) Sample() Sample {
 	m.mu.Lock()
 	defer m.mu.Unlock()

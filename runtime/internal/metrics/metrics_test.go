@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// tree writes files below a folder and returns it.
+// tree writes files below a temporary folder and returns the folder.
 func tree(t *testing.T, files map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
@@ -25,7 +25,7 @@ func tree(t *testing.T, files map[string]string) string {
 	return root
 }
 
-func TestUsageIsReadFromEitherVersionOfControlGroups(t *testing.T) {
+func TestUsageIsReadFromBothCgroupVersions(t *testing.T) {
 	second := map[string]string{
 		"cpu.stat": "usage_usec 2000000\nuser_usec 1\n", "cpu.max": "150000 100000\n", "memory.current": "1000\n",
 		"memory.max": "4000\n", "memory.stat": "anon 500\nfile 400\nshmem 100\n",
@@ -46,11 +46,11 @@ func TestUsageIsReadFromEitherVersionOfControlGroups(t *testing.T) {
 		self  string
 		want  string
 	}{
-		"version 2 in a namespace":        {second, "0::/\n", "{2s 1.5 1000 300 4000}"},
-		"version 2 where the own path is": {nested, "0::/kubepods/pod/c\n", "{2s 1.5 1000 300 4000}"},
-		"version 2 without limits":        {unlimited, "0::/\n", "{5µs 0 10 0 0}"},
-		"version 1":                       {first, "4:memory:/docker/x\n3:cpu,cpuacct:/docker/x\n", "{2s 0.5 1000 250 0}"},
-		"nothing at all":                  {nil, "", "{0s 0 0 0 0}"},
+		"version 2 in a namespace":             {second, "0::/\n", "{2s 1.5 1000 300 4000}"},
+		"version 2 at the path of the process": {nested, "0::/kubepods/pod/c\n", "{2s 1.5 1000 300 4000}"},
+		"version 2 without limits":             {unlimited, "0::/\n", "{5µs 0 10 0 0}"},
+		"version 1":                            {first, "4:memory:/docker/x\n3:cpu,cpuacct:/docker/x\n", "{2s 0.5 1000 250 0}"},
+		"no cgroup files":                      {nil, "", "{0s 0 0 0 0}"},
 	} {
 		root := tree(t, row.files)
 		self := tree(t, map[string]string{"self": row.self}) + "/self"
@@ -60,7 +60,7 @@ func TestUsageIsReadFromEitherVersionOfControlGroups(t *testing.T) {
 	}
 }
 
-func TestASampleIsOfTheContainerAndNotOfTheNode(t *testing.T) {
+func TestASampleMeasuresTheContainerAndNotTheNode(t *testing.T) {
 	root := tree(t, map[string]string{
 		"cpu.stat": "usage_usec 1000000\n", "cpu.max": "150000 100000\n", "memory.current": "3145728\n", "memory.max": "8388608\n", "memory.stat": "file 1048576\n",
 	})
@@ -83,17 +83,17 @@ func TestASampleIsOfTheContainerAndNotOfTheNode(t *testing.T) {
 		t.Errorf("got %s", text)
 	}
 	if share := later(time.Millisecond, "2600000").CPUUsedPct; share != 50 {
-		t.Errorf("at once again, the last share: got %v", share)
+		t.Errorf("a sample within the interval should repeat the share: got %v", share)
 	}
 	if share := later(999*time.Millisecond, "99000000").CPUUsedPct; share != 100 {
-		t.Errorf("never above everything: got %v", share)
+		t.Errorf("the share should be at most 100: got %v", share)
 	}
 	if share := later(time.Second, "1").CPUUsedPct; share != 0 {
-		t.Errorf("never below nothing: got %v", share)
+		t.Errorf("the share should be at least 0: got %v", share)
 	}
 }
 
-func TestWithoutLimitsTheMachineIsTheLimit(t *testing.T) {
+func TestWithoutLimitsTheNodeIsTheLimit(t *testing.T) {
 	meminfo := tree(t, map[string]string{"meminfo": "MemTotal:        16384 kB\nMemFree: 1 kB\n"}) + "/meminfo"
 	got := NewMeter(Sources{Cgroup: t.TempDir(), Self: "/none", Meminfo: meminfo, Disk: "/none"}, time.Now).Sample()
 	if got.MemTotal != 16<<20 || got.CPUCount != runtime.NumCPU() || got.DiskTotal != 0 {

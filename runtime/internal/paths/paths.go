@@ -1,4 +1,4 @@
-// Package paths turns the paths of requests into absolute ones.
+// Package paths makes the paths of requests absolute.
 package paths
 
 import (
@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// ErrOtherHome refuses `~name`: homes of other users are not resolved.
+// ErrOtherHome rejects `~name`: only the user's own home is resolved.
 var ErrOtherHome = errors.New("a path may start with '~' or '~/', not with '~' and a user name")
 
-// ErrNul refuses what no system call takes.
+// ErrNul rejects paths that no system call accepts.
 var ErrNul = errors.New("a path may not contain a NUL byte")
 
-// Base is what relative and empty paths are resolved against.
+// Base is the base of relative and empty paths.
 type Base struct {
-	// Home is the user's home: of `~` and of relative paths.
+	// Home is the user's home, for `~` and relative paths.
 	Home string
-	// Workdir is what an empty path means; empty means the home. It may itself be relative or start with `~`.
+	// Workdir is the result for an empty path; empty means the home. It may be relative or start with `~`.
 	Workdir string
 }
 

@@ -2,27 +2,27 @@ package process
 
 import "sync"
 
-// bufferedEvents is how far a subscriber may lag before the process is held back: half a MiB of full chunks.
+// bufferedEvents is how far a subscriber may lag before it blocks the process: half a MiB in full chunks.
 const bufferedEvents = 16
 
-// Stream names where output came from.
+// Stream is the origin of output.
 type Stream int
 
-// Where output comes from.
+// The origins of output.
 const (
 	Stdout Stream = iota
 	Stderr
 	Terminal
 )
 
-// Event is a piece of output, or the end when End is set.
+// Event is a piece of output, or the end of the process if End is set.
 type Event struct {
 	Stream Stream
 	Data   []byte
 	End    *End
 }
 
-// Subscription receives what a process says from now on, and its end as the last event. Close it.
+// Subscription receives the output from now on and the end as its last event. The subscriber must close it.
 type Subscription struct {
 	events chan Event
 	gone   chan struct{}
@@ -30,10 +30,10 @@ type Subscription struct {
 	from   *broadcast
 }
 
-// Events yields output in order per stream; the event with End is the last one.
+// Events yields output, in order per stream; the event with End is the last.
 func (s *Subscription) Events() <-chan Event { return s.events }
 
-// Close lets the process go on without this subscriber.
+// Close ends the subscription; it no longer blocks the process.
 func (s *Subscription) Close() {
 	s.once.Do(func() {
 		close(s.gone)
@@ -41,8 +41,8 @@ func (s *Subscription) Close() {
 	})
 }
 
-// broadcast hands each event to every subscriber. A subscriber whose buffer is full holds the publisher back, and
-// through it the process: memory stays bounded and nothing is lost. Without subscribers events are dropped.
+// broadcast sends each event to every subscriber. A full buffer of one subscriber blocks the publisher, and thereby
+// the process, so that memory stays bounded and no output is lost. Without subscribers events are dropped.
 type broadcast struct {
 	mu   sync.Mutex
 	subs map[*Subscription]struct{}
@@ -75,7 +75,7 @@ func (b *broadcast) publish(event Event) {
 	for s := range b.subs {
 		subs = append(subs, s)
 	}
-	// Under the same lock as the list: who subscribes from here on gets the end from subscribe.
+	// Under the same lock as the list of subscribers: a later subscriber gets the end from subscribe.
 	if event.End != nil {
 		b.end = event.End
 	}

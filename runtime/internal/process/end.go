@@ -5,16 +5,16 @@ import (
 	"syscall"
 )
 
-// End is how a process ended.
+// End describes how a process ended.
 type End struct {
-	// ExitCode is -1 when a signal ended the process.
+	// ExitCode is -1 if a signal ended the process.
 	ExitCode int
 	Exited   bool
 	// Status is "exit status 3" or "signal: killed".
 	Status string
 }
 
-// OK says that the process ended by itself with code 0.
+// OK reports whether the process exited with code 0.
 func (e *End) OK() bool { return e.Exited && e.ExitCode == 0 }
 
 func endOf(status syscall.WaitStatus) *End {

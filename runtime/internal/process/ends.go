@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ends are both sides of a process's streams, before it runs.
+// ends are both ends of a process's streams before it runs.
 type ends struct {
 	own   launched
 	child [3]*os.File
@@ -54,13 +54,13 @@ func (e *ends) openTerminal(spec Spec) error {
 	if err := pty.Setsize(master, &pty.Winsize{Cols: spec.Terminal.Cols, Rows: spec.Terminal.Rows}); err != nil {
 		return err
 	}
-	// Programs open the terminal by its name as well (tmux, script), so it must be the user's.
+	// Programs such as tmux and script also open the terminal by its name, so the user must own it.
 	if spec.SwitchUser {
 		if err := slave.Chown(int(spec.User.UID), int(spec.User.GID)); err != nil {
 			return err
 		}
 	}
-	// The module's ioctls leave the file blocking, and a blocked read could not be interrupted.
+	// The pty module leaves the file in blocking mode, in which a read cannot be interrupted.
 	fd, err := unix.FcntlInt(master.Fd(), unix.F_DUPFD_CLOEXEC, 0)
 	if err != nil {
 		return err

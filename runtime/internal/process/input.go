@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// Why input is refused.
+// The reasons to reject input.
 var (
 	ErrNoInput     = errors.New("the input of the process is closed or was never open")
 	ErrOtherInput  = errors.New("the process has the other kind of input: 'stdin' is for pipes, 'pty' for terminals")
 	ErrNotTerminal = errors.New("the process has no terminal")
 	ErrExited      = errors.New("the process has exited")
-	// ErrCloseTerminal is the answer to closing the input of a terminal: it is closed by sending it the byte 0x04.
+	// ErrCloseTerminal rejects closing the input of a terminal; clients send the byte 0x04 instead.
 	ErrCloseTerminal = errors.New("the input of a terminal cannot be closed: send it the end-of-transmission character")
 )
 
-// exitLag is how long after the input broke an exit is taken for the reason.
+// exitLag is how long after a failed write an exit counts as its cause.
 const exitLag = 200 * time.Millisecond
 
-// input writes to a process, one writer at a time and each piece whole. Writers queue for the turn, so that a process
-// that does not read holds up only those who write to it.
+// input writes to a process, one writer at a time and each piece as a whole. Writers queue, so a process that does
+// not read blocks only its own writers.
 type input struct {
 	turn   chan struct{}
 	file   *os.File
@@ -34,14 +34,14 @@ func newInput(file *os.File, exited <-chan struct{}) *input {
 	if file != nil {
 		go func() {
 			<-exited
-			// Ends a write that waits for a reader: the pipe may be held open by a background child.
+			// Interrupts a write that blocks: a background child may hold the pipe open without reading.
 			_ = file.SetWriteDeadline(time.Unix(1, 0))
 		}()
 	}
 	return in
 }
 
-// take waits for the turn to write.
+// take waits for the turn of this writer.
 func (in *input) take(ctx context.Context) error {
 	select {
 	case <-in.turn:
@@ -53,7 +53,7 @@ func (in *input) take(ctx context.Context) error {
 	}
 }
 
-// write hands over all of data. Once begun it goes on after the caller went away, so that no piece is cut.
+// write writes all of data. It continues after the client disconnects, so that no piece is cut.
 func (in *input) write(ctx context.Context, data []byte) error {
 	if err := in.take(ctx); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (in *input) write(ctx context.Context, data []byte) error {
 	if err == nil {
 		return nil
 	}
-	// A process that ends closes its input a moment before its exit is known.
+	// A process that ends closes its input shortly before its exit is collected.
 	select {
 	case <-in.exited:
 		return ErrExited
@@ -75,7 +75,7 @@ func (in *input) write(ctx context.Context, data []byte) error {
 	}
 }
 
-// close ends the input after what was written before; it may be called again.
+// close ends the input after all earlier writes. It may be called again.
 func (in *input) close(ctx context.Context) error {
 	if err := in.take(ctx); err != nil {
 		return err
@@ -89,7 +89,7 @@ func (in *input) close(ctx context.Context) error {
 	return file.Close()
 }
 
-// shut closes the input of a process that has exited.
+// shut closes the input of an exited process.
 func (in *input) shut() {
 	<-in.turn
 	defer func() { in.turn <- struct{}{} }()

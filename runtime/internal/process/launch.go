@@ -1,4 +1,5 @@
-// Package process runs the processes of a sandbox: start, input, output to any number of subscribers, signals, end.
+// Package process runs the processes of a sandbox: start, input, output to any number of subscribers, signals, end
+// (docs/reference/runtime.md#processes).
 package process
 
 import (
@@ -18,27 +19,27 @@ const (
 	anyShell    = "/bin/sh"
 )
 
-// Size is that of a terminal, in characters.
+// Size is the size of a terminal, in characters.
 type Size struct{ Cols, Rows uint16 }
 
-// Spec is what to run. Env and Dir are complete: nothing is added to them.
+// Spec describes a process to start. Env and Dir are complete; nothing is added.
 type Spec struct {
 	Cmd  string
 	Args []string
 	Env  []string
 	Dir  string
 	User users.User
-	// SwitchUser says that this process may become another user; without it User must be the own one.
+	// SwitchUser means that the daemon may start processes as other users; without it, User must be the daemon's own.
 	SwitchUser bool
-	// Terminal is the size of the terminal to run in; nil means pipes.
+	// Terminal is the size of the terminal; nil means pipes.
 	Terminal *Size
-	// Stdin gives a process without a terminal a pipe to read from instead of /dev/null.
+	// Stdin gives a process without a terminal a pipe as stdin instead of /dev/null.
 	Stdin bool
-	// OOMScoreAdj is added to the own oom_score_adj, so that the workload dies before the daemon.
+	// OOMScoreAdj is added to the daemon's oom_score_adj, so that the kernel kills the workload before the daemon.
 	OOMScoreAdj int
 }
 
-// StartError says why a process could not be started, in words for the tenant.
+// StartError says why a process could not start, for the client.
 type StartError struct {
 	Cmd string
 	Err error
@@ -47,7 +48,7 @@ type StartError struct {
 func (e *StartError) Error() string { return fmt.Sprintf("cannot start '%s': %s", e.Cmd, e.Err) }
 func (e *StartError) Unwrap() error { return e.Err }
 
-// launched is a process that runs, and this side of its streams.
+// launched is a started process and the daemon's ends of its streams.
 type launched struct {
 	child    *reaper.Child
 	stdin    *os.File
@@ -78,8 +79,8 @@ func launch(r *reaper.Reaper, spec Spec) (*launched, error) {
 	return &ends.own, nil
 }
 
-// nameOf is what the program sees as its own name: that it was asked for by, unless another runs in its place, which may
-// be one that acts by its name.
+// nameOf returns argv[0]: the requested name, unless another shell runs in its place. Some programs act by their
+// name.
 func nameOf(asked, program string) string {
 	if asked == wantedShell {
 		return program
@@ -87,7 +88,7 @@ func nameOf(asked, program string) string {
 	return asked
 }
 
-// attributes makes the process the leader of a session, hence of a group that can be signalled as a whole.
+// attributes makes the process the leader of a session, so that its group can be signalled as a whole.
 func attributes(spec Spec) *syscall.SysProcAttr {
 	attributes := &syscall.SysProcAttr{Setsid: true}
 	if spec.Terminal != nil {
@@ -100,8 +101,8 @@ func attributes(spec Spec) *syscall.SysProcAttr {
 	return attributes
 }
 
-// find is the program's path: bare names are searched in the PATH the process will have. Clients always ask for
-// /bin/bash, with options that /bin/sh knows as well, so that minimal images work.
+// find returns the path of the program. It searches bare names in the PATH of the new process. Clients always request
+// /bin/bash with options that /bin/sh understands too, so minimal images work.
 func find(spec Spec) (string, error) {
 	if spec.Cmd == "" {
 		return "", errors.New("no command was given")

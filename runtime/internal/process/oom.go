@@ -14,9 +14,9 @@ const (
 
 var oomMu sync.Mutex
 
-// withOOMScore starts a process whose oom_score_adj is higher than the own by add. A child inherits the value at the
-// fork, so the own one is raised for that moment: set from outside afterwards, the child could have forked before.
-// Lowering it again needs no privilege, as it goes no lower than it was. Without /proc nothing is changed.
+// withOOMScore starts a process with an oom_score_adj that is higher by add. A child inherits the value at the fork,
+// so the daemon raises its own for that moment. Setting it afterwards would miss children that forked before.
+// Lowering it to its old value needs no privilege. Without /proc nothing changes.
 func withOOMScore[T any](add int, start func() (T, error)) (T, error) {
 	if add == 0 {
 		return start()

@@ -13,16 +13,16 @@ import (
 const (
 	pipeChunk     = 32 << 10
 	terminalChunk = 16 << 10
-	// drainTime is how long output that is still on its way is awaited from a process that was told to end: its
-	// background children may hold the pipe open, and nobody waits for those.
+	// drainTime is how long the daemon waits for remaining output of a process that was signalled. Its background
+	// children may hold the pipe open longer.
 	drainTime = 100 * time.Millisecond
 )
 
-// Process is one that runs, or ended a short while ago.
+// Process is a running process, or one that ended a short while ago.
 type Process struct {
 	Pid int
 	Tag *string
-	// About is what the starter wants to know again when it lists processes.
+	// About is a value of the starter, returned in lists of processes.
 	About any
 
 	order    uint64
@@ -52,8 +52,8 @@ func newProcess(run *launched) *Process {
 	return p
 }
 
-// follow reads the output and publishes the end: after the exit and the end of all output, or shortly after the exit
-// when the process was told to end.
+// follow reads the output and publishes the end: after the exit and all output, or drainTime after the exit of a
+// process that was signalled.
 func (p *Process) follow(run *launched) {
 	var readers sync.WaitGroup
 	outputs := []*os.File{}
@@ -96,17 +96,17 @@ func (p *Process) read(stream Stream, file *os.File, chunk int) {
 		if n > 0 && !p.out.quiet() {
 			p.out.publish(Event{Stream: stream, Data: append([]byte(nil), buffer[:n]...)})
 		}
-		// A terminal ends with EIO.
+		// Reading from a terminal ends with EIO.
 		if err != nil {
 			return
 		}
 	}
 }
 
-// Subscribe attaches to the process: its output from now on, and its end, also when that has passed.
+// Subscribe attaches to the output from now on and the end, even if the process has ended.
 func (p *Process) Subscribe() *Subscription { return p.out.subscribe() }
 
-// Exited says that the process itself has exited, although children of it may still hold its output open.
+// Exited reports whether the process has exited; its children may still hold its output open.
 func (p *Process) Exited() bool {
 	select {
 	case <-p.child.Done():
@@ -116,7 +116,7 @@ func (p *Process) Exited() bool {
 	}
 }
 
-// Signal sends a signal that is meant to end the process to its whole group. ErrExited after the exit.
+// Signal sends a signal that should end the process to its whole group. ErrExited after the exit.
 func (p *Process) Signal(sig syscall.Signal) error {
 	if err := p.child.SignalGroup(sig); err != nil {
 		return ErrExited
@@ -127,7 +127,7 @@ func (p *Process) Signal(sig syscall.Signal) error {
 
 func (p *Process) hasten() { p.once.Do(func() { close(p.hurry) }) }
 
-// KillAfter ends the process when it takes longer. First is called before, unless the process has ended.
+// KillAfter kills the process after the limit. It calls first before that, unless the process has ended.
 func (p *Process) KillAfter(limit time.Duration, first func()) {
 	timer := time.AfterFunc(limit, func() {
 		first()
@@ -139,13 +139,13 @@ func (p *Process) KillAfter(limit time.Duration, first func()) {
 	}()
 }
 
-// Abandon kills the group of the process, and ends the wait for output that outlives the process.
+// Abandon kills the process group and stops waiting for remaining output.
 func (p *Process) Abandon() {
 	_ = p.child.SignalGroup(syscall.SIGKILL)
 	p.hasten()
 }
 
-// WriteStdin writes to the pipe, whole and in order; it returns once all is in the pipe.
+// WriteStdin writes to the pipe, in order and as a whole; it returns once all data is in the pipe.
 func (p *Process) WriteStdin(ctx context.Context, data []byte) error {
 	if p.terminal != nil {
 		return ErrOtherInput
@@ -153,7 +153,7 @@ func (p *Process) WriteStdin(ctx context.Context, data []byte) error {
 	return p.in.write(ctx, data)
 }
 
-// WriteTerminal writes to the terminal, whole and in order.
+// WriteTerminal writes to the terminal, in order and as a whole.
 func (p *Process) WriteTerminal(ctx context.Context, data []byte) error {
 	if p.terminal == nil {
 		return ErrOtherInput
@@ -161,7 +161,7 @@ func (p *Process) WriteTerminal(ctx context.Context, data []byte) error {
 	return p.in.write(ctx, data)
 }
 
-// CloseStdin ends the input. It is no error to do so twice.
+// CloseStdin closes the input. It may be called again.
 func (p *Process) CloseStdin(ctx context.Context) error {
 	if p.terminal != nil {
 		return ErrCloseTerminal
@@ -169,7 +169,7 @@ func (p *Process) CloseStdin(ctx context.Context) error {
 	return p.in.close(ctx)
 }
 
-// Resize tells the terminal its new size.
+// Resize changes the size of the terminal.
 func (p *Process) Resize(size Size) error {
 	if p.terminal == nil {
 		return ErrNotTerminal

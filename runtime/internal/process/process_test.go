@@ -15,7 +15,7 @@ import (
 
 const patience = 30 * time.Second
 
-// One reaper collects for the whole test process, so nothing here may use os/exec.
+// One reaper collects all exits of the test process, so the tests here must not use os/exec.
 var collector = sync.OnceValue(reaper.Run)
 
 func shell(script string) Spec {
@@ -32,7 +32,7 @@ func start(t *testing.T, table *Table, script string) (*Process, *Subscription) 
 	return p, s
 }
 
-// end waits for the end and returns it with all output before it.
+// end waits for the end and returns it with all output before.
 func end(t *testing.T, s *Subscription) (string, *End) {
 	t.Helper()
 	var output strings.Builder
@@ -56,10 +56,10 @@ func eventually(t *testing.T, what string, holds func() bool) {
 			return
 		}
 	}
-	t.Fatal(what)
+	t.Fatal("timed out waiting until " + what)
 }
 
-func TestManyProcessesAtOnceKeepTheirOwnStatusAndOutput(t *testing.T) {
+func TestConcurrentProcessesKeepTheirOwnStatusAndOutput(t *testing.T) {
 	table := NewTable(collector(), time.Minute)
 	var all sync.WaitGroup
 	for i := range 64 {
@@ -77,7 +77,7 @@ func TestManyProcessesAtOnceKeepTheirOwnStatusAndOutput(t *testing.T) {
 		})
 	}
 	all.Wait()
-	eventually(t, "processes are left in the list", func() bool { return len(table.Live()) == 0 })
+	eventually(t, "the list is empty", func() bool { return len(table.Live()) == 0 })
 }
 
 func TestAnEndedProcessIsForgottenAfterAWhile(t *testing.T) {
@@ -87,7 +87,7 @@ func TestAnEndedProcessIsForgottenAfterAWhile(t *testing.T) {
 	if ended.ExitCode != 3 {
 		t.Errorf("ended with %+v", ended)
 	}
-	eventually(t, "the process is still known", func() bool { return table.ByPid(p.Pid) == nil })
+	eventually(t, "the process is forgotten", func() bool { return table.ByPid(p.Pid) == nil })
 	kept := NewTable(collector(), time.Hour)
 	p, s = start(t, kept, "exit 4")
 	_, _ = end(t, s)
@@ -98,7 +98,7 @@ func TestAnEndedProcessIsForgottenAfterAWhile(t *testing.T) {
 	}
 }
 
-func TestASubscriberThatLeavesLetsTheProcessGoOn(t *testing.T) {
+func TestAProcessContinuesWhenItsSubscriberLeaves(t *testing.T) {
 	table := NewTable(collector(), time.Minute)
 	_, slow := start(t, table, "head -c 10000000 /dev/zero; exit 5")
 	other := table.Live()[0].Subscribe()
@@ -111,21 +111,21 @@ func TestASubscriberThatLeavesLetsTheProcessGoOn(t *testing.T) {
 	}
 }
 
-func TestInputThatCannotBeWrittenIsRefusedWithTheReason(t *testing.T) {
+func TestInputThatCannotBeWrittenFailsWithTheReason(t *testing.T) {
 	table := NewTable(collector(), time.Minute)
 	p, s := start(t, table, "exec sleep 60")
 	done := make(chan error, 1)
 	go func() { done <- p.WriteStdin(context.Background(), make([]byte, 1<<20)) }()
-	// The first holds the turn: another that gives up leaves nothing behind.
-	eventually(t, "the first input does not block", func() bool { return len(p.in.turn) == 0 })
+	// The first write holds the turn; a second one that gives up must not write.
+	eventually(t, "the first write blocks", func() bool { return len(p.in.turn) == 0 })
 	gaveUp, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := p.WriteStdin(gaveUp, []byte("x")); !errors.Is(err, context.Canceled) {
-		t.Errorf("who gave up was told %v", err)
+		t.Errorf("the writer that gave up got %v", err)
 	}
 	p.Abandon()
 	if err := <-done; !errors.Is(err, ErrExited) {
-		t.Errorf("the first was told %v", err)
+		t.Errorf("the first writer got %v", err)
 	}
 	_, _ = end(t, s)
 	for name, err := range map[string]error{
@@ -139,7 +139,7 @@ func TestInputThatCannotBeWrittenIsRefusedWithTheReason(t *testing.T) {
 	}
 }
 
-func TestNothingStaysOpenAfterProcessesEnded(t *testing.T) {
+func TestNoDescriptorStaysOpenAfterProcessesEnd(t *testing.T) {
 	table := NewTable(collector(), time.Minute)
 	descriptors := func() int {
 		entries, err := os.ReadDir("/proc/self/fd")
@@ -163,13 +163,13 @@ func TestNothingStaysOpenAfterProcessesEnded(t *testing.T) {
 		_, _ = end(t, s)
 		s.Close()
 		if _, _, err := table.Start(Spec{Cmd: "/no/such", Dir: "/"}, nil, nil); err == nil {
-			t.Fatal("what is not there was started")
+			t.Fatal("a missing program started")
 		}
 	}
-	eventually(t, "descriptors are left open", func() bool { return descriptors() <= before })
+	eventually(t, "all descriptors are closed", func() bool { return descriptors() <= before })
 }
 
-func TestTheScoreOfTheDaemonIsAsBeforeAfterAStart(t *testing.T) {
+func TestTheDaemonsOOMScoreIsRestoredAfterAStart(t *testing.T) {
 	before, err := os.ReadFile(oomFile)
 	if err != nil {
 		t.Fatal(err)

@@ -10,7 +10,7 @@ import (
 	"sandlot.dev/runtime/internal/reaper"
 )
 
-// Table holds the processes that were started here. It is safe for concurrent use.
+// Table holds the processes that the daemon started. It is safe for concurrent use.
 type Table struct {
 	reaper *reaper.Reaper
 	retain time.Duration
@@ -20,14 +20,14 @@ type Table struct {
 	byPid   map[int]*Process
 }
 
-// NewTable makes a table. An ended process can be found for as long as retain says, so that a client that lost its
-// connection learns how it ended.
+// NewTable returns a table. An ended process can be found for the time of retain, so that a client that lost its
+// connection learns how the process ended.
 func NewTable(r *reaper.Reaper, retain time.Duration) *Table {
 	return &Table{reaper: r, retain: retain, byPid: map[int]*Process{}}
 }
 
-// Start runs a process and subscribes to it before it can have said anything. The error is a *StartError when the
-// program could not be run.
+// Start starts a process and subscribes to it before its first output. The error is a *StartError if the program
+// could not run.
 func (t *Table) Start(spec Spec, tag *string, about any) (*Process, *Subscription, error) {
 	run, err := launch(t.reaper, spec)
 	if err != nil {
@@ -48,7 +48,7 @@ func (t *Table) Start(spec Spec, tag *string, about any) (*Process, *Subscriptio
 	return p, subscription, nil
 }
 
-// forget drops an ended process unless its number is that of a newer one by now.
+// forget drops an ended process, unless a newer one has its PID.
 func (t *Table) forget(p *Process) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -57,14 +57,14 @@ func (t *Table) forget(p *Process) {
 	}
 }
 
-// ByPid finds a process that runs or ended a short while ago; nil when there is none.
+// ByPid finds a process that runs or ended a short while ago; nil if there is none.
 func (t *Table) ByPid(pid int) *Process {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.byPid[pid]
 }
 
-// ByTag finds the process started last with the tag; nil when there is none.
+// ByTag finds the newest process with the tag; nil if there is none.
 func (t *Table) ByTag(tag string) *Process {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -77,7 +77,7 @@ func (t *Table) ByTag(tag string) *Process {
 	return newest
 }
 
-// Live lists the processes that run, in the order they were started.
+// Live lists the running processes in the order of their start.
 func (t *Table) Live() []*Process {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -91,7 +91,7 @@ func (t *Table) Live() []*Process {
 	return live
 }
 
-// KillAll ends every process, for the end of the daemon itself.
+// KillAll kills every process when the daemon ends.
 func (t *Table) KillAll() {
 	for _, p := range t.Live() {
 		_ = p.Signal(syscall.SIGKILL)

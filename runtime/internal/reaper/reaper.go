@@ -1,6 +1,7 @@
-// Package reaper starts child processes and collects every exit of this process's children, its own and orphans that
-// the kernel handed to it (as PID 1 or as a subreaper). One collector for all of them is what keeps a general wait
-// from taking the status of a child that somebody else waits for; so nothing here may use os/exec or os.Process.
+// Package reaper starts child processes and collects every exit: of its own children and of orphans that the kernel
+// hands to it as PID 1 or subreaper. There is only one collector, because a general wait would take the exit status
+// of a child that another goroutine waits for. For the same reason no code of the daemon may use os/exec or
+// os.Process.
 package reaper
 
 import (
@@ -13,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// ErrGone says that a child has exited already and its number may belong to another process.
+// ErrGone means that a child has exited and its PID may belong to another process.
 var ErrGone = errors.New("the process has exited")
 
-// Reaper collects exits. There is one per process: make it with Run.
+// Reaper collects exits. Run creates the only one of the process.
 type Reaper struct {
-	// mu is held for reading while a child is started or signalled and for writing while exits are collected: a child
-	// is known before its exit can be collected, and a number is never signalled after it was given back.
+	// mu is locked for reading to start or signal a child, and for writing to collect exits. So a child is known
+	// before its exit is collected, and no PID is signalled after the kernel may have reused it.
 	mu       sync.RWMutex
 	children map[int]*Child
 	childMu  sync.Mutex
@@ -36,8 +37,8 @@ type Child struct {
 
 // Run makes this process the reaper of its orphaned descendants and collects exits until the process ends.
 func Run() *Reaper {
-	// Without it orphans go to PID 1 of the container, which may be a program that never waits. It fails only on
-	// kernels older than any supported one.
+	// Without it orphans go to PID 1 of the container, which may never wait for them. It fails only on unsupported
+	// old kernels.
 	_ = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
 	r := &Reaper{children: map[int]*Child{}}
 	exits := make(chan os.Signal, 1)
@@ -50,7 +51,7 @@ func Run() *Reaper {
 	return r
 }
 
-// Start runs a program. The error is that of the fork, or of what the child did before and including exec.
+// Start starts a program. The error is from the fork, or from the child up to and including its exec.
 func (r *Reaper) Start(path string, argv []string, attr *syscall.ProcAttr) (*Child, error) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
@@ -87,16 +88,16 @@ func (r *Reaper) collect() {
 	}
 }
 
-// Done is closed once the child has exited.
+// Done is closed after the child has exited.
 func (c *Child) Done() <-chan struct{} { return c.done }
 
-// Status is how the child ended; it is valid once Done is closed.
+// Status returns the wait status; it is valid after Done.
 func (c *Child) Status() syscall.WaitStatus { return c.status }
 
-// Signal sends a signal to the child alone. ErrGone after its exit.
+// Signal sends a signal to the child only. ErrGone after its exit.
 func (c *Child) Signal(sig syscall.Signal) error { return c.kill(c.Pid, sig) }
 
-// SignalGroup sends a signal to the process group the child leads. ErrGone after the exit of the child itself.
+// SignalGroup sends a signal to the process group of the child. ErrGone after the exit of the child itself.
 func (c *Child) SignalGroup(sig syscall.Signal) error { return c.kill(-c.Pid, sig) }
 
 func (c *Child) kill(target int, sig syscall.Signal) error {

@@ -1,4 +1,5 @@
-// Package rpc serves the Connect services of E2B's daemon: process.Process and filesystem.Filesystem.
+// Package rpc serves the Connect services process.Process and filesystem.Filesystem
+// (docs/reference/runtime.md#connect-protocol).
 package rpc
 
 import (
@@ -13,8 +14,8 @@ import (
 	pb "sandlot.dev/runtime/internal/gen/process"
 )
 
-// codec is proto3 JSON without the random blanks of the module's own, and with a short way for output, which is nearly
-// all that is ever sent.
+// codec encodes proto3 JSON without the random blanks of protojson, and encodes process output, which is nearly all
+// traffic, without reflection.
 type codec struct{ name string }
 
 func (c codec) Name() string { return c.name }
@@ -46,7 +47,7 @@ func (c codec) Unmarshal(data []byte, message any) error {
 	if !ok {
 		return fmt.Errorf("%T is not a message", message)
 	}
-	// Clients newer than this daemon may send more.
+	// Newer clients may send unknown fields.
 	return protojson.UnmarshalOptions{DiscardUnknown: true}.Unmarshal(data, known)
 }
 

@@ -14,8 +14,8 @@ import (
 	"sandlot.dev/runtime/internal/users"
 )
 
-// entryOf describes what is at a path. For a symlink, type and mode are those of its target and all else is its own. A
-// symlink to nothing is of the type symlink: clients leave entries without a type out of listings.
+// entryOf describes the entry at a path. For a symlink, type and mode are those of its target. A dangling symlink has
+// the type symlink, because clients leave entries without a type out of listings.
 func entryOf(path string, names *users.Directory) (*pb.EntryInfo, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -74,5 +74,6 @@ func typeOf(mode fs.FileMode) pb.FileType {
 	return pb.FileType_FILE_TYPE_UNSPECIFIED
 }
 
-// text makes a name fit for JSON: names on disk are any bytes, and one such entry must not spoil a whole listing.
+// text makes a file name valid UTF-8 for JSON. Names on disk are arbitrary bytes, and one of them must not break a
+// whole listing.
 func text(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }

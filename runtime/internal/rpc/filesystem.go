@@ -21,19 +21,19 @@ import (
 // maxEntries bounds a listing, which is built in memory.
 const maxEntries = 100_000
 
-// Filesystem serves filesystem.Filesystem.
+// Filesystem serves filesystem.Filesystem (docs/reference/runtime.md#files).
 type Filesystem struct {
 	session  *session.Session
 	hub      *watch.Hub
 	watchers *watchers
 }
 
-// NewFilesystem serves the files of the container.
+// NewFilesystem returns the service for the files of the container.
 func NewFilesystem(s *session.Session) *Filesystem {
 	return &Filesystem{session: s, hub: watch.NewHub(), watchers: newWatchers(watcherIdle)}
 }
 
-// Register adds the service's routes.
+// Register adds the routes of the service.
 func (f *Filesystem) Register(mux *http.ServeMux) {
 	const service = "/filesystem.Filesystem/"
 	unary(mux, service+"Stat", f.stat)
@@ -47,7 +47,7 @@ func (f *Filesystem) Register(mux *http.ServeMux) {
 	unary(mux, service+"RemoveWatcher", f.removeWatcher)
 }
 
-// locate is the user of a request and the path it means.
+// locate returns the user of a request and its absolute path.
 func (f *Filesystem) locate(header http.Header, path string) (users.User, string, error) {
 	user, err := userOf(f.session, header)
 	if err != nil {
@@ -105,8 +105,8 @@ type lister struct {
 	entries []*pb.EntryInfo
 }
 
-// list adds what is in a directory, each entry before what is in it. What vanishes meanwhile is left out, as is the
-// inside of directories that may not be read.
+// list adds the entries of a directory, each one before its children. It skips entries that vanish and directories
+// that it may not read.
 func (l *lister) list(dir string, depth uint32) error {
 	found, err := os.ReadDir(dir)
 	if err != nil {
@@ -191,7 +191,7 @@ func (f *Filesystem) remove(_ context.Context, r *connect.Request[pb.RemoveReque
 	return &pb.RemoveResponse{}, nil
 }
 
-// fileError is the answer to a failed operation on files.
+// fileError maps an error of a file operation to a Connect error.
 func fileError(err error) error {
 	code := connect.CodeInternal
 	switch {

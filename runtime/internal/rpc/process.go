@@ -13,18 +13,18 @@ import (
 	"sandlot.dev/runtime/internal/session"
 )
 
-// Processes serves process.Process.
+// Processes serves process.Process (docs/reference/runtime.md#processes).
 type Processes struct {
 	table   *process.Table
 	session *session.Session
 }
 
-// NewProcesses serves the processes of a table.
+// NewProcesses returns the service for the processes of a table.
 func NewProcesses(table *process.Table, s *session.Session) *Processes {
 	return &Processes{table: table, session: s}
 }
 
-// Register adds the service's routes.
+// Register adds the routes of the service.
 func (p *Processes) Register(mux *http.ServeMux) {
 	const service = "/process.Process/"
 	unary(mux, service+"List", p.list)
@@ -50,7 +50,7 @@ func (p *Processes) list(context.Context, *connect.Request[pb.ListRequest]) (*pb
 	return response, nil
 }
 
-// find returns a process by selector, also one that has ended a short while ago.
+// find returns the process of a selector, running or ended a short while ago.
 func (p *Processes) find(selector *pb.ProcessSelector) (*process.Process, error) {
 	var found *process.Process
 	switch by := selector.GetSelector().(type) {
@@ -67,7 +67,7 @@ func (p *Processes) find(selector *pb.ProcessSelector) (*process.Process, error)
 	return found, nil
 }
 
-// live is find for requests that only make sense while the process runs.
+// live is find for requests that need a running process.
 func (p *Processes) live(selector *pb.ProcessSelector) (*process.Process, error) {
 	found, err := p.find(selector)
 	if err != nil {
@@ -117,7 +117,7 @@ func (p *Processes) update(_ context.Context, r *connect.Request[pb.UpdateReques
 	return &pb.UpdateResponse{}, nil
 }
 
-// sizeOf is the size of a terminal; nil without one.
+// sizeOf returns the size of a terminal; nil without one.
 func sizeOf(terminal *pb.PTY) (*process.Size, error) {
 	if terminal == nil {
 		return nil, nil
@@ -130,8 +130,8 @@ func sizeOf(terminal *pb.PTY) (*process.Size, error) {
 	return &process.Size{Cols: uint16(cols), Rows: uint16(rows)}, nil
 }
 
-// started is the error of a start: whatever kept the program from running was asked for by the client.
-func started(err error) error {
+// startError maps an error of a start. What keeps a program from running is the client's mistake.
+func startError(err error) error {
 	var input *session.InputError
 	var start *process.StartError
 	if errors.Is(err, syscall.EAGAIN) || errors.Is(err, syscall.ENOMEM) {

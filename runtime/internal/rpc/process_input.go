@@ -78,7 +78,7 @@ func inputError(ctx context.Context, err error) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil && errors.Is(err, ctx.Err()):
-		return ended(ctx)
+		return contextError(ctx)
 	case errors.Is(err, process.ErrExited):
 		return connect.NewError(connect.CodeNotFound, err)
 	case errors.Is(err, process.ErrCloseTerminal):

@@ -33,17 +33,17 @@ func (p *Processes) start(ctx context.Context, r *connect.Request[pb.StartReques
 		Stdin:    r.Msg.Stdin == nil || r.Msg.GetStdin(),
 	})
 	if err != nil {
-		return started(err)
+		return startError(err)
 	}
 	running, subscription, err := p.table.Start(spec, r.Msg.Tag, config)
 	if err != nil {
-		return started(err)
+		return startError(err)
 	}
 	defer subscription.Close()
 	expired := make(chan struct{})
 	if deadline, limited := ctx.Deadline(); limited {
-		// It bounds the process, also when this client is gone by then; and this stream ends by it and not by the end
-		// of the process.
+		// The deadline bounds the process even if this client disconnects. It ends this stream directly, without
+		// waiting for the end of the process.
 		running.KillAfter(time.Until(deadline), func() {
 			subscription.Close()
 			close(expired)
@@ -83,7 +83,7 @@ func (p *Processes) connect(ctx context.Context, r *connect.Request[pb.ConnectRe
 type follower struct {
 	pid          int
 	subscription *process.Subscription
-	// expired is closed when the deadline of the process has passed and this client is to be told so.
+	// expired is closed when the deadline of the process has passed, so that this client gets deadline_exceeded.
 	expired <-chan struct{}
 	send    func(*pb.ProcessEvent) error
 	silent  <-chan time.Time
@@ -100,7 +100,7 @@ func relay(ctx context.Context, f follower) error {
 		case <-f.expired:
 			return errExpired()
 		case <-ctx.Done():
-			return ended(ctx)
+			return contextError(ctx)
 		case <-f.silent:
 			if err := f.ping(); err != nil {
 				return err

@@ -19,7 +19,7 @@ import (
 	"sandlot.dev/runtime/internal/users"
 )
 
-// routes is the service over an empty table of processes.
+// routes returns the services over an empty table of processes.
 func routes() http.Handler {
 	s := session.New(users.New(users.Options{}), state.Open(nil), session.Defaults{})
 	mux := http.NewServeMux()
@@ -101,7 +101,7 @@ func FuzzOutputIsEncodedAsTheModuleWould(f *testing.F) {
 	})
 }
 
-func TestNamesOfAnyBytesAreFitForJSON(t *testing.T) {
+func TestFileNamesBecomeValidUTF8(t *testing.T) {
 	if got := text("a\xffb"); got != "a\uFFFDb" || strings.Contains(got, "\xff") {
 		t.Errorf("got %q", got)
 	}

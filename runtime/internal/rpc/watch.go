@@ -13,7 +13,7 @@ import (
 	"sandlot.dev/runtime/internal/watch"
 )
 
-// watchRequest is what WatchDir and CreateWatcher ask for.
+// watchRequest is the common part of WatchDir and CreateWatcher requests.
 type watchRequest interface {
 	GetPath() string
 	GetRecursive() bool
@@ -21,16 +21,16 @@ type watchRequest interface {
 	GetAllowNetworkMounts() bool
 }
 
-// watched is a watch on a directory and what its events are to say.
-type watched struct {
+// dirWatch is a watch on a directory, with the options of its events.
+type dirWatch struct {
 	*watch.Subscription
 	root    string
 	entries bool
 	names   *users.Directory
 }
 
-// watch begins to watch what a request asks for.
-func (f *Filesystem) watch(r connect.AnyRequest, request watchRequest) (*watched, error) {
+// watch starts the watch of a request.
+func (f *Filesystem) watch(r connect.AnyRequest, request watchRequest) (*dirWatch, error) {
 	_, path, err := f.locate(r.Header(), request.GetPath())
 	if err != nil {
 		return nil, err
@@ -51,10 +51,10 @@ func (f *Filesystem) watch(r connect.AnyRequest, request watchRequest) (*watched
 	if err != nil {
 		return nil, watchError(err)
 	}
-	return &watched{Subscription: subscription, root: path, entries: request.GetIncludeEntry(), names: f.session.Names()}, nil
+	return &dirWatch{Subscription: subscription, root: path, entries: request.GetIncludeEntry(), names: f.session.Names()}, nil
 }
 
-// watchError is the answer when a watch fails. The kernel says "no space" when its limits on watches are reached.
+// watchError maps an error of a watch. The kernel reports ENOSPC when its limits on watches are reached.
 func watchError(err error) error {
 	for _, limit := range []error{watch.ErrLost, syscall.ENOSPC, syscall.EMFILE, syscall.ENOMEM} {
 		if errors.Is(err, limit) {
@@ -72,8 +72,8 @@ var eventTypes = map[watch.Op]pb.EventType{
 	watch.Chmod:  pb.EventType_EVENT_TYPE_CHMOD,
 }
 
-// event is a change as clients know it. The entry is missing when the file is gone again.
-func (w *watched) event(change watch.Event) *pb.FilesystemEvent {
+// event converts a change. It has no entry if the file is already gone.
+func (w *dirWatch) event(change watch.Event) *pb.FilesystemEvent {
 	event := &pb.FilesystemEvent{Name: text(change.Name), Type: eventTypes[change.Op]}
 	if w.entries && change.Op != watch.Remove && change.Op != watch.Rename {
 		if entry, err := entryOf(filepath.Join(w.root, change.Name), w.names); err == nil {
@@ -100,7 +100,7 @@ func (f *Filesystem) watchDir(ctx context.Context, r *connect.Request[pb.WatchDi
 	for {
 		select {
 		case <-ctx.Done():
-			return ended(ctx)
+			return contextError(ctx)
 		case <-out.timer.C:
 			if err := out.ping(); err != nil {
 				return err
@@ -113,8 +113,8 @@ func (f *Filesystem) watchDir(ctx context.Context, r *connect.Request[pb.WatchDi
 	}
 }
 
-// deliver sends what has been queued, and after that the failure of the watch, if it failed.
-func (w *watched) deliver(out *sender[pb.WatchDirResponse]) error {
+// deliver sends the queued changes and then the error of the watch, if it failed.
+func (w *dirWatch) deliver(out *sender[pb.WatchDirResponse]) error {
 	for {
 		changes, err := w.Take()
 		if err != nil {

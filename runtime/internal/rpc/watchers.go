@@ -12,13 +12,13 @@ import (
 )
 
 const (
-	// watcherIdle is how long a watcher is kept that nobody asks.
+	// watcherIdle is how long a watcher is kept without a poll.
 	watcherIdle = 10 * time.Minute
-	// maxWatchers bounds what clients leave behind within that time.
+	// maxWatchers bounds the watchers that clients leave behind within that time.
 	maxWatchers = 1024
 )
 
-// watchers are those that clients poll. It is safe for concurrent use.
+// watchers holds the watchers that clients poll. It is safe for concurrent use.
 type watchers struct {
 	idle time.Duration
 	mu   sync.Mutex
@@ -26,7 +26,7 @@ type watchers struct {
 }
 
 type polled struct {
-	*watched
+	*dirWatch
 	expiry *time.Timer
 }
 
@@ -34,20 +34,20 @@ func newWatchers(idle time.Duration) *watchers {
 	return &watchers{idle: idle, byID: map[string]*polled{}}
 }
 
-// add keeps a watcher and returns its id; false when there are too many.
-func (w *watchers) add(each *watched) (string, bool) {
+// add stores a watcher and returns its id; false if there are too many.
+func (w *watchers) add(each *dirWatch) (string, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.byID) >= maxWatchers {
 		return "", false
 	}
 	id := rand.Text()
-	w.byID[id] = &polled{watched: each, expiry: time.AfterFunc(w.idle, func() { w.remove(id) })}
+	w.byID[id] = &polled{dirWatch: each, expiry: time.AfterFunc(w.idle, func() { w.remove(id) })}
 	return id, true
 }
 
-// get finds a watcher and keeps it for another while.
-func (w *watchers) get(id string) (*watched, bool) {
+// get finds a watcher and restarts its idle time.
+func (w *watchers) get(id string) (*dirWatch, bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	found, ok := w.byID[id]
@@ -55,7 +55,7 @@ func (w *watchers) get(id string) (*watched, bool) {
 		return nil, false
 	}
 	found.expiry.Reset(w.idle)
-	return found.watched, true
+	return found.dirWatch, true
 }
 
 func (w *watchers) remove(id string) bool {

@@ -16,13 +16,13 @@ import (
 )
 
 const (
-	// maxMessageBytes bounds one message of a client, which is held in memory whole.
+	// maxMessageBytes bounds one message of a client, which is held in memory.
 	maxMessageBytes = 32 << 20
-	// usualKeepalive and the bounds are those of the Keepalive-Ping-Interval header, in seconds.
+	// The default and maximum of the Keepalive-Ping-Interval header, in seconds.
 	usualKeepalive = 90
 	maxKeepalive   = 3600
-	// writeTimeout is how long a client may take none of what a stream sends before the stream is given up: until then
-	// it holds back the process it listens to.
+	// writeTimeout is how long a client may accept no data of a stream. Until then it blocks the process whose output
+	// it receives.
 	writeTimeout = 5 * time.Minute
 )
 
@@ -30,7 +30,7 @@ func options() []connect.HandlerOption {
 	return []connect.HandlerOption{
 		connect.WithCodec(codec{"json"}),
 		connect.WithCodec(codec{"json; charset=utf-8"}),
-		// Neither offered nor taken: the clients disable it, and a compressed message could be far larger than it looks.
+		// Compression is off: clients disable it, and a compressed message could expand beyond the limit.
 		connect.WithCompression("gzip", nil, nil),
 		connect.WithReadMaxBytes(maxMessageBytes),
 	}
@@ -51,7 +51,7 @@ func serverStream[Req, Res any](mux *http.ServeMux, path string, serve func(cont
 	mux.Handle(path, patient(guard(connect.NewServerStreamHandler(path, serve, options()...))))
 }
 
-// patient is for calls whose request is sent at once.
+// patient bounds the reading of requests that are sent at once.
 func patient(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		httpx.Patient(w, r)
@@ -61,8 +61,8 @@ func patient(next http.Handler) http.Handler {
 
 type controllerKey struct{}
 
-// guard admits what the clients speak, JSON only, and straightens the timeout header before the module reads it: there
-// 0 would mean expired already, and signs would be taken for numbers.
+// guard admits only JSON and normalises the timeout header before connect-go reads it, which would take 0 as expired
+// and accept signs in numbers.
 func guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		kind, _, _ := strings.Cut(r.Header.Get("Content-Type"), ";")
@@ -90,14 +90,14 @@ func guard(next http.Handler) http.Handler {
 	})
 }
 
-// extendWrite gives the client time to take the next message.
+// extendWrite restarts the time in which the client must accept data.
 func extendWrite(ctx context.Context) {
 	if controller, ok := ctx.Value(controllerKey{}).(*http.ResponseController); ok {
 		_ = controller.SetWriteDeadline(time.Now().Add(writeTimeout))
 	}
 }
 
-// sender sends the messages of a stream, and a keepalive whenever it was silent for the interval.
+// sender sends the messages of a stream, and a keepalive after each interval of silence.
 type sender[Res any] struct {
 	ctx       context.Context
 	stream    *connect.ServerStream[Res]
@@ -124,15 +124,15 @@ func (s *sender[Res]) send(message *Res) error {
 func (s *sender[Res]) ping() error { return s.send(s.keepalive) }
 func (s *sender[Res]) stop()       { s.timer.Stop() }
 
-// ended is the error of a stream whose context is over: its deadline passed, or the client went away.
-func ended(ctx context.Context) error {
+// contextError returns the error of a stream whose context has ended, by its deadline or a disconnect.
+func contextError(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return connect.NewError(connect.CodeDeadlineExceeded, errors.New("the deadline of the request has passed"))
 	}
 	return connect.NewError(connect.CodeCanceled, context.Canceled)
 }
 
-// userOf is the user a request names by Basic authentication, else the default user.
+// userOf returns the user in the request's Basic authentication, else the default user.
 func userOf(s *session.Session, header http.Header) (users.User, error) {
 	request := http.Request{Header: header}
 	name, _, _ := request.BasicAuth()

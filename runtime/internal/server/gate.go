@@ -11,22 +11,22 @@ import (
 // TokenHeader carries the access token.
 const TokenHeader = "X-Access-Token"
 
-// Gate decides who may call the daemon.
+// Gate decides which requests the daemon serves.
 type Gate struct {
 	store *state.Store
-	// managed says that /init comes signed from the installation. Until it came nobody has a token, and then nobody is
-	// let in; without an installation, in debug mode, everybody is.
+	// managed means that the installation signs /init. Before the first /init a managed daemon refuses every request;
+	// without an installation, in debug mode, it serves every request.
 	managed bool
 }
 
-// NewGate makes a gate over the settings.
+// NewGate returns a gate that reads the token from the store.
 func NewGate(store *state.Store, managed bool) *Gate { return &Gate{store: store, managed: managed} }
 
 func (g *Gate) admit(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		settings := g.store.Current()
 		switch {
-		case open(r):
+		case isOpen(r):
 		case settings.AccessToken != "":
 			if !SameToken(r.Header.Get(TokenHeader), settings.AccessToken) {
 				httpx.WriteError(w, httpx.Fail(http.StatusUnauthorized, "the header X-Access-Token is missing or wrong"))
@@ -40,9 +40,9 @@ func (g *Gate) admit(next http.Handler) http.Handler {
 	})
 }
 
-// open names the routes with a rule of their own or none. The tunnel is for the gateway, which the network admits
-// alone, and leads to nothing but the tenant's own servers.
-func open(r *http.Request) bool {
+// isOpen reports whether a route needs no token, or checks it itself. The tunnel is for the gateway, which
+// NetworkPolicies admit, and leads only to the tenant's own servers.
+func isOpen(r *http.Request) bool {
 	switch r.URL.Path {
 	case "/health":
 		return r.Method == http.MethodGet || r.Method == http.MethodHead
@@ -56,7 +56,7 @@ func open(r *http.Request) bool {
 	return false
 }
 
-// SameToken compares in constant time.
+// SameToken compares two tokens in constant time.
 func SameToken(given, expected string) bool {
 	return subtle.ConstantTimeCompare([]byte(given), []byte(expected)) == 1
 }

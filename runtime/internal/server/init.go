@@ -17,13 +17,13 @@ import (
 	"sandlot.dev/runtime/internal/state"
 )
 
-// maxInitBytes bounds /init: a Secret's worth of environment and room for the encoding.
+// maxInitBytes bounds the body of /init: the largest environment in a Secret, and its encoding.
 const maxInitBytes = 4 << 20
 
-// Init serves POST /init.
+// Init serves POST /init (docs/reference/runtime.md#init).
 type Init struct {
 	Store *state.Store
-	// PublicKey is the installation's; nil in debug mode.
+	// PublicKey is the installation's key; nil in debug mode.
 	PublicKey  ed25519.PublicKey
 	SandboxUID string
 }
@@ -35,7 +35,7 @@ type initBody struct {
 	DefaultUser    *string           `json:"defaultUser"`
 	DefaultWorkdir *string           `json:"defaultWorkdir"`
 	Sandlot        struct {
-		// Exec says whether the agent-sandbox API answers. It has no authentication, so only a signature can say it.
+		// Exec opens the agent-sandbox API. The API has no authentication, so only a signed body can set it.
 		Exec *bool `json:"exec"`
 	} `json:"sandlot"`
 }
@@ -90,7 +90,7 @@ func (i *Init) serve(w http.ResponseWriter, r *http.Request) *httpx.Error {
 	return nil
 }
 
-// merge applies a body. One that is older than the last changes nothing.
+// merge applies a body. A body that is older than the last one changes nothing.
 func merge(current state.Settings, body initBody) state.Settings {
 	next := current
 	next.Initialized = true
@@ -117,8 +117,8 @@ func merge(current state.Settings, body initBody) state.Settings {
 	return next
 }
 
-// authorise returns the time of the signature, 0 when another proof was given: the current token, or in debug mode none
-// while no token is set.
+// authorise returns the timestamp of the signature. It is 0 if the request has the current token instead, or in debug
+// mode no token is set yet.
 func (i *Init) authorise(r *http.Request, body []byte, current state.Settings) (int64, *httpx.Error) {
 	if i.PublicKey != nil && r.Header.Get("X-Sandlot-Signature") != "" {
 		return i.verify(r, body, current)
@@ -151,7 +151,7 @@ func (i *Init) verify(r *http.Request, body []byte, current state.Settings) (int
 	return at, nil
 }
 
-// SignedText is what the installation signs: it ties a body to one sandbox and one moment.
+// SignedText returns the text that the installation signs. It binds a body to one sandbox and one moment.
 func SignedText(sandboxUID, unixMs string, body []byte) []byte {
 	sum := sha256.Sum256(body)
 	return []byte("sandlot-init-v1\n" + sandboxUID + "\n" + unixMs + "\n" + hex.EncodeToString(sum[:]))

@@ -12,8 +12,8 @@ import (
 	"sandlot.dev/runtime/internal/state"
 )
 
-// told sends a body to the /init of a daemon that nobody has spoken to, and returns the answer and what it took.
-func told(key ed25519.PublicKey, header http.Header, body string) (int, state.Settings) {
+// sendInit sends a body to the /init of a new daemon and returns the status and the resulting settings.
+func sendInit(key ed25519.PublicKey, header http.Header, body string) (int, state.Settings) {
 	store := state.Open(nil)
 	request := httptest.NewRequest("POST", "/init", strings.NewReader(body))
 	request.Header = header
@@ -34,7 +34,7 @@ func FuzzWhatIsNotSignedForThisSandboxChangesNothing(f *testing.F) {
 	f.Add("-1", "%", "", `{"accessToken":{}}`)
 	f.Fuzz(func(t *testing.T, stamp, signature, token, body string) {
 		header := http.Header{"X-Sandlot-Timestamp": {stamp}, "X-Sandlot-Signature": {signature}, "X-Access-Token": {token}}
-		status, after := told(public, header, body)
+		status, after := sendInit(public, header, body)
 		if status != http.StatusUnauthorized || !reflect.DeepEqual(after, state.Settings{}) {
 			t.Errorf("answered %d and took %+v", status, after)
 		}
@@ -57,7 +57,7 @@ func FuzzASignedBodyIsTakenAsAWholeOrNotAtAll(f *testing.F) {
 		header := http.Header{
 			"X-Sandlot-Timestamp": {"17"}, "X-Sandlot-Signature": {base64.StdEncoding.EncodeToString(signature)},
 		}
-		status, after := told(public, header, body)
+		status, after := sendInit(public, header, body)
 		switch {
 		case status == http.StatusNoContent && after.Initialized && after.SignedAt == 17:
 		case status == http.StatusBadRequest && reflect.DeepEqual(after, state.Settings{}):

@@ -8,7 +8,7 @@ import (
 	"sandlot.dev/runtime/internal/state"
 )
 
-// Health answers that the daemon serves.
+// Health returns the handler of GET /health.
 func Health() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("X-Envd-Version", config.Version)
@@ -17,7 +17,7 @@ func Health() http.Handler {
 	})
 }
 
-// Envs answers with the environment /init gave, which may hold secrets.
+// Envs returns the handler of GET /envs: the environment of /init, which may contain secrets.
 func Envs(store *state.Store) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		vars := store.Current().EnvVars

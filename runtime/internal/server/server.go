@@ -1,4 +1,5 @@
-// Package server puts the routes of port 49983 together: who may call them, and CORS around them.
+// Package server assembles the routes of port 49983, with their gate and CORS
+// (docs/reference/runtime.md#http-endpoints).
 package server
 
 import (
@@ -12,24 +13,24 @@ import (
 )
 
 const (
-	// readHeaderTimeout ends connections that never finish their request head.
+	// readHeaderTimeout closes connections that never finish their request headers.
 	readHeaderTimeout = 30 * time.Second
-	// idleTimeout is longer than the 640 s for which proxies in front keep idle connections, so that it is never this
-	// side that closes one just as a request arrives on it.
+	// idleTimeout is longer than the 640 s for which proxies keep idle connections. If the daemon closed first, it
+	// could cut off a request that is under way.
 	idleTimeout    = 660 * time.Second
 	maxHeaderBytes = 64 << 10
 )
 
-// Route is a handler and its path; a path that ends in a slash stands for all below it.
+// Route is a path with its handler; a path that ends in a slash includes all paths below it.
 type Route struct {
 	Path    string
 	Handler http.Handler
 }
 
-// New makes the HTTP server of a port.
+// New returns the HTTP server of a port.
 func New(handler http.Handler) *http.Server {
 	return &http.Server{
-		Handler:           recovering(handler),
+		Handler:           recoverPanics(handler),
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
@@ -37,8 +38,8 @@ func New(handler http.Handler) *http.Server {
 	}
 }
 
-// recovering keeps one bad request from ending the daemon, and says where it went wrong.
-func recovering(next http.Handler) http.Handler {
+// recoverPanics keeps a panic in one request from ending the daemon, and logs it.
+func recoverPanics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			failure := recover()
@@ -48,15 +49,15 @@ func recovering(next http.Handler) http.Handler {
 			if failure != http.ErrAbortHandler {
 				slog.Error("a request failed", "path", r.URL.Path, "panic", failure, "stack", string(debug.Stack()))
 			}
-			// The answer may have begun: closing the connection is the only honest end.
+			// Part of the answer may be sent already, so the connection is closed instead.
 			panic(http.ErrAbortHandler)
 		}()
 		next.ServeHTTP(w, r)
 	})
 }
 
-// cors lets pages of any origin call the daemon, which is guarded by its token and not by cookies. A preflight carries
-// no token, so it is answered first.
+// cors lets pages of any origin call the daemon, which relies on its token and not on cookies. A preflight has no
+// token, so it is answered before the gate.
 func cors(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Header.Get("Origin") == "" {
@@ -71,7 +72,7 @@ func cors(next http.Handler) http.Handler {
 			return
 		}
 		header.Set("Access-Control-Allow-Methods", "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS")
-		// A wildcard does not cover Authorization, so the headers asked for are named.
+		// The wildcard does not include Authorization, so the requested headers are named.
 		allowed := r.Header.Get("Access-Control-Request-Headers")
 		if allowed == "" {
 			allowed = "*"
@@ -83,7 +84,7 @@ func cors(next http.Handler) http.Handler {
 	})
 }
 
-// Envd is the handler of port 49983.
+// Envd returns the handler of port 49983.
 func Envd(gate *Gate, routes []Route) http.Handler {
 	return cors(gate.admit(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		for _, route := range routes {

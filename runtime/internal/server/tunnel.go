@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	// TunnelPath is the route by which the gateway reaches servers that listen on loopback only.
+	// TunnelPath is the route by which the gateway reaches servers that listen only on loopback.
 	TunnelPath     = "/sandlot/tunnel"
 	tunnelProtocol = "sandlot-tunnel"
 	dialTimeout    = 5 * time.Second
 )
 
-// Tunnel serves the tunnel: after 101 the connection is that to the port, byte for byte.
+// Tunnel returns the handler of the tunnel: after 101 the connection carries the bytes to and from the port.
 func Tunnel() http.Handler {
 	return httpx.Handle(func(w http.ResponseWriter, r *http.Request) *httpx.Error {
 		port, err := strconv.ParseUint(r.URL.Query().Get("port"), 10, 16)
@@ -56,7 +56,8 @@ func dialLoopback(port string) (net.Conn, error) {
 	return net.DialTimeout("tcp6", net.JoinHostPort("::1", port), dialTimeout)
 }
 
-// splice copies both ways until both ended. The end of one direction is passed on as such: protocols answer after it.
+// splice copies in both directions until both have ended. It forwards the end of one direction, because protocols may
+// answer after it.
 func splice(client net.Conn, fromClient io.Reader, upstream net.Conn) {
 	var both sync.WaitGroup
 	both.Go(func() { pass(upstream, fromClient, client) })
@@ -64,7 +65,7 @@ func splice(client net.Conn, fromClient io.Reader, upstream net.Conn) {
 	both.Wait()
 }
 
-// pass copies until the source ends. A broken copy ends both directions, as neither side could go on.
+// pass copies until the source ends. A failed copy closes both connections.
 func pass(to net.Conn, from io.Reader, source net.Conn) {
 	if _, err := io.Copy(to, from); err != nil {
 		_ = to.Close()

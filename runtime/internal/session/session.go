@@ -1,4 +1,4 @@
-// Package session answers for whom, where and with which environment a request of the tenant runs.
+// Package session decides as which user, in which directory and with which environment a request runs.
 package session
 
 import (
@@ -14,34 +14,34 @@ import (
 	"sandlot.dev/runtime/internal/users"
 )
 
-// oomScoreAdj makes the kernel end the workload before the daemon.
+// oomScoreAdj makes the kernel kill the workload before the daemon.
 const oomScoreAdj = 100
 
 const usualPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-// imageUser is the account images for E2B clients have.
+// imageUser is the account in images for E2B clients.
 const imageUser = "user"
 
-// Defaults are what the environment of the daemon says; /init may say otherwise.
+// Defaults come from the daemon's environment; /init overrides them.
 type Defaults struct {
 	User    string
 	Workdir string
 }
 
-// Session combines the users of the image with what /init said. It is safe for concurrent use.
+// Session combines the users of the image with the settings of /init. It is safe for concurrent use.
 type Session struct {
 	users    *users.Directory
 	state    *state.Store
 	defaults Defaults
 }
 
-// New makes a session.
+// New returns a session.
 func New(directory *users.Directory, store *state.Store, defaults Defaults) *Session {
 	return &Session{users: directory, state: store, defaults: defaults}
 }
 
-// User finds a user by name; an empty name is the default user: that of /init, else of the environment, else `user`
-// if the image has it, else the daemon's own.
+// User finds a user by name. An empty name means the default user: of /init, else of the daemon's environment, else
+// `user` if the image has it, else the daemon's own.
 func (s *Session) User(name string) (users.User, error) {
 	if name == "" {
 		name = s.state.Current().DefaultUser
@@ -58,13 +58,13 @@ func (s *Session) User(name string) (users.User, error) {
 	return s.users.Lookup(s.users.Self().Name)
 }
 
-// Names tells the names of owners.
+// Names returns the directory that maps ids of owners to names.
 func (s *Session) Names() *users.Directory { return s.users }
 
-// Workdir is the default workdir, absolute.
+// Workdir returns the absolute default working directory.
 func (s *Session) Workdir(user users.User) (string, error) { return s.Resolve("", user) }
 
-// Resolve makes a path of a request absolute; an empty one is the default workdir, else the home.
+// Resolve makes a path of a request absolute; an empty path means the default working directory, else the home.
 func (s *Session) Resolve(path string, user users.User) (string, error) {
 	workdir := s.state.Current().Workdir
 	if workdir == "" {
@@ -73,11 +73,11 @@ func (s *Session) Resolve(path string, user users.User) (string, error) {
 	return paths.Resolve(path, paths.Base{Home: user.Home, Workdir: workdir})
 }
 
-// EnvVars is the environment /init gave.
+// EnvVars returns the environment of /init.
 func (s *Session) EnvVars() map[string]string { return s.state.Current().EnvVars }
 
-// Chown gives a file to a user, following no symlink. It does nothing where the daemon has no right to, since there the
-// file is the user's already.
+// Chown gives a file to a user and does not follow symlinks. Without the privilege it does nothing; then the daemon
+// runs as the user, who owns the file already.
 func (s *Session) Chown(path string, user users.User) error {
 	if !s.users.CanSwitch() {
 		return nil
@@ -93,7 +93,7 @@ func (s *Session) ChownFile(file *os.File, user users.User) error {
 	return file.Chown(int(user.UID), int(user.GID))
 }
 
-// Command is what a request wants to run.
+// Command is the command of a request.
 type Command struct {
 	Cmd      string
 	Args     []string
@@ -103,12 +103,13 @@ type Command struct {
 	Stdin    bool
 }
 
-// InputError says that the request itself is wrong, in words for the tenant.
+// InputError means that the request itself is wrong; its message is for the client.
 type InputError struct{ message string }
 
 func (e *InputError) Error() string { return e.message }
 
-// Spec completes a command: absolute directory that exists, whole environment. The error is an *InputError.
+// Spec completes a command with an existing absolute directory and the whole environment. The error is an
+// *InputError.
 func (s *Session) Spec(user users.User, c Command) (process.Spec, error) {
 	dir, err := s.Resolve(c.Cwd, user)
 	if err != nil {
@@ -134,7 +135,7 @@ func (s *Session) Spec(user users.User, c Command) (process.Spec, error) {
 	}, nil
 }
 
-// environment holds nothing of the daemon's own but PATH; what comes later wins.
+// environment merges the variables, later ones win. Of the daemon's own environment it contains only PATH.
 func (s *Session) environment(user users.User, extra map[string]string) ([]string, error) {
 	path := os.Getenv("PATH")
 	if path == "" {

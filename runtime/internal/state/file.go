@@ -15,15 +15,15 @@ const (
 	maxBytes = 8 << 20
 )
 
-// File is where settings are kept: a private file in the daemon's own folder.
+// File stores the settings in a private file in the daemon's folder.
 type File struct {
 	dir string
 }
 
-// NewFile keeps the settings in dir, which must exist.
+// NewFile returns a File in dir, which must exist.
 func NewFile(dir string) *File { return &File{dir: dir} }
 
-// load returns what was saved. A file that another user could have written is ignored: it could bring a token.
+// load returns the saved settings. It ignores a file that another user could have written, which could plant a token.
 func (f *File) load() (Settings, bool) {
 	file, err := os.OpenFile(filepath.Join(f.dir, fileName), os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
 	if err != nil {
@@ -49,7 +49,7 @@ func private(stat *unix.Stat_t) bool {
 	return stat.Mode&unix.S_IFMT == unix.S_IFREG && stat.Mode&0o077 == 0 && int(stat.Uid) == os.Getuid()
 }
 
-// save replaces the file as a whole: a reader, also after a crash, sees the old settings or the new.
+// save replaces the file atomically: after a crash it has the old settings or the new ones.
 func (f *File) save(settings Settings) error {
 	content, err := json.Marshal(settings)
 	if err != nil {

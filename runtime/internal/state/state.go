@@ -1,5 +1,5 @@
-// Package state holds what /init said: token, environment, default user and workdir. It is kept in a file so that a
-// restarted container goes on without a new /init.
+// Package state holds the settings of /init: token, environment, default user and working directory. A file keeps
+// them, so that a restarted container needs no new /init.
 package state
 
 import (
@@ -7,32 +7,31 @@ import (
 	"sync"
 )
 
-// Settings are what /init said. A Settings value is not changed once it is published.
+// Settings are the settings of /init. A published value is never modified.
 type Settings struct {
-	// AccessToken is what requests must carry; empty means that none is set.
+	// AccessToken is the token that requests must carry; empty: none is set.
 	AccessToken string            `json:"accessToken,omitempty"`
 	EnvVars     map[string]string `json:"envVars,omitempty"`
 	DefaultUser string            `json:"defaultUser,omitempty"`
 	Workdir     string            `json:"defaultWorkdir,omitempty"`
-	// SaidAt is the timestamp of the body accepted last, in Unix nanoseconds; 0 when it had none.
+	// SaidAt is the timestamp of the last accepted body, in Unix nanoseconds; 0 if it had none.
 	SaidAt int64 `json:"saidAt,omitempty"`
-	// SignedAt is the timestamp of the signature accepted last, in Unix milliseconds: an older signature is a replay.
+	// SignedAt is the timestamp of the last accepted signature, in Unix milliseconds. An older signature is a replay.
 	SignedAt int64 `json:"signedAt,omitempty"`
-	// Exec is what the installation said of the agent-sandbox API: whether this sandbox is used by it; nil when it said
-	// nothing.
+	// Exec is whether the installation uses this sandbox through the agent-sandbox API; nil: unknown.
 	Exec *bool `json:"exec,omitempty"`
-	// Initialized says that /init was accepted at least once.
+	// Initialized means that /init was accepted at least once.
 	Initialized bool `json:"initialized"`
 }
 
-// Store is the current settings. It is safe for concurrent use.
+// Store holds the current settings. It is safe for concurrent use.
 type Store struct {
 	mu      sync.RWMutex
 	current Settings
 	file    *File
 }
 
-// Open reads the settings of an earlier run. A nil file keeps them in memory only.
+// Open loads the settings of an earlier run. With a nil file the settings stay in memory.
 func Open(file *File) *Store {
 	store := &Store{file: file}
 	if file != nil {
@@ -43,14 +42,14 @@ func Open(file *File) *Store {
 	return store
 }
 
-// Current returns the settings; do not change its map.
+// Current returns the settings; callers must not modify the map.
 func (s *Store) Current() Settings {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	return s.current
 }
 
-// Change runs an update of the settings, one at a time. Nothing is published when the update fails or the file cannot
+// Change applies an update to the settings, one at a time. It changes nothing if the update fails or the file cannot
 // be written.
 func (s *Store) Change(update func(current Settings) (Settings, error)) error {
 	s.mu.Lock()

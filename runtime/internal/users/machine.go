@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Machine is the directory of this container.
+// Machine returns the directory of this container.
 func Machine() *Directory {
 	groups := []uint32{}
 	if own, err := os.Getgroups(); err == nil {
@@ -25,7 +25,7 @@ func Machine() *Directory {
 	})
 }
 
-// canSwitch asks the kernel: root in a container may have been stripped of the capabilities that make it root.
+// canSwitch asks the kernel, because root in a container may lack the capabilities of root.
 func canSwitch() bool {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var data [2]unix.CapUserData

@@ -1,5 +1,5 @@
-// Package users reads the password and group files of the image. It needs no C library, so it works in any image, also
-// in one without these files.
+// Package users reads the passwd and group files of the image. It needs no C library and works without these files,
+// so it works in any image.
 package users
 
 import (
@@ -12,10 +12,10 @@ import (
 	"time"
 )
 
-// maxFileBytes bounds what is read of a password or group file, which belong to the tenant.
+// maxFileBytes bounds what is read of a passwd or group file, which the tenant controls.
 const maxFileBytes = 4 << 20
 
-// User is an account processes can run as.
+// User is an account that processes can run as.
 type User struct {
 	Name   string
 	UID    uint32
@@ -24,7 +24,7 @@ type User struct {
 	Home   string
 }
 
-// Directory answers who is who. It is safe for concurrent use; files are read again when they change.
+// Directory finds users and groups. It is safe for concurrent use and reads a file again when it changes.
 type Directory struct {
 	self      User
 	canSwitch bool
@@ -32,20 +32,20 @@ type Directory struct {
 	group     table
 }
 
-// Options say where the files are and who this process is.
+// Options are the paths of the files and the identity of this process.
 type Options struct {
 	PasswdFile string
 	GroupFile  string
 	UID        uint32
 	GID        uint32
 	Groups     []uint32
-	// Home is the home of the own user when the password file has none for it.
+	// Home is the home of the daemon's own user if the passwd file has none.
 	Home string
-	// CanSwitch says that this process may start others as any user.
+	// CanSwitch means that this process may start processes as any user.
 	CanSwitch bool
 }
 
-// New makes a directory of users.
+// New returns a directory.
 func New(o Options) *Directory {
 	home := o.Home
 	if home == "" {
@@ -60,10 +60,10 @@ func New(o Options) *Directory {
 	}
 }
 
-// CanSwitch says that processes may be started as users other than the own.
+// CanSwitch reports whether processes can be started as other users.
 func (d *Directory) CanSwitch() bool { return d.canSwitch }
 
-// Self is the user this process runs as.
+// Self returns the user that this process runs as.
 func (d *Directory) Self() User {
 	for _, fields := range d.passwd.rows() {
 		if user, ok := parseUser(fields); ok && user.UID == d.self.UID {
@@ -78,8 +78,8 @@ func (d *Directory) Self() User {
 	return d.self
 }
 
-// Lookup finds a user by name. Without the right to switch only the own user is valid, so that a wrong name is told
-// before a process fails to start.
+// Lookup finds a user by name. Without the privilege to switch users it finds only the daemon's own, so that the
+// error comes before a process fails to start.
 func (d *Directory) Lookup(name string) (User, error) {
 	if self := d.Self(); name == self.Name || name == d.self.Name {
 		return d.withGroups(self), nil
@@ -97,7 +97,7 @@ func (d *Directory) Lookup(name string) (User, error) {
 	return User{}, fmt.Errorf("invalid username: '%s'", name)
 }
 
-// Has says that Lookup would find the name.
+// Has reports whether Lookup finds the name.
 func (d *Directory) Has(name string) bool {
 	_, err := d.Lookup(name)
 	return err == nil
@@ -119,10 +119,10 @@ func (d *Directory) withGroups(user User) User {
 	return user
 }
 
-// UserName is the name of a user id, or the number when no user has it.
+// UserName returns the name of a user id, or the number if no user has it.
 func (d *Directory) UserName(id uint32) string { return nameOf(d.passwd.rows(), id) }
 
-// GroupName is the name of a group id, or the number when no group has it.
+// GroupName returns the name of a group id, or the number if no group has it.
 func (d *Directory) GroupName(id uint32) string { return nameOf(d.group.rows(), id) }
 
 func nameOf(rows [][]string, id uint32) string {
@@ -161,7 +161,7 @@ func contains(list []string, item string) bool {
 	return false
 }
 
-// table is a colon-separated file, kept until it changes.
+// table is a colon-separated file, cached until it changes.
 type table struct {
 	path   string
 	mu     sync.Mutex

@@ -35,17 +35,17 @@ func TestUsersAreFoundWithHomeAndGroups(t *testing.T) {
 		name string
 		want string
 	}{
-		"root, whose home is that of the file":      {root, "root", "{root 0 0 [0] /root} <nil>"},
-		"another, with its groups":                  {root, "user", "{user 1000 1000 [1000 27] /home/user} <nil>"},
-		"one without a home":                        {root, "homeless", "{homeless 7 7 [7] /} <nil>"},
-		"one with a number that is none":            {root, "broken", "{ 0 0 [] } invalid username: 'broken'"},
-		"one of too few fields":                     {root, "short", "{ 0 0 [] } invalid username: 'short'"},
-		"a comment":                                 {root, "# comment", "{ 0 0 [] } invalid username: '# comment'"},
-		"nobody at all":                             {root, "", "{ 0 0 [] } invalid username: ''"},
-		"oneself without root, with the own groups": {user, "user", "{user 1000 1000 [1000 5] /home/user} <nil>"},
-		"oneself by number":                         {user, "1000", "{user 1000 1000 [1000 5] /home/user} <nil>"},
-		"another without root":                      {user, "root", "{ 0 0 [] } invalid username: 'root'"},
-		"oneself whom no file knows":                {nobody, "4242", "{4242 4242 1 [] /tmp} <nil>"},
+		"root, with the home in the file":    {root, "root", "{root 0 0 [0] /root} <nil>"},
+		"another user, with its groups":      {root, "user", "{user 1000 1000 [1000 27] /home/user} <nil>"},
+		"a user without a home":              {root, "homeless", "{homeless 7 7 [7] /} <nil>"},
+		"a user with a malformed id":         {root, "broken", "{ 0 0 [] } invalid username: 'broken'"},
+		"a line with too few fields":         {root, "short", "{ 0 0 [] } invalid username: 'short'"},
+		"a comment":                          {root, "# comment", "{ 0 0 [] } invalid username: '# comment'"},
+		"an empty name":                      {root, "", "{ 0 0 [] } invalid username: ''"},
+		"the daemon's user without root":     {user, "user", "{user 1000 1000 [1000 5] /home/user} <nil>"},
+		"the daemon's user by number":        {user, "1000", "{user 1000 1000 [1000 5] /home/user} <nil>"},
+		"another user without root":          {user, "root", "{ 0 0 [] } invalid username: 'root'"},
+		"the daemon's user outside the file": {nobody, "4242", "{4242 4242 1 [] /tmp} <nil>"},
 	} {
 		got, err := row.in.Lookup(row.name)
 		if text := fmt.Sprintf("%v %v", got, err); text != row.want {
@@ -62,10 +62,10 @@ func TestOwnersWithoutANameAreNumbers(t *testing.T) {
 	}
 }
 
-func TestAUserWhoIsAddedIsFoundAtOnce(t *testing.T) {
+func TestAnAddedUserIsFoundAtOnce(t *testing.T) {
 	d := directory(t, Options{CanSwitch: true})
 	if d.Has("late") {
-		t.Fatal("the user is there too early")
+		t.Fatal("the user exists before it was added")
 	}
 	if err := os.WriteFile(d.passwd.path, []byte(passwd+"late:x:9:9::/:/bin/sh\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestAUserWhoIsAddedIsFoundAtOnce(t *testing.T) {
 	}
 }
 
-func TestWithoutFilesThereIsOnlyTheOwnUser(t *testing.T) {
+func TestWithoutFilesThereIsOnlyTheDaemonsUser(t *testing.T) {
 	d := New(Options{PasswdFile: "/none", GroupFile: "/none", CanSwitch: true})
 	got, err := d.Lookup("0")
 	if text := fmt.Sprintf("%v %v", got, err); text != "{0 0 0 [0] /} <nil>" {

@@ -14,7 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// scanMemory is how long a name found by a scan is known: far longer than an event takes that was queued meanwhile.
+// scanMemory is how long a name that a scan found is remembered: far longer than the delay of an event that was
+// queued meanwhile.
 const scanMemory = 5 * time.Second
 
 // note is one notification of the kernel.
@@ -22,7 +23,7 @@ type note struct {
 	wd     int32
 	mask   uint32
 	cookie uint32
-	// name is that of the entry; empty when the notification is about the watched directory itself.
+	// name is the name of the entry; empty if the notification is about the watched directory itself.
 	name string
 }
 
@@ -46,7 +47,8 @@ func (h *Hub) handleAll(raw []byte, now time.Time) {
 }
 
 func (h *Hub) handle(n note, now time.Time) {
-	// The halves of a rename come one after the other. What does not is a directory that left the watched tree.
+	// The kernel reports both halves of a rename in a row. A lone first half is a directory that left the watched
+	// tree.
 	var moved map[*Subscription]string
 	if h.moving != nil {
 		if n.has(unix.IN_MOVED_TO) && n.cookie == h.moving.cookie {
@@ -69,33 +71,33 @@ func (h *Hub) handle(n note, now time.Time) {
 		}
 		delete(h.dirs, n.wd)
 	case n.name != "":
-		// A copy: what is handled adds and removes directories.
+		// A copy, because handling adds and removes directories.
 		for s, dir := range maps.Clone(h.dirs[n.wd]) {
 			h.report(s, n, path.Join(dir, n.name), moved, now)
 		}
 	}
 	if n.has(unix.IN_MOVED_TO) {
-		h.leftBehind(moved)
+		h.unwatchMoved(moved)
 	}
 }
 
-// report tells a subscription and follows the directories of its tree.
+// report queues an event for a subscription and follows the directories of its tree.
 func (h *Hub) report(s *Subscription, n note, name string, moved map[*Subscription]string, now time.Time) {
 	isTree := n.has(unix.IN_ISDIR) && s.options.Recursive
-	// What is in a tree that moves in is not announced: it must be watched before anybody hears of it.
+	// Entries of a tree that moves in get no events, so the tree must be watched before its own event is sent.
 	if isTree && n.has(unix.IN_MOVED_TO) {
 		h.follow(s, n, name, moved)
-		h.tell(s, n, name, now)
+		h.queueEvent(s, n, name, now)
 		return
 	}
-	if h.tell(s, n, name, now) && isTree {
+	if h.queueEvent(s, n, name, now) && isTree {
 		h.follow(s, n, name, moved)
 	}
 }
 
-// tell queues the event of a notification. False when a scan has found what it tells of: then that is known, and watched.
-// To follow it once more would announce again what is in it, and take what is made there later for known.
-func (h *Hub) tell(s *Subscription, n note, name string, now time.Time) bool {
+// queueEvent queues the event of a notification. It returns false if a scan already reported the entry and watches it.
+// Following it again would report its content twice, and hide entries that are created there later.
+func (h *Hub) queueEvent(s *Subscription, n note, name string, now time.Time) bool {
 	if len(s.scanned) > 0 && now.Sub(s.scannedAt) > scanMemory {
 		clear(s.scanned)
 	}
@@ -123,7 +125,7 @@ func (h *Hub) tell(s *Subscription, n note, name string, now time.Time) bool {
 	return true
 }
 
-// follow keeps the watched directories those of the tree.
+// follow keeps the watched directories equal to those of the tree.
 func (h *Hub) follow(s *Subscription, n note, name string, moved map[*Subscription]string) {
 	switch {
 	case n.has(unix.IN_CREATE):
@@ -144,7 +146,7 @@ func (h *Hub) follow(s *Subscription, n note, name string, moved map[*Subscripti
 	}
 }
 
-// rename gives the directories of a moved tree their new names.
+// rename changes the names of the directories of a moved tree.
 func (h *Hub) rename(s *Subscription, from, to string) {
 	for wd, name := range s.wds {
 		if rest, below := cutDir(name, from); below {
@@ -157,11 +159,11 @@ func (h *Hub) rename(s *Subscription, from, to string) {
 func (h *Hub) forgetMoved() {
 	moved := h.moving.from
 	h.moving = nil
-	h.leftBehind(moved)
+	h.unwatchMoved(moved)
 }
 
-// leftBehind ends the watches on directories that left the tree of their subscription.
-func (h *Hub) leftBehind(moved map[*Subscription]string) {
+// unwatchMoved ends the watches on directories that left the tree of their subscription.
+func (h *Hub) unwatchMoved(moved map[*Subscription]string) {
 	for s, from := range moved {
 		for wd, name := range s.wds {
 			if _, below := cutDir(name, from); below {
@@ -171,21 +173,21 @@ func (h *Hub) leftBehind(moved map[*Subscription]string) {
 	}
 }
 
-// cutDir says whether a name is that of a directory or below it, and returns the rest with its slash.
+// cutDir reports whether a name is a directory or below it, and returns the rest with its slash.
 func cutDir(name, dir string) (string, bool) {
 	rest, found := strings.CutPrefix(name, dir)
 	return rest, found && (rest == "" || rest[0] == '/')
 }
 
 // add watches a directory and, if the subscription is recursive, those below it. With announce it queues an event for
-// all that is found below: it was created before the watch on its directory was there.
+// everything it finds below: those entries were created before their directory was watched.
 func (h *Hub) add(s *Subscription, name string, announce bool) error {
 	if name != "" && !s.enters(name) {
 		return nil
 	}
 	err := h.attach(s, name)
 	if name != "" && (errors.Is(err, os.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, os.ErrPermission)) {
-		// It vanished meanwhile, or is not for the eyes of a daemon that is not root.
+		// The directory has vanished, or the daemon may not read it.
 		return nil
 	}
 	if err != nil || !s.options.Recursive {

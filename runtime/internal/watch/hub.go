@@ -1,8 +1,9 @@
 // Package watch reports changes in directories through inotify.
 //
-// It speaks to inotify itself: fsnotify keeps one path per directory, so it cannot serve two watchers of one directory
-// under different names, and loses a directory that is renamed within the watched tree. And the whole daemon shares
-// one inotify instance, of which the kernel grants 128 per user, and to root of all containers of a node together.
+// It uses inotify directly. fsnotify keeps one path per directory, so it can neither serve two watchers of one
+// directory under different names nor follow a directory that is renamed within the watched tree. The whole daemon
+// shares one inotify instance, because the kernel grants only 128 per user, and root of all containers on a node is
+// the same user.
 package watch
 
 import (
@@ -20,14 +21,14 @@ const (
 	readBuffer = 32 << 10
 )
 
-// Hub owns the inotify instance; it exists only while something is watched. It is safe for concurrent use.
+// Hub owns the inotify instance, which exists only while something is watched. It is safe for concurrent use.
 type Hub struct {
 	mu sync.Mutex
 	// instance is nil while nothing is watched.
 	instance *os.File
-	// dirs says who watches what the kernel calls by a number, and by which name relative to the watched root.
+	// dirs maps a watch descriptor to its subscriptions, each with the name of the directory relative to its root.
 	dirs map[int32]map[*Subscription]string
-	// moving is a rename of which only the first half has been read.
+	// moving is a rename of which only the first half was read.
 	moving *move
 }
 
@@ -36,19 +37,19 @@ type move struct {
 	from   map[*Subscription]string
 }
 
-// NewHub makes a hub.
+// NewHub returns a hub.
 func NewHub() *Hub { return &Hub{dirs: map[int32]map[*Subscription]string{}} }
 
-// Options say what to watch.
+// Options describe a watch.
 type Options struct {
 	// Root is an existing directory.
 	Root      string
 	Recursive bool
-	// NetworkMounts lets a recursive watch go into mounted network file systems.
+	// NetworkMounts lets a recursive watch enter mounted network file systems.
 	NetworkMounts bool
 }
 
-// Watch reports changes from now on: everything that happens after it returned. Close the subscription.
+// Watch reports every change that happens after it returned. The caller must close the subscription.
 func (h *Hub) Watch(o Options) (*Subscription, error) {
 	s := &Subscription{
 		hub:     h,
@@ -82,7 +83,7 @@ func (h *Hub) open() error {
 	return nil
 }
 
-// drop ends a subscription, and the instance with the last one.
+// drop ends a subscription, and with the last one the inotify instance.
 func (h *Hub) drop(s *Subscription) {
 	for wd := range s.wds {
 		h.detach(s, wd)
@@ -93,7 +94,7 @@ func (h *Hub) drop(s *Subscription) {
 	}
 }
 
-// detach ends a subscription to one directory. What the kernel already reported of it finds nobody.
+// detach ends a subscription to one directory. Notifications that are already queued find no subscription.
 func (h *Hub) detach(s *Subscription, wd int32) {
 	delete(s.wds, wd)
 	delete(h.dirs[wd], s)
@@ -101,7 +102,7 @@ func (h *Hub) detach(s *Subscription, wd int32) {
 		return
 	}
 	delete(h.dirs, wd)
-	// It fails when the directory is gone, and its watch with it.
+	// It fails if the directory is gone, which ends its watch too.
 	h.withFd(func(fd int) { _, _ = unix.InotifyRmWatch(fd, uint32(wd)) })
 }
 
@@ -125,7 +126,7 @@ func (h *Hub) attach(s *Subscription, name string) error {
 	return nil
 }
 
-// withFd runs an operation on the instance without making the file blocking, as its method Fd would.
+// withFd runs an operation on the instance. The method Fd would put the file into blocking mode.
 func (h *Hub) withFd(run func(fd int)) {
 	if h.instance == nil {
 		return
@@ -147,7 +148,7 @@ func (h *Hub) read(instance *os.File) {
 			return
 		}
 		h.mu.Lock()
-		// A hub that was emptied and used again has another instance, which numbers directories anew.
+		// A hub that was empty in between has another instance with new descriptors.
 		if h.instance == instance {
 			h.handleAll(buffer[:n], time.Now())
 		}

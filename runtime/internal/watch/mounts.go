@@ -10,13 +10,13 @@ const (
 	madeUp
 )
 
-// kindOf tells what kind of file system a directory is on.
+// kindOf returns the kind of the file system of a directory.
 func kindOf(path string) mountKind {
 	var stat unix.Statfs_t
 	if unix.Statfs(path, &stat) != nil {
 		return ordinary
 	}
-	// The type is signed on some machines and 64 bits wide on others; the numbers have 32 bits.
+	// The type is signed or 64 bits wide on some architectures; the magic numbers have 32 bits.
 	switch uint32(stat.Type) {
 	case unix.NFS_SUPER_MAGIC, unix.CIFS_SUPER_MAGIC, unix.SMB_SUPER_MAGIC, unix.SMB2_SUPER_MAGIC, unix.FUSE_SUPER_MAGIC:
 		return network
@@ -26,5 +26,6 @@ func kindOf(path string) mountKind {
 	return ordinary
 }
 
-// OnNetwork says that a directory is on a network file system, whose changes by others the kernel does not report.
+// OnNetwork reports whether a directory is on a network file system, for which the kernel does not report changes by
+// others.
 func OnNetwork(path string) bool { return kindOf(path) == network }

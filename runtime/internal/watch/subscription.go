@@ -8,16 +8,16 @@ import (
 	"time"
 )
 
-// queueLimit bounds what waits for a subscriber.
+// queueLimit bounds the events that wait for a subscriber.
 const queueLimit = 16 << 10
 
-// ErrLost says that there were more events than could be kept.
+// ErrLost means that there were more events than the queue holds.
 var ErrLost = errors.New("more changes than could be kept: events were lost")
 
-// Op is what happened.
+// Op is the kind of a change.
 type Op int
 
-// What happens to the entries of a directory. A rename is Rename of the old name and Create of the new one.
+// Changes of the entries of a directory. A rename is Rename with the old name and Create with the new one.
 const (
 	Create Op = iota
 	Write
@@ -37,7 +37,7 @@ type Subscription struct {
 	hub     *Hub
 	options Options
 
-	// These belong to the hub and its lock.
+	// The fields below belong to the hub and are guarded by its lock.
 	wds       map[int32]string
 	scanned   map[string]struct{}
 	scannedAt time.Time
@@ -52,7 +52,8 @@ type Subscription struct {
 // Ready yields after events were queued or the subscription failed.
 func (s *Subscription) Ready() <-chan struct{} { return s.ready }
 
-// Take empties the queue. An error is returned once the events before it have been taken, and from then on.
+// Take returns and empties the queue. After a failure it returns the remaining events first and then always the
+// error.
 func (s *Subscription) Take() ([]Event, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,8 +115,8 @@ func (s *Subscription) wake() {
 
 func (s *Subscription) path(name string) string { return filepath.Join(s.options.Root, name) }
 
-// enters says that a recursive watch includes a directory. File systems that the kernel makes up change all the time
-// and tell nothing; network mounts are entered only on request.
+// enters reports whether a recursive watch includes a directory. It skips virtual file systems, which change all the
+// time without notifications, and network mounts unless they are requested.
 func (s *Subscription) enters(name string) bool {
 	var outer, inner syscall.Stat_t
 	path := s.path(name)

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// told makes the bytes of a notification.
-func told(wd int32, mask, cookie uint32, name string) []byte {
+// notification returns the bytes of a notification.
+func notification(wd int32, mask, cookie uint32, name string) []byte {
 	padded := name
 	if name != "" {
 		padded += strings.Repeat("\x00", 16-len(name)%16)
@@ -26,8 +26,8 @@ func told(wd int32, mask, cookie uint32, name string) []byte {
 	return append(raw, padded...)
 }
 
-// hearing is a hub whose notifications the test makes, and a subscription to a directory the kernel calls 1.
-func hearing(t testing.TB, recursive bool) (*Hub, *Subscription) {
+// newTestHub returns a hub without a kernel and a subscription to a directory with the descriptor 1.
+func newTestHub(t testing.TB, recursive bool) (*Hub, *Subscription) {
 	t.Helper()
 	h := NewHub()
 	s := &Subscription{hub: h, options: Options{Root: t.TempDir(), Recursive: recursive}, wds: map[int32]string{1: ""}, scanned: map[string]struct{}{}, ready: make(chan struct{}, 1)}
@@ -41,16 +41,16 @@ func TestNotificationsBecomeEvents(t *testing.T) {
 		notes [][]byte
 		want  string
 	}{
-		"each kind":                           {[][]byte{told(1, unix.IN_CREATE, 0, "a"), told(1, unix.IN_MODIFY, 0, "a"), told(1, unix.IN_ATTRIB, 0, "a"), told(1, unix.IN_DELETE, 0, "a")}, "[{a 0} {a 1} {a 4} {a 2}] <nil>"},
-		"a rename":                            {[][]byte{told(1, unix.IN_MOVED_FROM, 7, "a"), told(1, unix.IN_MOVED_TO, 7, "b")}, "[{a 3} {b 0}] <nil>"},
-		"what is about the directory itself":  {[][]byte{told(1, unix.IN_ATTRIB|dir, 0, ""), told(1, unix.IN_IGNORED, 0, "")}, "[] <nil>"},
-		"what is about a directory no more":   {[][]byte{told(2, unix.IN_CREATE, 0, "a")}, "[] <nil>"},
-		"what follows an end":                 {[][]byte{told(1, unix.IN_IGNORED, 0, ""), told(1, unix.IN_CREATE, 0, "a")}, "[] <nil>"},
-		"a torn notification":                 {[][]byte{told(1, unix.IN_CREATE, 0, "a"), told(1, unix.IN_CREATE, 0, "b")[:20]}, "[{a 0}] <nil>"},
-		"an overflow after what was told":     {[][]byte{told(1, unix.IN_CREATE, 0, "a"), told(-1, unix.IN_Q_OVERFLOW, 0, "")}, "[{a 0}] <nil>"},
-		"an overflow before anything is told": {[][]byte{told(-1, unix.IN_Q_OVERFLOW, 0, "")}, "[] " + ErrLost.Error()},
+		"each kind":                        {[][]byte{notification(1, unix.IN_CREATE, 0, "a"), notification(1, unix.IN_MODIFY, 0, "a"), notification(1, unix.IN_ATTRIB, 0, "a"), notification(1, unix.IN_DELETE, 0, "a")}, "[{a 0} {a 1} {a 4} {a 2}] <nil>"},
+		"a rename":                         {[][]byte{notification(1, unix.IN_MOVED_FROM, 7, "a"), notification(1, unix.IN_MOVED_TO, 7, "b")}, "[{a 3} {b 0}] <nil>"},
+		"a change of the directory itself": {[][]byte{notification(1, unix.IN_ATTRIB|dir, 0, ""), notification(1, unix.IN_IGNORED, 0, "")}, "[] <nil>"},
+		"an unknown descriptor":            {[][]byte{notification(2, unix.IN_CREATE, 0, "a")}, "[] <nil>"},
+		"a change after the watch ended":   {[][]byte{notification(1, unix.IN_IGNORED, 0, ""), notification(1, unix.IN_CREATE, 0, "a")}, "[] <nil>"},
+		"a truncated notification":         {[][]byte{notification(1, unix.IN_CREATE, 0, "a"), notification(1, unix.IN_CREATE, 0, "b")[:20]}, "[{a 0}] <nil>"},
+		"an overflow after events":         {[][]byte{notification(1, unix.IN_CREATE, 0, "a"), notification(-1, unix.IN_Q_OVERFLOW, 0, "")}, "[{a 0}] <nil>"},
+		"an overflow before any event":     {[][]byte{notification(-1, unix.IN_Q_OVERFLOW, 0, "")}, "[] " + ErrLost.Error()},
 	} {
-		h, s := hearing(t, false)
+		h, s := newTestHub(t, false)
 		var raw []byte
 		for _, each := range row.notes {
 			raw = append(raw, each...)
@@ -63,22 +63,22 @@ func TestNotificationsBecomeEvents(t *testing.T) {
 	}
 }
 
-func TestWhatAScanFoundIsNotToldTwice(t *testing.T) {
-	h, s := hearing(t, true)
+func TestAnEntryThatAScanFoundIsReportedOnce(t *testing.T) {
+	h, s := newTestHub(t, true)
 	begin := time.Unix(100, 0)
 	s.scanned["d/x"], s.scanned["d/y"], s.scannedAt = struct{}{}, struct{}{}, begin
 	h.dirs[2], s.wds[2] = map[*Subscription]string{s: "d"}, "d"
-	h.handleAll(told(2, unix.IN_CREATE, 0, "x"), begin)
-	h.handleAll(told(2, unix.IN_CREATE, 0, "x"), begin)
-	h.handleAll(told(2, unix.IN_CREATE, 0, "y"), begin.Add(2*scanMemory))
+	h.handleAll(notification(2, unix.IN_CREATE, 0, "x"), begin)
+	h.handleAll(notification(2, unix.IN_CREATE, 0, "x"), begin)
+	h.handleAll(notification(2, unix.IN_CREATE, 0, "y"), begin.Add(2*scanMemory))
 	events, _ := s.Take()
 	if got := fmt.Sprint(events); got != "[{d/x 0} {d/y 0}]" {
 		t.Errorf("got %s", got)
 	}
 }
 
-func TestAQueueThatNobodyEmptiesIsBounded(t *testing.T) {
-	_, s := hearing(t, false)
+func TestTheQueueOfASubscriptionIsBounded(t *testing.T) {
+	_, s := newTestHub(t, false)
 	for range 2 * queueLimit {
 		s.push(Event{"x", Write})
 	}
@@ -91,7 +91,7 @@ func TestAQueueThatNobodyEmptiesIsBounded(t *testing.T) {
 	}
 }
 
-func TestFileSystemsThatTheKernelMakesUpAreNotEntered(t *testing.T) {
+func TestARecursiveWatchSkipsVirtualFileSystems(t *testing.T) {
 	for path, want := range map[string]mountKind{"/proc": madeUp, "/sys": madeUp, "/none": ordinary, os.TempDir(): ordinary} {
 		if got := kindOf(path); got != want {
 			t.Errorf("%s: got %v", path, got)
@@ -99,16 +99,16 @@ func TestFileSystemsThatTheKernelMakesUpAreNotEntered(t *testing.T) {
 	}
 	s := &Subscription{options: Options{Root: "/"}}
 	if s.enters("proc") || !s.enters("etc") {
-		t.Error("a watch of everything should leave out /proc and take in /etc")
+		t.Error("a watch of / should skip /proc and include /etc")
 	}
 }
 
 func FuzzNotificationsOfAnyBytesAreHandled(f *testing.F) {
-	f.Add(told(1, unix.IN_CREATE|unix.IN_ISDIR, 0, "d"))
-	f.Add(append(told(1, unix.IN_MOVED_FROM|unix.IN_ISDIR, 3, "d"), told(1, unix.IN_MOVED_TO|unix.IN_ISDIR, 3, "e")...))
+	f.Add(notification(1, unix.IN_CREATE|unix.IN_ISDIR, 0, "d"))
+	f.Add(append(notification(1, unix.IN_MOVED_FROM|unix.IN_ISDIR, 3, "d"), notification(1, unix.IN_MOVED_TO|unix.IN_ISDIR, 3, "e")...))
 	f.Add([]byte("short"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		h, s := hearing(t, true)
+		h, s := newTestHub(t, true)
 		h.handleAll(raw, time.Unix(0, 0))
 		_, _ = s.Take()
 	})
