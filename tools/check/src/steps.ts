@@ -34,6 +34,8 @@ export const steps: readonly Step[] = [
   check('lint', 'ESLint, typed rules', ['npm', 'run', '--silent', 'lint']),
   check('dead-code', 'unused files, exports and packages', ['knip']),
   check('layers', 'imports point one way', ['npm', 'run', '--silent', 'layers']),
+  check('purity', 'decisions reach no effect', ['npm', 'run', '--silent', 'purity']),
+  check('structure', 'folders, test support and READMEs have their places', ['npm', 'run', '--silent', 'structure']),
   check('citations', 'citations and links of the documentation lead somewhere', [
     'node',
     'tools/check/src/citations.ts',

@@ -1,5 +1,5 @@
 // When a Sandbox belongs to a pool. Each question has its own predicate, because they need different proof.
-import { controllerOf } from '@sandlot/kube';
+import { controllerOf } from '@sandlot/kube/objects';
 import { nameHash } from '@sandlot/std';
 import { labels } from '../catalogue/keys.ts';
 import { EXTENSIONS_GROUP } from '../objects.ts';
