@@ -1,7 +1,7 @@
 import { sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { RetryableError, isConflict, isNotFound, persistentVolumeClaims, pods, services } from '@sandlot/kube';
-import type { JsonObject, KubeObject, PersistentVolumeClaim, Pod } from '@sandlot/kube';
+import { RetryableError, isConflict, isNotFound } from '@sandlot/kube';
+import type { PersistentVolumeClaim, Pod } from '@sandlot/kube';
 import { ownershipOf } from './ownership/ownership.ts';
 import { hasFailed } from './plan/snapshot.ts';
 import type { Phase, Snapshot } from './plan/snapshot.ts';
@@ -12,7 +12,7 @@ import type { ReportDeps } from './troubles/apply-reports.ts';
 import { deletionKey } from './troubles/pod-troubles.ts';
 import { reduceSandbox } from './wiring/transform.ts';
 import { createOrRead, deleteObject, objectKey, patchObject } from './writes/calls.ts';
-import type { CallDeps, PatchInput } from './writes/calls.ts';
+import type { CallDeps } from './writes/calls.ts';
 import { publishableText } from './writes/error-text.ts';
 import { isRejection } from './writes/rejected-writes.ts';
 import type { RejectedWrites } from './writes/rejected-writes.ts';
@@ -80,13 +80,14 @@ async function applyStep(deps: ApplyDeps, s: Snapshot, step: Exclude<Step, { kin
 }
 
 async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Promise<Snapshot> {
+  const { disks, pods, services } = deps.collections;
   switch (step.kind) {
     case 'createDisk':
-      return withDisk(s, step.disk, await createOrRead(deps, persistentVolumeClaims, step.disk));
+      return withDisk(s, step.disk, await createOrRead(deps, disks, step.disk));
     case 'patchDisk':
-      return withDisk(s, step.disk, await patchObject(deps, persistentVolumeClaims, patchOf(step.disk, step)));
+      return withDisk(s, step.disk, await patchObject(deps, disks, { object: step.disk, patch: step.patch }));
     case 'deleteDisk':
-      return withDisk(s, step.disk, await deleteObject(deps, persistentVolumeClaims, step.disk));
+      return withDisk(s, step.disk, await deleteObject(deps, disks, step.disk));
     case 'createPod':
       return withPod(s, await createOrRead(deps, pods, step.pod));
     case 'patchPod':
@@ -96,7 +97,7 @@ async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Prom
     case 'createService':
       return { ...s, service: await createOrRead(deps, services, step.service) };
     case 'patchService':
-      return { ...s, service: await patchObject(deps, services, patchOf(step.service, step)) };
+      return { ...s, service: await patchObject(deps, services, { object: step.service, patch: step.patch }) };
     case 'deleteService':
       return { ...s, service: await deleteObject(deps, services, step.service) };
   }
@@ -105,17 +106,13 @@ async function applyToChild(deps: ApplyDeps, s: Snapshot, step: ChildStep): Prom
 /** Counts the deletion as reported before the request: the owner needs no Event about what the controller deletes. */
 async function deletePod(deps: ApplyDeps, s: Snapshot, pod: Pod): Promise<Snapshot> {
   const reportedTroubles = deps.reportedTroubles.record(s.sandbox.metadata.uid ?? '', deletionKey(pod));
-  return { ...withoutPod(s, pod, await deleteObject(deps, pods, pod)), reportedTroubles };
+  return { ...withoutPod(s, pod, await deleteObject(deps, deps.collections.pods, pod)), reportedTroubles };
 }
 
 function patchPod(deps: ApplyDeps, { sandbox }: Snapshot, step: ChildStep & { kind: 'patchPod' }): Promise<Pod> {
-  const { image } = step;
-  if (image === undefined) return patchObject(deps, pods, patchOf(step.pod, step));
+  const { image, pod, patch } = step;
+  if (image === undefined) return patchObject(deps, deps.collections.pods, { object: pod, patch });
   return changeImage(deps, { ...step, sandbox, image });
-}
-
-function patchOf(object: KubeObject, { patch }: { readonly patch: JsonObject }): PatchInput {
-  return { key: objectKey(object), patch };
 }
 
 /**
@@ -126,9 +123,8 @@ async function applyToSandbox(deps: ApplyDeps, s: Snapshot, step: SandboxStep): 
   try {
     if (step.kind === 'deleteSandbox') return await deleteSandbox(deps, s, step.note);
     const subresource = step.kind === 'patchStatus' ? 'status' : undefined;
-    const response = await patchObject(deps, sandboxes, { key: objectKey(s.sandbox), patch: step.patch, subresource });
-    const sandbox = reduceSandbox(response);
-    deps.recent.published(sandbox);
+    const input = { object: s.sandbox, patch: step.patch, subresource } as const;
+    const sandbox = reduceSandbox(await patchObject(deps, deps.collections.sandboxes, input));
     if (step.kind === 'patchStatus') deps.onStatusWritten(s.sandbox, sandbox);
     return { ...s, sandbox };
   } catch (error) {

@@ -1,5 +1,5 @@
 import type { Sandbox } from '@sandlot/api-types';
-import { createEventRecorder } from '@sandlot/kube';
+import { channelSource, createEventRecorder } from '@sandlot/kube';
 import type { EventRecorder } from '@sandlot/kube';
 import { keepDeadlines, openOutboxes } from '@sandlot/service';
 import type { ControllerParts } from '@sandlot/service';
@@ -14,11 +14,12 @@ import { createSandboxMetrics } from './telemetry/metrics.ts';
 import { SandboxTraces } from './telemetry/trace.ts';
 import type { WakeAnswer } from './wake/wake-answers.ts';
 import { wakeSource } from './wake/wake-requests.ts';
-import { cachesOf, createInformers } from './wiring/informers.ts';
+import { createInformers } from './wiring/informers.ts';
 import type { Informers } from './wiring/informers.ts';
 import { createProcessState } from './wiring/process-state.ts';
 import type { ProcessState } from './wiring/process-state.ts';
 import { watchSources } from './wiring/sources.ts';
+import { closeCollections, createCollections } from './writes/collections.ts';
 
 export interface SandboxControllerOptions {
   readonly concurrency: number;
@@ -34,27 +35,30 @@ export function addSandboxController(
 ): { close(): Promise<void> } {
   const { client, manager, bus, clock, random, log, kubeMetrics } = parts;
   const state = createProcessState(clock);
-  const informers = createInformers({ client, namespace, clock, random, log, metrics: kubeMetrics }, state.recent);
+  const informers = createInformers({ client, namespace, clock, random, log, metrics: kubeMetrics });
+  const doubts = channelSource();
+  const collections = createCollections(informers, { clock, enqueue: (key) => doubts.push(key) });
   followSandboxes(informers, state);
   const recorder = createRecorder(parts);
   const metrics = createSandboxMetrics(parts.registry, {
     isCounting: () => manager.isLeader(),
     templateLabels: parts.templateLabels,
   });
-  const caches = cachesOf(informers);
+
   measureCaches({ informers, metrics, manager, clock });
   const outbox = openOutboxes(parts)({ kind: 'sandbox', informer: informers.sandboxes, ...sandboxTelling(clock) });
   const deadlines = keepDeadlines(parts, informers.sandboxes, (sandbox, nowMs) =>
     deadlinesOf({ sandbox, nowMs, ...observeActivity(state, sandbox) }),
   );
-  const traces = new SandboxTraces({ client, clock, ...caches, isLeader: () => manager.isLeader() });
+  const [sandboxes, pods] = [informers.sandboxes.store, informers.pods.store];
+  const traces = new SandboxTraces({ client, clock, sandboxes, pods, isLeader: () => manager.isLeader() });
   traces.follow(informers);
   const [wakes, activity] = [wakeSource(bus, state.wakes), activitySource(bus, state.activityReports)];
   const deps = {
     client,
     recorder,
     ...state,
-    caches,
+    collections,
     clock,
     settings,
     onStatusWritten: (before: Sandbox, after: Sandbox) => {
@@ -69,7 +73,7 @@ export function addSandboxController(
   manager.add({
     name: 'sandbox',
     concurrency,
-    sources: [wakes, activity, deadlines.source, ...watchSources(informers)],
+    sources: [wakes, activity, doubts, deadlines.source, ...watchSources(informers)],
     within: (key, run) => traces.within(key, run),
     reconcile: (key, { signal }) => deadlines.pass(key, () => reconcile({ ...deps, signal }, key)),
   });
@@ -77,6 +81,7 @@ export function addSandboxController(
     close: async () => {
       wakes[Symbol.dispose]();
       activity[Symbol.dispose]();
+      closeCollections(collections);
       await Promise.all([recorder.flush(), deadlines.close(), traces.close(), outbox[Symbol.asyncDispose]()]);
     },
   };

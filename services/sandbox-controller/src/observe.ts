@@ -8,13 +8,13 @@ import { isMarkedExpired } from './lifetime/expiry.ts';
 import { ownershipOf } from './ownership/ownership.ts';
 import type { Failure, Settings, Snapshot } from './plan/snapshot.ts';
 import { BY_OWNER } from './wiring/informers.ts';
-import type { Caches } from './wiring/informers.ts';
 import type { ProcessState } from './wiring/process-state.ts';
+import type { Collections } from './writes/collections.ts';
 import { publishableText } from './writes/error-text.ts';
 
 export interface ObserveDeps extends ProcessState {
   readonly client: KubeClient;
-  readonly caches: Caches;
+  readonly collections: Collections;
   readonly clock: Clock;
   readonly settings: Settings;
   readonly signal: AbortSignal;
@@ -22,10 +22,9 @@ export interface ObserveDeps extends ProcessState {
 
 /** Everything known about the Sandbox under `key`; undefined when there is none. */
 export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot | undefined> {
-  const { caches, recent, clock, settings } = deps;
-  const cached = caches.sandboxes.get(key);
-  if (cached === undefined) return undefined;
-  const sandbox = recent.latestSandbox(cached);
+  const { collections, clock, settings } = deps;
+  const sandbox = collections.sandboxes.own.get(key);
+  if (sandbox === undefined) return undefined;
   recordFirstSight(deps, sandbox);
   const found = await observePods(deps, sandbox);
   return {
@@ -35,7 +34,7 @@ export async function observe(deps: ObserveDeps, key: string): Promise<Snapshot 
     ...observeHolds(deps, sandbox),
     ...found,
     failures: [...found.failures, ...observeRejections(deps, sandbox, found)],
-    service: recent.latest('Service', key, caches.services.get(key)),
+    service: collections.services.own.get(key),
     disks: await observeDisks(deps, sandbox),
     ...observeWakeRequest(deps, sandbox),
     ...observeActivity(deps, sandbox),
@@ -91,14 +90,13 @@ function observeRejections({ rejectedWrites }: ObserveDeps, sandbox: Sandbox, fo
  * would not release a disk that the cache does not show yet, and garbage collection would delete it against the policy.
  */
 async function observeDisks(deps: ObserveDeps, sandbox: Sandbox): Promise<Map<string, PersistentVolumeClaim>> {
-  const { client, signal } = deps;
+  const { client, signal, collections } = deps;
   const { namespace = '' } = sandbox.metadata;
   const found = new Map<string, PersistentVolumeClaim>();
   for (const name of diskNames(sandbox)) {
-    const key = `${namespace}/${name}`;
-    const cached = deps.recent.latest('PersistentVolumeClaim', key, deps.caches.disks.get(key));
+    const known = collections.disks.own.get(`${namespace}/${name}`);
     const readLive = () => client.find(persistentVolumeClaims, { namespace, name }, { signal });
-    const disk = cached ?? (isMarkedExpired(sandbox) ? await readLive() : undefined);
+    const disk = known ?? (isMarkedExpired(sandbox) ? await readLive() : undefined);
     if (disk !== undefined) found.set(name, disk);
   }
   return found;
@@ -107,18 +105,12 @@ async function observeDisks(deps: ObserveDeps, sandbox: Sandbox): Promise<Map<st
 type FoundPods = Pick<Snapshot, 'ownedPods' | 'foreignPod' | 'failures'>;
 
 async function observePods(deps: ObserveDeps, sandbox: Sandbox): Promise<FoundPods> {
-  const named = podNames(sandbox).flatMap((name) => findCachedPod(deps, sandbox, name) ?? []);
-  const owned = [...deps.caches.pods.byIndex(BY_OWNER, sandbox.metadata.uid ?? '')].flatMap(
-    (pod) => findCachedPod(deps, sandbox, pod.metadata.name ?? '') ?? [],
-  );
-  const found = groupByOwner(sandbox, [...owned, ...named]);
+  const { own } = deps.collections.pods;
+  const { namespace = '', uid = '' } = sandbox.metadata;
+  const named = podNames(sandbox).flatMap((name) => own.get(`${namespace}/${name}`) ?? []);
+  const found = groupByOwner(sandbox, [...own.byIndex(BY_OWNER, uid), ...named]);
   if (found.ownedPods.length > 0 || found.foreignPod !== undefined || !needsLiveRead(sandbox)) return found;
   return readPodsLive(deps, sandbox);
-}
-
-function findCachedPod({ caches, recent }: ObserveDeps, sandbox: Sandbox, name: string): Pod | undefined {
-  const key = `${sandbox.metadata.namespace ?? ''}/${name}`;
-  return recent.latest('Pod', key, caches.pods.get(key));
 }
 
 /** The recorded name first: a Pod that was taken over keeps its own. */

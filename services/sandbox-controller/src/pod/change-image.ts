@@ -1,6 +1,6 @@
 import { annotations } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
-import { pods } from '@sandlot/kube';
+
 import type { Container, JsonObject, Pod } from '@sandlot/kube';
 import { objectKey, patchObject } from '../writes/calls.ts';
 import type { CallDeps } from '../writes/calls.ts';
@@ -18,8 +18,8 @@ export interface ImageChange {
  * admission may have added some. An annotation records the restart count, which shows later when the new image runs.
  */
 export async function changeImage(deps: CallDeps, { sandbox, pod, patch, image }: ImageChange): Promise<Pod> {
-  const key = objectKey(pod);
-  const live = await deps.client.get(pods, key, { signal: deps.signal });
+  const { pods } = deps.collections;
+  const live = await deps.client.get(pods.resource, objectKey(pod), { signal: deps.signal });
   const { uid, resourceVersion } = live.metadata;
   const guard = { uid: pod.metadata.uid ?? uid ?? '', resourceVersion: resourceVersion ?? '' };
   const first = live.spec.containers[0];
@@ -27,7 +27,8 @@ export async function changeImage(deps: CallDeps, { sandbox, pod, patch, image }
   const from = hasImage ? null : String(restartCountOf(sandbox, live));
   const notes = { [annotations.inplaceImage]: image, [annotations.inplaceImageFrom]: from };
   const spec = hasImage ? {} : { spec: { containers: withImage(live.spec.containers, image) } };
-  return patchObject(deps, pods, { key, patch: { ...patch, metadata: { ...guard, annotations: notes }, ...spec } });
+  const whole = { ...patch, metadata: { ...guard, annotations: notes }, ...spec };
+  return patchObject(deps, pods, { object: pod, patch: whole });
 }
 
 /** Containers of a live Pod are JSON by construction: they came from the API server. */

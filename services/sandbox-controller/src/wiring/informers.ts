@@ -1,8 +1,8 @@
 import { labels, nameHash, sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { controllerOf, createInformer, persistentVolumeClaims, pods, services } from '@sandlot/kube';
-import type { Informer, InformerOptions, KubeObject, PersistentVolumeClaim, Pod, Service, Store } from '@sandlot/kube';
-import type { RecentWrites } from '../writes/recent-writes.ts';
+import type { Informer, InformerOptions, KubeObject, PersistentVolumeClaim, Pod, Service } from '@sandlot/kube';
+
 import { reduceChild, reducePod, reduceSandbox } from './transform.ts';
 
 /** Index of Pods by the UID of their controller. */
@@ -19,20 +19,11 @@ export interface Informers {
   readonly disks: Informer<PersistentVolumeClaim>;
 }
 
-/** The stores of the informers. */
-export interface Caches {
-  readonly sandboxes: Store<Sandbox>;
-  readonly pods: Store<Pod>;
-  readonly services: Store<Service>;
-  readonly disks: Store<PersistentVolumeClaim>;
-}
-
 type Shared = Pick<InformerOptions<KubeObject>, 'client' | 'namespace' | 'clock' | 'random' | 'metrics' | 'log'>;
 
-/** Builds the informers and lets `recent` follow what they show. */
-export function createInformers(shared: Shared, recent: RecentWrites): Informers {
+export function createInformers(shared: Shared): Informers {
   const tracked = { ...shared, labelSelector: labels.nameHash };
-  const informers = {
+  return {
     sandboxes: createInformer({
       ...shared,
       resource: sandboxes,
@@ -47,15 +38,6 @@ export function createInformers(shared: Shared, recent: RecentWrites): Informers
       transform: reduceChild<PersistentVolumeClaim>,
     }),
   };
-  informers.sandboxes.onChange((change) => recent.observed(sandboxes.kind, change));
-  informers.pods.onChange((change) => recent.observed(pods.kind, change));
-  informers.services.onChange((change) => recent.observed(services.kind, change));
-  informers.disks.onChange((change) => recent.observed(persistentVolumeClaims.kind, change));
-  return informers;
-}
-
-export function cachesOf({ sandboxes, pods, services, disks }: Informers): Caches {
-  return { sandboxes: sandboxes.store, pods: pods.store, services: services.store, disks: disks.store };
 }
 
 function ownerUids(object: KubeObject): readonly string[] {

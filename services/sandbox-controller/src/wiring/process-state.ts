@@ -7,12 +7,11 @@ import { AdoptionHolds } from '../pacing/adoption-holds.ts';
 import { QuietStarts } from '../pacing/quiet-start.ts';
 import { ReportedTroubles } from '../troubles/reported-troubles.ts';
 import { WakeRequests } from '../wake/wake-requests.ts';
-import { RecentWrites } from '../writes/recent-writes.ts';
+
 import { RejectedWrites } from '../writes/rejected-writes.ts';
 
 /** What the process keeps from pass to pass. It saves requests and noise; a restart may lose all of it. */
 export interface ProcessState {
-  readonly recent: RecentWrites;
   readonly quietStarts: QuietStarts;
   readonly adoptionHolds: AdoptionHolds;
   readonly wakes: WakeRequests;
@@ -26,7 +25,6 @@ export interface ProcessState {
 
 export function createProcessState(clock: Clock): ProcessState {
   return {
-    recent: new RecentWrites(clock),
     quietStarts: new QuietStarts(),
     adoptionHolds: new AdoptionHolds(clock),
     wakes: new WakeRequests(clock),

@@ -28,7 +28,7 @@ export function watchSources({ sandboxes, pods, services, disks }: Informers): S
 }
 
 /** Keys of the Sandboxes that a change of `child` may concern: its controller, and those that its label points to. */
-function sandboxKeysOf(child: KubeObject, sandboxes: Store<Sandbox>): string[] {
+export function sandboxKeysOf(child: KubeObject, sandboxes: Store<Sandbox>): string[] {
   const { namespace = '' } = child.metadata;
   const owner = controllerOf(child);
   const hash = child.metadata.labels?.[labels.nameHash] ?? '';

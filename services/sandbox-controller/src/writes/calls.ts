@@ -1,10 +1,10 @@
-import { isAlreadyExists, isNotFound } from '@sandlot/kube';
-import type { CallOptions, JsonObject, KubeClient, KubeObject, ObjectKey, Priority, Resource } from '@sandlot/kube';
-import type { RecentWrites } from './recent-writes.ts';
+import { isAlreadyExists, isNotFound, keyOf } from '@sandlot/kube';
+import type { CallOptions, JsonObject, KubeClient, KubeObject, ObjectKey, Priority } from '@sandlot/kube';
+import type { Collection, Collections } from './collections.ts';
 
 export interface CallDeps {
   readonly client: KubeClient;
-  readonly recent: RecentWrites;
+  readonly collections: Collections;
   /** Once it aborts, nothing is written. */
   readonly signal: AbortSignal;
   readonly priority: Priority;
@@ -18,12 +18,14 @@ function callOptions({ signal, priority }: CallDeps): CallOptions {
 }
 
 /** Creates `object`, or reads the one that has its name; the next decision judges whether that one may serve. */
-export async function createOrRead<T extends KubeObject>(deps: CallDeps, resource: Resource<T>, object: T): Promise<T> {
-  const { client, recent } = deps;
+export async function createOrRead<T extends KubeObject>(
+  deps: CallDeps,
+  { resource, own }: Collection<T>,
+  object: T,
+): Promise<T> {
+  const { client } = deps;
   try {
-    const created = await client.create(resource, object, callOptions(deps));
-    recent.created({ ...created, kind: resource.kind });
-    return created;
+    return await own.write(keyOf(object), () => client.create(resource, object, callOptions(deps)));
   } catch (error) {
     if (!isAlreadyExists(error)) throw error;
     return client.get(resource, objectKey(object), callOptions(deps));
@@ -32,7 +34,7 @@ export async function createOrRead<T extends KubeObject>(deps: CallDeps, resourc
 
 /** A patch and the object it is for. */
 export interface PatchInput {
-  readonly key: ObjectKey;
+  readonly object: KubeObject;
   readonly patch: JsonObject;
   readonly subresource?: 'status' | undefined;
 }
@@ -40,10 +42,11 @@ export interface PatchInput {
 /** Sends a merge patch. The patch itself names the UID it was decided on. */
 export function patchObject<T extends KubeObject>(
   deps: CallDeps,
-  resource: Resource<T>,
-  { key, patch, subresource }: PatchInput,
+  { resource, own }: Collection<T>,
+  { object, patch, subresource }: PatchInput,
 ): Promise<T> {
-  return deps.client.mergePatch(resource, key, patch, { ...callOptions(deps), subresource });
+  const options = { ...callOptions(deps), subresource };
+  return own.write(keyOf(object), () => deps.client.mergePatch(resource, objectKey(object), patch, options));
 }
 
 /**
@@ -52,18 +55,18 @@ export function patchObject<T extends KubeObject>(
  */
 export async function deleteObject<T extends KubeObject>(
   deps: CallDeps,
-  resource: Resource<T>,
+  { resource, own }: Collection<T>,
   object: T,
 ): Promise<T | undefined> {
-  const { client, recent } = deps;
   const { uid } = object.metadata;
+  const options = { ...callOptions(deps), ...(uid === undefined ? {} : { uid }) };
   try {
-    await client.delete(resource, objectKey(object), { ...callOptions(deps), ...(uid === undefined ? {} : { uid }) });
+    await deps.client.delete(resource, objectKey(object), options);
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
   }
-  return recent.deleted(object);
+  return own.recordDelete(object);
 }
 
 /** Namespace and name of `object`. */
