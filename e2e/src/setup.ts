@@ -6,9 +6,9 @@ import type { MachineState } from './support/machine.ts';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** Administrator's kubeconfig of the cluster under test. */
+    /** The administrator's kubeconfig of the cluster under test. */
     kubeconfigPath: string;
-    /** Namespace of the chart's release. */
+    /** The namespace of the chart's release. */
     releaseNamespace: string;
     /** The API server's audit log, one JSON object a line. */
     auditLogPath: string;
@@ -16,14 +16,14 @@ declare module 'vitest' {
 }
 
 /**
- * Uses the cluster of `npm run up` when it is there, with Prometheus and Jaeger added; raises one, and takes it down
- * afterwards, when it is not. Then the machine must be as it was: what is left behind fails the run.
+ * Uses the cluster of `npm run up` when it runs, and adds Prometheus and Jaeger. Otherwise it starts a cluster and stops it
+ * afterwards; then the run fails when the cluster has left anything on the machine.
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const before = await machineState();
   const { kubeconfigPath, raised } = await ensureUp({ demo: false, observability: true });
   const cluster = await openCluster({ root: checkoutRoot });
-  if (cluster === undefined) throw new Error('the cluster that was just raised is not there');
+  if (cluster === undefined) throw new Error('the cluster that was just started is not there');
   project.provide('kubeconfigPath', kubeconfigPath);
   project.provide('releaseNamespace', releaseNamespace);
   project.provide('auditLogPath', cluster.auditLogPath);

@@ -1,4 +1,4 @@
-// Bursts of warm claims that leave nothing behind.
+// Bursts of warm claims, and their removal.
 import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import { inParallel } from './floor.ts';
 import { claimObject } from './objects.ts';
@@ -15,20 +15,20 @@ export interface Burst {
   readonly claims: number;
 }
 
-/** Sends the claims at once and resolves when all are Ready. */
+/** Creates the claims at once and waits until all are Ready. */
 export async function burst({ client }: Stage, { prefix, claims }: Burst): Promise<Latencies> {
   await using observer = await Observer.watch(client);
   const names = Array.from({ length: claims }, (_, index) => `${prefix}-${index}`);
   const sent = names.map(async (name) => {
-    observer.sending(name);
+    observer.recordSending(name);
     await client.create(sandboxClaims, claimObject(name));
   });
   await Promise.all(sent);
-  await observer.readyAre(claims);
+  await observer.waitForReadyCount(claims);
   return latenciesOf(observer.times.values());
 }
 
-/** Deletes the claims, and resolves when `members` of the full pool and `others` are all the Sandboxes left. */
+/** Deletes the claims, and waits until only the `members` of the full pool and `others` are left. */
 export async function clear(
   stage: Stage,
   { prefix, claims }: Burst,

@@ -6,18 +6,18 @@ import type { ControllerName, Stage } from './stage.ts';
 
 /** Running totals of one controller. */
 export interface ControllerCounts {
-  /** Writes, as the API server's own metrics have them; leases and Events apart. */
+  /** Writes by the metrics of the API server, without leases and Events. */
   readonly writes: number;
   readonly reconciles: number;
   readonly cpuMs: number;
-  /** Of all replicas together, at the time of counting. */
+  /** The sum of all replicas at the time of counting. */
   readonly rssMiB: number;
 }
 
 /** Running totals. */
 export interface Counts {
   readonly controllers: Readonly<Record<ControllerName, ControllerCounts>>;
-  /** Answers 409 to anybody, as the API server's own metrics have them. */
+  /** Answers with 409 to any client, by the metrics of the API server. */
   readonly conflicts: number;
 }
 
@@ -49,8 +49,8 @@ async function countController(stage: Stage, name: ControllerName, server: strin
 const CHILDREN = new Set(['sandboxes', 'pods']);
 
 /**
- * Writes of the controllers for claims since `since` (RFC 3339): to claims, and to sandboxes and their pods from the
- * moment a claim is given them. What else they wrote refills pools. From the audit log, which has the names.
+ * Counts the writes of the controllers for claims since `since` (RFC 3339): to claims, and to Sandboxes and their pods from the
+ * adoption on. All other writes refill pools. The names come from the audit log.
  */
 export async function writesForClaims(stage: Stage, since: string): Promise<number> {
   const given = new Set<string>();
@@ -68,7 +68,7 @@ interface Write {
   readonly name: string;
 }
 
-/** Writes of the controllers, in the order in which they arrived. */
+/** The writes of the controllers in the order in which they arrived. */
 async function writesSince({ plane }: Stage, since: string): Promise<Write[]> {
   const users = new Map<string, string>(
     CONTROLLERS.map((name) => [`system:serviceaccount:${NAMESPACE}:${name}`, name]),

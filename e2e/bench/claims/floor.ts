@@ -1,4 +1,4 @@
-// The floor: what the same writes cost a bare client that decides nothing, on the same server in the same run.
+// The floor: the time of the same writes by a bare client without decisions, on the same server in the same run.
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
 import { adoptionPatch } from '@sandlot/blueprint';
@@ -12,10 +12,10 @@ import type { Shape } from './shapes.ts';
 import { NAMESPACE } from './stage.ts';
 import type { Stage } from './stage.ts';
 
-/** What is written for one claim. */
+/** Which writes a claim takes. */
 export type FloorKind = 'warm' | 'cold' | 'batch';
 
-/** Writes of its own that a batch's status takes besides the commits. */
+/** Status writes of a batch, beside its commits. */
 const BATCH_STATUS_WRITES = 5;
 const IN_FLIGHT = 64;
 
@@ -34,13 +34,13 @@ export async function measureFloor(stage: Stage, kind: FloorKind, shape: Shape):
   if (kind === 'batch') await bare.batch(shape.claims);
   else if (kind === 'warm') await drive(shape, 'floor', (name) => bare.warm(name));
   else await bare.whilePodsAreWatched(() => drive(shape, 'floor', (name) => bare.cold(name)));
-  await observer.readyAre(shape.claims);
+  await observer.waitForReadyCount(shape.claims);
   const latencies = latenciesOf(observer.times.values());
   await clear(stage);
   return latencies;
 }
 
-/** A member that looks as one of a pool does when it is adopted: what a write costs depends on the size of the object. */
+/** Creates a member like one of a pool: the cost of a write depends on the size of the object. */
 async function makeMember({ client }: Stage, member: Sandbox): Promise<Sandbox> {
   const { metadata } = await client.create(sandboxes, member);
   const key = { namespace: NAMESPACE, name: metadata.name ?? '' };
@@ -65,17 +65,17 @@ class BareClient {
 
   async warm(name: string): Promise<void> {
     const { stage, observer } = this.#deps;
-    observer.sending(name);
+    observer.recordSending(name);
     const claim = await stage.client.create(sandboxClaims, objects.claimObject(name));
     const sandboxName = await this.#adopt(claim);
     await this.#publish(claim, objects.boundStatus(sandboxName));
-    await observer.ready(name);
+    await observer.waitForReady(name);
   }
 
   async cold(name: string): Promise<void> {
     const { stage, template, observer } = this.#deps;
     const { client } = stage;
-    observer.sending(name);
+    observer.recordSending(name);
     const claim = await client.create(sandboxClaims, objects.claimObject(name));
     const sandbox = await client.create(sandboxes, objects.coldObject(claim, template));
     const started = new Promise<void>((resolve) => this.#podReady.set(name, resolve));
@@ -85,12 +85,12 @@ class BareClient {
     const status = objects.readySandboxStatus() as unknown as JsonObject;
     await client.mergePatch(sandboxes, key, { status }, { subresource: 'status' });
     await this.#publish(claim, objects.boundStatus(name));
-    await observer.ready(name);
+    await observer.waitForReady(name);
   }
 
   async batch(count: number): Promise<void> {
     const { stage, observer } = this.#deps;
-    observer.sending('floor', count);
+    observer.recordSending('floor', count);
     const claim = await stage.client.create(sandboxClaims, objects.claimObject('floor', { replicas: count }));
     const names: string[] = [];
     for (let wave = 0; wave < BATCH_STATUS_WRITES; wave += 1) {
@@ -139,7 +139,7 @@ function isReady({ status }: Pod): boolean {
   return status?.conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True') === true;
 }
 
-/** Nothing of the floor may be there when the controllers start. */
+/** Deletes everything of the floor before the controllers start. */
 async function clear({ plane, client }: Stage): Promise<void> {
   const kinds = 'sandboxclaims,sandboxes,sandboxwarmpools,sandboxtemplates,pods';
   const { code, stderr } = await plane.kubectl(['delete', kinds, '--all', '-n', NAMESPACE, '--now']);
@@ -155,7 +155,7 @@ async function countOf(client: Stage['client'], resource: Parameters<Stage['clie
   return (await client.listAll(resource, { namespace: NAMESPACE })).items.length;
 }
 
-/** Calls `work` for each index, a bounded number at a time. */
+/** Calls `work` for each index with bounded concurrency. */
 export async function inParallel(count: number, work: (index: number) => Promise<void>): Promise<void> {
   let next = 0;
   const worker = async (): Promise<void> => {

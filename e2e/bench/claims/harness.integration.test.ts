@@ -6,7 +6,7 @@ import type { Scenario } from './scenarios.ts';
 
 const silent = (): void => undefined;
 
-/** The scenarios of the benchmark, small: what they count is exact, what they time is nobody's business here. */
+/** Small scenarios of the benchmark. The tests check their counts, which are exact, but not their times. */
 const SMALL: readonly Scenario[] = [
   { name: 'burst', kind: 'warm', shape: { kind: 'burst', claims: 12 }, pool: 12 },
   { name: 'cold', kind: 'cold', shape: { kind: 'burst', claims: 6 }, pool: 0 },
@@ -32,7 +32,7 @@ describe('the benchmark of claims', () => {
     expect(reconciles).toBeLessThanOrEqual(6);
   });
 
-  it('serves claims without stock, and counts what that takes', () => {
+  it('serves claims without stock, and counts the writes for it', () => {
     const cold = results.get('cold');
     expect(cold?.warm).toBe(0);
     expect(cold?.controllerWritesPerClaim).toBeGreaterThanOrEqual(5);

@@ -1,4 +1,4 @@
-// Claims against the speed of the same writes alone: npm run bench:claims [-- --scenario NAME] [--json FILE]
+// The latency of claims compared with the same writes alone: npm run bench:claims [-- --scenario NAME] [--json FILE]
 import { writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';

@@ -23,17 +23,17 @@ export function claimObject(name: string, spec: Partial<SandboxClaim['spec']> = 
   return { metadata: { namespace: NAMESPACE, name }, spec: { warmPoolRef: { name: POOL }, ...spec } };
 }
 
-/** A member as the warmpool-controller makes it. */
+/** A member as the warmpool-controller creates it. */
 export function memberObject(pool: SandboxWarmPool, template: SandboxTemplate, index: number): Sandbox {
   return memberSandbox({ pool, template, defaults: POD_DEFAULTS, suffix: `floor${index}` });
 }
 
-/** The Sandbox of a claim without stock, as the claim-controller makes it. */
+/** The Sandbox of a cold claim, as the claim-controller creates it. */
 export function coldObject(claim: SandboxClaim, template: SandboxTemplate): Sandbox {
   return coldSandbox({ claim, template, defaults: POD_DEFAULTS });
 }
 
-/** The Pod of a Sandbox, near enough in size. */
+/** A Pod of about the same size as that of a Sandbox. */
 export function podObject(sandbox: Sandbox): Pod {
   const { metadata, spec } = sandbox.spec.podTemplate;
   return { metadata: { namespace: NAMESPACE, name: podNameOf(sandbox), labels: metadata?.labels }, spec };
@@ -53,7 +53,7 @@ export function boundStatus(sandboxName: string): SandboxClaimStatus {
   };
 }
 
-/** The status of a Sandbox that is Ready, near enough in size. */
+/** A status of about the same size as that of a Ready Sandbox. */
 export function readySandboxStatus(): NonNullable<Sandbox['status']> {
   const others = ['PodScheduled', 'Suspended'].map((type) => ({ ...readyCondition(), type }));
   return { conditions: [readyCondition(), ...others], podIPs: ['10.0.0.1'], nodeName: 'simulated-1', phase: 'Running' };

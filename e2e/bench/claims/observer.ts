@@ -6,22 +6,22 @@ import { pause } from './shapes.ts';
 import { NAMESPACE } from './stage.ts';
 
 const LIMIT_MS = 180_000;
-/** Times are taken by the watch: this is only how soon the end of a scenario is noticed. */
+/** How often the end of a scenario is checked. The watch takes the times. */
 const POLL_MS = 10;
 
-/** Times of one claim, milliseconds of the monotonic clock. */
+/** The times of one claim, in milliseconds of the monotonic clock. */
 export interface ClaimTimes {
   readonly sentMs: number;
   readyMs?: number;
   sandbox?: string | undefined;
 }
 
-/** Sees claims become Ready through a watch of its own, as a client would. */
+/** Records when a watch shows claims as Ready. */
 export class Observer implements AsyncDisposable {
   readonly times = new Map<string, ClaimTimes>();
   readonly #stop = new AbortController();
   readonly #running: Promise<void>;
-  /** Who waits for one claim: with a thousand of them, each change must not wake all. */
+  /** Waiters by claim, so that each change notifies only one of a thousand. */
   readonly #waiting = new Map<string, () => void>();
   #ready = 0;
 
@@ -39,8 +39,8 @@ export class Observer implements AsyncDisposable {
     return observer;
   }
 
-  /** The claim of that name is being sent now; of a batch claim, each of its `replicas` is timed. */
-  sending(name: string, replicas = 1): void {
+  /** Records that a claim is sent now. Of a batch claim, each of its `replicas` is timed. */
+  recordSending(name: string, replicas = 1): void {
     const sentMs = performance.now();
     for (let slot = 0; slot < replicas; slot += 1) this.times.set(timeKey(name, slot), { sentMs });
   }
@@ -49,8 +49,8 @@ export class Observer implements AsyncDisposable {
     return this.#ready;
   }
 
-  /** Resolves when the claim is Ready. Throws after `LIMIT_MS`: a scenario must end. */
-  async ready(name: string): Promise<void> {
+  /** Waits until the claim is Ready. Throws after `LIMIT_MS`: a scenario must end. */
+  async waitForReady(name: string): Promise<void> {
     if (this.times.get(timeKey(name, 0))?.readyMs !== undefined) return;
     await new Promise<void>((resolve, reject) => {
       const timer = setTimeout(() => reject(this.#late()), LIMIT_MS);
@@ -61,8 +61,8 @@ export class Observer implements AsyncDisposable {
     });
   }
 
-  /** Resolves when so many are Ready. Throws after `LIMIT_MS`. */
-  async readyAre(count: number): Promise<void> {
+  /** Waits until that many claims are Ready. Throws after `LIMIT_MS`. */
+  async waitForReadyCount(count: number): Promise<void> {
     const deadlineMs = performance.now() + LIMIT_MS;
     while (this.#ready < count) {
       if (performance.now() > deadlineMs) throw this.#late();
@@ -85,10 +85,10 @@ export class Observer implements AsyncDisposable {
         this.#ready += 1;
       }
     }
-    if (ready > 0) this.#wake(claim.metadata.name ?? '');
+    if (ready > 0) this.#notify(claim.metadata.name ?? '');
   }
 
-  #wake(name: string): void {
+  #notify(name: string): void {
     this.#waiting.get(name)?.();
     this.#waiting.delete(name);
   }
@@ -104,7 +104,7 @@ interface Delivery {
   readonly names: readonly (string | undefined)[];
 }
 
-/** A batch claim counts what is Ready; a single one says it in its condition. */
+/** A batch claim counts its Ready Sandboxes; a single claim has a condition. */
 function deliveryOf({ spec, status }: SandboxClaim): Delivery {
   const { sandbox, sandboxes = [], readyReplicas = 0, conditions } = status ?? {};
   if ((spec.replicas ?? 1) > 1) return { ready: readyReplicas, names: bySlot(sandboxes) };
@@ -122,9 +122,9 @@ function timeKey(claim: string, slot: number): string {
   return `${claim}/${slot}`;
 }
 
-/** What the times of many claims come to. */
+/** The latencies of many claims. */
 export interface Latencies {
-  /** From the first sending to the last Ready. */
+  /** From the first claim sent until the last one is Ready. */
   readonly allReadyMs: number;
   readonly p50Ms: number;
   readonly p90Ms: number;

@@ -5,7 +5,7 @@ import { pause } from './shapes.ts';
 import { NAMESPACE } from './stage.ts';
 import type { Stage } from './stage.ts';
 
-/** Resolves when the pool holds as many Ready members as it should. */
+/** Waits until the pool has that many Ready members. */
 export async function waitUntilFull({ client }: Stage, replicas: number): Promise<void> {
   const isFull = async (): Promise<boolean> => {
     try {

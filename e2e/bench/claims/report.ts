@@ -1,7 +1,7 @@
 import type { Result } from './run.ts';
 import { CONTROLLERS } from './stage.ts';
 
-/** The results as Markdown tables: times against the floor of the same run, then what they cost. */
+/** Renders the results as Markdown tables: times compared with the floor of the same run, then costs. */
 export function renderReport(results: readonly Result[]): string {
   return [timesOf(results), costsOf(results), controllersOf(results)].join('\n\n');
 }

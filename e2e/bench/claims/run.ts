@@ -15,20 +15,20 @@ import type { Shape } from './shapes.ts';
 import { CONTROLLERS, NAMESPACE, Stage } from './stage.ts';
 import type { ControllerName } from './stage.ts';
 
-/** What a scenario came to. */
+/** The result of a scenario. */
 export interface Result extends Latencies {
   readonly scenario: string;
   readonly claims: number;
   readonly floorAllReadyMs: number;
   readonly floorP50Ms: number;
-  /** For claims and for what they were given, bookkeeping included; the refill of the pool apart. */
+  /** Writes to claims and their Sandboxes, with bookkeeping, without the refill of the pool. */
   readonly controllerWritesPerClaim: number;
   readonly reconcilesPerClaim: number;
   readonly conflictsPerClaim: number;
   readonly controllers: Readonly<Record<ControllerName, ControllerResult>>;
-  /** Only where a controller is killed: from then until the next claim is Ready. */
+  /** Only when a controller is killed: the longest time without a Ready claim after the kill. */
   readonly nextBindMs?: number;
-  /** Most that any claim waited, and claims that were served from stock. */
+  /** The longest latency of a claim, and the number of claims that adopted a warm Sandbox. */
   readonly maxMs: number;
   readonly warm: number;
 }
@@ -36,22 +36,22 @@ export interface Result extends Latencies {
 interface ControllerResult {
   readonly cpuMs: number;
   readonly rssMiB: number;
-  /** All its writes per claim, the refill of the pool among them. */
+  /** All its writes per claim, including the refill of the pool. */
   readonly writesPerClaim: number;
   readonly reconcilesPerClaim: number;
 }
 
 const LEASE = 'sandlot-claim-controller';
-/** Claims come evenly: a few seconds of them are enough for the floor. */
+/** A few seconds at the same rate are enough for the floor. */
 const FLOOR_SECONDS = 10;
-/** Of many claims the annotations are written within five seconds, as is what an adoption changes; a pool's status and refill sooner. */
+/** The controllers write the late annotations of many claims within five seconds; a pool's status and refill come sooner. */
 const QUIET_MS = 6_000;
 
 export interface RunOptions {
   readonly say: (text: string) => void;
   /**
-   * Claims that the controllers serve before the measured ones, which find the pool full again. What a process does first is
-   * slow before it is compiled: the floor's client has made its members by then, and controllers have long been running.
+   * How many claims the controllers serve before the measured ones. Code is slow until it is compiled, and the floor's client has
+   * warmed up by creating its members.
    */
   readonly warmUp: number;
 }
@@ -85,7 +85,7 @@ export async function runScenario(scenario: Scenario, { say, warmUp }: RunOption
   if (scenario.dwellMs === undefined) await waitUntilFull(stage, pool);
   await pause(QUIET_MS);
   const after = await countNow(stage);
-  const given = new Set([...observer.times.values()].flatMap(({ sandbox }) => sandbox ?? []));
+  const handedOver = new Set([...observer.times.values()].flatMap(({ sandbox }) => sandbox ?? []));
   const writes = await writesForClaims(stage, since);
   const times = [...observer.times.values()];
   const latencies = latenciesOf(times);
@@ -99,7 +99,7 @@ export async function runScenario(scenario: Scenario, { say, warmUp }: RunOption
     ...perClaim(before, after, shape.claims),
     ...outage,
     maxMs: Math.max(...times.map(({ sentMs, readyMs = Infinity }) => readyMs - sentMs)),
-    warm: [...given].filter((name) => name.startsWith(`${POOL}-`)).length,
+    warm: [...handedOver].filter((name) => name.startsWith(`${POOL}-`)).length,
   };
 }
 
@@ -108,20 +108,20 @@ function floorShape(shape: Shape): Shape {
   return { ...shape, claims: Math.min(shape.claims, shape.perSecond * FLOOR_SECONDS) };
 }
 
-/** Sends every claim of the scenario and waits until all are Ready. */
+/** Creates every claim of the scenario and waits until all are Ready. */
 async function claimAll(stage: Stage, scenario: Scenario, observer: Observer): Promise<{ nextBindMs?: number }> {
   const { client } = stage;
   if (scenario.kind === 'batch') {
     const { claims } = scenario.shape;
-    observer.sending('batch', claims);
+    observer.recordSending('batch', claims);
     await client.create(sandboxClaims, claimObject('batch', { replicas: claims }));
-    await observer.readyAre(claims);
+    await observer.waitForReadyCount(claims);
     return {};
   }
   const sent = drive(scenario.shape, 'claim', async (name) => {
-    observer.sending(name);
+    observer.recordSending(name);
     await client.create(sandboxClaims, claimObject(name));
-    await observer.ready(name);
+    await observer.waitForReady(name);
     if (scenario.dwellMs === undefined) return;
     await pause(scenario.dwellMs);
     await client.delete(sandboxClaims, { namespace: NAMESPACE, name });
@@ -132,15 +132,15 @@ async function claimAll(stage: Stage, scenario: Scenario, observer: Observer): P
 }
 
 async function killLeader(stage: Stage, { shape }: Scenario, observer: Observer): Promise<{ nextBindMs: number }> {
-  await observer.readyAre(shape.claims / 3);
+  await observer.waitForReadyCount(shape.claims / 3);
   const lease = await stage.client.get(leases, { namespace: 'default', name: LEASE });
   await stage.kill(lease.spec.holderIdentity ?? '');
   const killedMs = performance.now();
-  await observer.readyAre(shape.claims);
+  await observer.waitForReadyCount(shape.claims);
   return { nextBindMs: longestSilence(observer, killedMs) };
 }
 
-/** What was committed before the kill may still be seen after it: the outage is the longest time without a Ready. */
+/** The longest time without a Ready claim. Commits before the kill may still become visible after it. */
 function longestSilence(observer: Observer, sinceMs: number): number {
   const seen = [...observer.times.values()].flatMap(({ readyMs }) => readyMs ?? []).filter((ms) => ms > sinceMs);
   const moments = [sinceMs, ...seen.sort((a, b) => a - b)];

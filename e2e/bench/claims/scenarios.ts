@@ -1,19 +1,19 @@
 import type { FloorKind } from './floor.ts';
 import type { Shape } from './shapes.ts';
 
-/** One situation that claims can meet. */
+/** One situation of the benchmark. */
 export interface Scenario {
   readonly name: string;
   readonly kind: FloorKind;
-  /** How claims come; of a batch, how many sandboxes its one claim asks for. */
+  /** How claims arrive; for a batch, how many Sandboxes its claim asks for. */
   readonly shape: Shape;
-  /** Members of the pool, which is full at the start and refills throughout. */
+  /** The size of the pool, which is full at the start and refills throughout. */
   readonly pool: number;
-  /** Claims live for so long after they are Ready; absent: to the end. */
+  /** How long claims live after they are Ready; undefined: to the end. */
   readonly dwellMs?: number;
-  /** Sandboxes nobody touches, made beforehand. */
+  /** Number of other Sandboxes, created before. */
   readonly idle?: number;
-  /** Of two replicas, the claim-controller that leads is killed when a third of the claims are Ready. */
+  /** Kills the leading claim-controller of two when a third of the claims are Ready. */
   readonly kill?: boolean;
 }
 

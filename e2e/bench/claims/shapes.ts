@@ -1,14 +1,14 @@
-/** How claims come. */
+/** How claims arrive. */
 export type Shape =
   | { readonly kind: 'burst'; readonly claims: number }
   | { readonly kind: 'serial'; readonly claims: number }
-  /** So many a second, evenly, whatever becomes of them. */
+  /** At an even rate, independent of how fast they are served. */
   | { readonly kind: 'rate'; readonly perSecond: number; readonly claims: number };
 
-/** Pause between claims that come one at a time: each meets an idle server. */
+/** The pause between serial claims, so that each meets an idle server. */
 const SERIAL_PAUSE_MS = 200;
 
-/** Calls `send` with each name in the given shape; resolves when all have resolved. */
+/** Calls `send` with each name in the given shape, and waits for all calls. */
 export async function drive(shape: Shape, prefix: string, send: (name: string) => Promise<void>): Promise<void> {
   const names = Array.from({ length: shape.claims }, (_, index) => `${prefix}-${index}`);
   switch (shape.kind) {

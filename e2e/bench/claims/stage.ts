@@ -14,33 +14,33 @@ import { z } from 'zod';
 export const CONTROLLERS = ['claim-controller', 'sandbox-controller', 'warmpool-controller'] as const;
 export type ControllerName = (typeof CONTROLLERS)[number];
 
-/** What Node grants itself in a pod of the chart, whose memory is limited to 512 MiB. */
+/** The heap limit that Node chooses in a pod of the chart with a limit of 512 MiB. */
 const POD_HEAP = '--max-old-space-size=256';
 
-/** Namespace of everything a scenario makes. */
+/** The namespace of all objects of a scenario. */
 export const NAMESPACE = 'bench';
 
 const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
-/** A simulated node takes 999 pods; this much is left free for the refill. */
+/** A simulated node has room for 999 pods; the difference is for the refill. */
 const PODS_PER_NODE = 900;
-/** There is memory to spare and two cores: garbage is collected a quarter as often as by default, which takes a seventh of the server's time. */
+/** The API server collects garbage a quarter as often as by default, where it takes a seventh of its time: memory is plentiful, CPU is not. */
 const HEAP_GROWTH_PERCENT = 400;
-/** Measured is the server, not the politeness of the client that puts it under load. */
+/** The benchmark measures the servers, not the rate limits of its client. */
 const UNLIMITED = { perSecond: 1e9, burst: 1e9 };
 
 type Servers = Pick<Stage, 'plane' | 'nats' | 'redis'>;
 
-/** A control plane with simulated nodes, NATS, Redis, and the controllers as processes of their own, as in production. */
+/** A control plane with simulated nodes, NATS, Redis, and the controllers as processes, as in production. */
 export class Stage implements AsyncDisposable {
   readonly plane: ControlPlane;
   readonly nats: Server;
   readonly redis: Server;
-  /** An administrator's, without rate limits. */
+  /** An administrator's client without rate limits. */
   readonly client: KubeClient;
-  /** Environment of the controllers that are started from now on, beside what every stage gives them. */
+  /** Additional environment of controllers that start from now on. */
   env: Readonly<Record<string, string>> = {};
   readonly #running = new Map<string, ServiceProcess>();
-  /** Folders as the kubelet mounts them. */
+  /** Folders with the files that the kubelet mounts for a service account. */
   readonly #accounts = new Map<ControllerName, string>();
 
   private constructor({ plane, nats, redis }: Servers, client: KubeClient) {
@@ -50,7 +50,7 @@ export class Stage implements AsyncDisposable {
     this.client = client;
   }
 
-  /** `pods`: how many the simulated nodes have to hold. The controllers do not run yet. */
+  /** Starts the servers, with nodes for that many `pods`. The controllers do not run yet. */
   static async raise(pods: number): Promise<Stage> {
     await bundleControllers();
     const kwokNodes = Math.max(4, Math.ceil(pods / PODS_PER_NODE));
@@ -66,7 +66,7 @@ export class Stage implements AsyncDisposable {
     return stage;
   }
 
-  /** Starts a replica of each controller, and of the claim-controller as many as asked for. */
+  /** Starts one replica of each controller, and `claimControllers` of the claim-controller. */
   async startControllers(claimControllers = 1): Promise<void> {
     await this.startReplica('claim-controller', 0);
     const standbys = Array.from({ length: claimControllers - 1 }, (_, n) =>
@@ -93,42 +93,42 @@ export class Stage implements AsyncDisposable {
     this.#running.set(instance, await startServiceProcess(main, env));
   }
 
-  /** Ends all replicas with SIGTERM: they finish, and give their leases back. */
+  /** Stops all replicas with SIGTERM: they finish and release their leases. */
   async stopControllers(): Promise<void> {
     const processes = [...this.#running.values()];
     this.#running.clear();
     await Promise.all(processes.map((process) => process.stop()));
   }
 
-  /** Ends a replica with SIGKILL. */
+  /** Kills a replica with SIGKILL. */
   async kill(instance: string): Promise<void> {
     const process = this.#running.get(instance);
     this.#running.delete(instance);
     await process?.kill();
   }
 
-  /** Where the replicas of a controller are asked for their metrics. */
+  /** The metrics addresses of the replicas of a controller. */
   metricsAddresses(name: ControllerName): string[] {
     const replicas = [...this.#running].filter(([instance]) => instance.startsWith(name));
     return replicas.map(([, { metricsPort }]) => `127.0.0.1:${metricsPort}`);
   }
 
-  /** What a controller says of itself, all its replicas together. */
+  /** The metrics of all replicas of a controller. */
   async metricsOf(name: ControllerName): Promise<string> {
     const pages = this.metricsAddresses(name).map((address) => fetch(`http://${address}/metrics`));
     return (await Promise.all(pages.map(async (page) => (await page).text()))).join('\n');
   }
 
   /**
-   * Has the API server collect its garbage now. A collection takes a good part of a second of CPU time: in a measure as short
-   * as a burst, what was left by whatever came before must not decide.
+   * Makes the API server collect its garbage now. A collection takes a good part of a second of CPU time, and garbage of earlier
+   * stages must not disturb a short burst.
    */
   async collectGarbage(): Promise<void> {
     const { code, stderr } = await this.plane.kubectl(['get', '--raw', '/debug/pprof/heap?gc=1&debug=1']);
-    if (code !== 0) throw new Error(`the API server does not collect its garbage: ${stderr}`);
+    if (code !== 0) throw new Error(`the API server refused to collect its garbage: ${stderr}`);
   }
 
-  /** What the API server says of itself. */
+  /** The metrics of the API server. */
   async apiServerMetrics(): Promise<string> {
     const { code, stdout, stderr } = await this.plane.kubectl(['get', '--raw', '/metrics']);
     if (code !== 0) throw new Error(`the API server's metrics cannot be read: ${stderr}`);
@@ -141,7 +141,7 @@ export class Stage implements AsyncDisposable {
     await Promise.all([this.plane.stop(), this.nats.stop(), this.redis.stop()]);
   }
 
-  /** A service account with all rights, and a flow schema of its own, so that the API server counts its writes apart. */
+  /** Creates a service account with all rights and its own flow schema, by which the API server counts its writes. */
   async #admit(name: ControllerName): Promise<void> {
     const account = { kind: 'ServiceAccount', name, namespace: NAMESPACE };
     await this.client.create(serviceAccounts, { metadata: { name, namespace: NAMESPACE } });
@@ -167,7 +167,7 @@ export class Stage implements AsyncDisposable {
     });
   }
 
-  /** As in a pod: a client certificate would be verified anew with every request, and a kubeconfig needs its parser. */
+  /** Creates the files of a service account, as in a pod. A client certificate would be verified with every request. */
   async #mountOf(account: ControllerName): Promise<string> {
     const args = ['create', 'token', account, '--namespace', NAMESPACE, '--duration', '24h'];
     const { code, stdout, stderr } = await this.plane.kubectl(args);
@@ -186,7 +186,7 @@ const kubeconfig = z.object({
   clusters: z.tuple([z.object({ cluster: z.object({ 'certificate-authority-data': z.string() }) })]),
 });
 
-/** Name of the flow schema that matches the writes of a controller, leases and Events apart. */
+/** The name of the flow schema for the writes of a controller, without leases and Events. */
 export function flowSchemaOf(name: ControllerName): string {
   return `bench-${name}`;
 }

@@ -2,7 +2,7 @@ import { Agent, request } from 'node:http';
 import { buffer } from 'node:stream/consumers';
 import type { Sandbox } from 'e2b';
 
-/** One way to have a command run: resolves when its end is known. */
+/** One way to run a command. The call resolves when the command has ended. */
 export interface Way {
   readonly name: string;
   readonly call: () => Promise<unknown>;
@@ -14,18 +14,21 @@ const BARE = { cmd: '/bin/true', args: [] } as const;
 
 export interface Ways {
   readonly sandbox: Sandbox;
-  /** The same sandbox for the stock client that is led past the gateway. */
+  /** The stock client with the pod's address, past the gateway. */
   readonly direct: Sandbox;
   readonly token: string;
   readonly gateway: URL;
   readonly podIP: string;
 }
 
-/** `commands.run("true")` by the stock client and by a bare one, through the gateway and directly to the pod. */
+/** `commands.run("true")` by the stock client and by a bare client, through the gateway and directly to the pod. */
 export function waysOf({ sandbox, direct, token, gateway, podIP }: Ways): Way[] {
   const routing = { 'E2b-Sandbox-Id': sandbox.sandboxId, 'E2b-Sandbox-Port': String(DAEMON_PORT) };
-  const through = starter({ hostname: gateway.hostname, port: gateway.port }, { ...routing, 'X-Access-Token': token });
-  const past = starter({ hostname: podIP, port: DAEMON_PORT }, { 'X-Access-Token': token });
+  const through = createRunner(
+    { hostname: gateway.hostname, port: gateway.port },
+    { ...routing, 'X-Access-Token': token },
+  );
+  const past = createRunner({ hostname: podIP, port: DAEMON_PORT }, { 'X-Access-Token': token });
   return [
     { name: 'stock client, through the gateway', call: () => sandbox.commands.run('true') },
     { name: 'stock client, directly', call: () => direct.commands.run('true') },
@@ -42,8 +45,8 @@ interface Address {
 
 type Program = typeof BASH | typeof BARE;
 
-/** Starts processes over one connection that is kept open, and reads each to its end. Rejects unless it ended well. */
-function starter(to: Address, headers: Readonly<Record<string, string>>): (program: Program) => Promise<void> {
+/** Returns a function that runs a program over one kept-alive connection. It rejects unless the program succeeds. */
+function createRunner(to: Address, headers: Readonly<Record<string, string>>): (program: Program) => Promise<void> {
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   return async (program) => {
     const body = toEnvelope({ process: program, stdin: false });
@@ -72,7 +75,7 @@ function starter(to: Address, headers: Readonly<Record<string, string>>): (progr
   };
 }
 
-/** One message of the Connect protocol's streams: a flag, four bytes of length, JSON. */
+/** A message of a Connect stream: a flag, four bytes of length, JSON. */
 function toEnvelope(message: object): Buffer {
   const json = Buffer.from(JSON.stringify(message));
   const head = Buffer.alloc(5);
@@ -80,7 +83,7 @@ function toEnvelope(message: object): Buffer {
   return Buffer.concat([head, json]);
 }
 
-/** Times in milliseconds by name. The ways take turns, so that what else the machine does is shared by all. */
+/** Times the calls, in milliseconds by name. The ways take turns, so that the load of the machine affects all of them. */
 export async function timeInTurn(ways: readonly Way[], rounds: number): Promise<Map<string, number[]>> {
   const times = new Map<string, number[]>(ways.map(({ name }) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {

@@ -1,4 +1,4 @@
-// What clients of the tenant's door wait for, on the cluster of `npm run up`: npm run bench:door [-- --json FILE]
+// What clients wait for at the gateway and the API, on the cluster of `npm run up`: npm run bench:door [-- --json FILE]
 import { writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -72,7 +72,7 @@ async function measureCommands(kube: KubeClient): Promise<Record<string, number[
   }
 }
 
-/** One at a time, each from a pool that is full. */
+/** Creates sandboxes one at a time, each from a full pool. */
 async function measureCreates(kube: KubeClient): Promise<{ creates: number[]; createFloor: number[] }> {
   const name = `bench-door-${process.pid}`;
   await kube.create(namespaces, { metadata: { name } });
@@ -92,7 +92,7 @@ async function measureCreates(kube: KubeClient): Promise<{ creates: number[]; cr
   }
 }
 
-/** The status of a pool may be older than its members, and a member that starts takes the machine from what is measured. */
+/** Waits until all members are Ready. The pool's status may lag behind, and a starting member would disturb the measurement. */
 async function waitUntilFull(kube: KubeClient): Promise<void> {
   const { spec } = await kube.get(sandboxWarmPools, { namespace: NAMESPACE, name: POOL });
   for (;;) {

@@ -1,22 +1,22 @@
 import type { Wake } from './wakes.ts';
 
-/** Everything one run measured; times in milliseconds. */
+/** The results of a run; times in milliseconds. */
 export interface Figures {
   readonly commands: Readonly<Record<string, readonly number[]>>;
   readonly creates: readonly number[];
-  /** The API server's answers to the same writes alone. */
+  /** The time of the same writes by a bare client. */
   readonly createFloor: readonly number[];
   readonly wakesByRequest: readonly Wake[];
   readonly wakesByConnect: readonly Wake[];
 }
 
-/** The value below which a share of all is. */
+/** The quantile of some values; `share` is between 0 and 1. */
 function quantile(values: readonly number[], share: number): number {
   const sorted = [...values].sort((a, b) => a - b);
   return sorted[Math.min(Math.floor(sorted.length * share), sorted.length - 1)] ?? Number.NaN;
 }
 
-/** The figures as Markdown tables, each beside the floor of the same run. */
+/** Renders the results as Markdown tables, each with the floor of the same run. */
 export function renderClientReport(figures: Figures): string {
   return [commandsOf(figures), createsOf(figures), wakesOf(figures)].join('\n\n');
 }
@@ -47,7 +47,7 @@ function createsOf({ creates, createFloor }: Figures): string {
   );
 }
 
-/** What lies between the moments of a wake; `added` is what is not the pod's own start. */
+/** The intervals of a wake. */
 function gapsOf(wake: Wake): Record<string, number> {
   return {
     'request to pod created': wake.podCreatedMs,

@@ -4,9 +4,9 @@ import type { KubeClient, KubeObject, Resource } from '@sandlot/kube';
 import { Sandbox } from 'e2b';
 import type { SandboxOpts } from 'e2b';
 
-/** Milliseconds of one wake, from the sending of the request. */
+/** The moments of one wake, in milliseconds after the request was sent. */
 export interface Wake {
-  /** The Sandbox is wanted running. */
+  /** The spec asks for a running Sandbox. */
   readonly wantedMs: number;
   readonly podCreatedMs: number;
   readonly podReadyMs: number;
@@ -17,15 +17,19 @@ export interface Wake {
 
 type Moment = Exclude<keyof Wake, 'answeredMs'>;
 
-/** When each moment of a sandbox' wake was first seen by watches that were open before. */
-class Witness implements AsyncDisposable {
+/** Records when watches first show each moment of a sandbox's wake. */
+class WakeRecorder implements AsyncDisposable {
   readonly #seen = new Map<Moment, number>();
   readonly #stop = new AbortController();
   readonly #running: Promise<unknown>[] = [];
   #change = (): void => undefined;
 
-  static async of(client: KubeClient, namespace: string, names: { claim: string; sandbox: string }): Promise<Witness> {
-    const witness = new Witness();
+  static async of(
+    client: KubeClient,
+    namespace: string,
+    names: { claim: string; sandbox: string },
+  ): Promise<WakeRecorder> {
+    const recorder = new WakeRecorder();
     const follow = async <T extends KubeObject>(
       resource: Resource<T>,
       name: string,
@@ -33,9 +37,9 @@ class Witness implements AsyncDisposable {
     ): Promise<void> => {
       const informer = createInformer({ client, resource, namespace });
       informer.onChange(({ next }) => {
-        if (next?.metadata.name === name) witness.#note(momentOf(next));
+        if (next?.metadata.name === name) recorder.#note(momentOf(next));
       });
-      witness.#running.push(informer.run(witness.#stop.signal));
+      recorder.#running.push(informer.run(recorder.#stop.signal));
       await informer.synced();
     };
     await follow(pods, names.sandbox, ({ metadata, status }) => {
@@ -51,15 +55,15 @@ class Witness implements AsyncDisposable {
     await follow(sandboxClaims, names.claim, ({ status }) =>
       findCondition(status?.conditions, 'Ready')?.status === 'True' ? 'claimReadyMs' : undefined,
     );
-    return witness;
+    return recorder;
   }
 
-  /** Begins anew. */
+  /** Forgets the moments of the wake before. */
   forget(): void {
     this.#seen.clear();
   }
 
-  /** Waits until the moment was seen. */
+  /** Waits until the watches show the moment. */
   async when(moment: Moment): Promise<number> {
     for (;;) {
       const seen = this.#seen.get(moment);
@@ -89,7 +93,7 @@ export interface WakeRounds {
   readonly rounds: number;
 }
 
-/** Puts a sandbox to sleep and wakes it, by a request to it and by the API in turn. */
+/** Pauses a sandbox and wakes it, in turn by a request to it and by connect of the API. */
 export async function measureWakes({ client, namespace, options, rounds }: WakeRounds): Promise<{
   readonly byRequest: Wake[];
   readonly byConnect: Wake[];
@@ -99,15 +103,17 @@ export async function measureWakes({ client, namespace, options, rounds }: WakeR
   try {
     const { status } = await client.get(sandboxClaims, { namespace, name: sandbox.sandboxId });
     const names = { claim: sandbox.sandboxId, sandbox: status?.sandbox?.name ?? '' };
-    await using witness = await Witness.of(client, namespace, names);
+    await using recorder = await WakeRecorder.of(client, namespace, names);
     const wake = async (call: () => Promise<unknown>): Promise<Wake> => {
       await sandbox.pause();
       await new Promise((resolve) => setTimeout(resolve, 500));
-      witness.forget();
+      recorder.forget();
       const startedMs = performance.now();
       await call();
       const answeredMs = performance.now() - startedMs;
-      const seen = await Promise.all(MOMENTS.map(async (moment) => [moment, (await witness.when(moment)) - startedMs]));
+      const seen = await Promise.all(
+        MOMENTS.map(async (moment) => [moment, (await recorder.when(moment)) - startedMs]),
+      );
       return { ...(Object.fromEntries(seen) as Record<Moment, number>), answeredMs };
     };
     const [byRequest, byConnect]: [Wake[], Wake[]] = [[], []];

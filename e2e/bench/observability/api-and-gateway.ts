@@ -10,19 +10,19 @@ import type { Stage } from '../claims/stage.ts';
 export const SERVERS = ['api', 'gateway'] as const;
 export type ServerName = (typeof SERVERS)[number];
 
-/** Of no installation. */
+/** A key for this run only. */
 const TOKEN_KEY = Buffer.alloc(32, 7).toString('base64');
 const CREATE_EVERY_MS = 500;
 const USE_MS = 3_000;
-/** Shorter than a lease lasts. */
+/** Shorter than a lease. */
 const FAULT_LIMIT_MS = 5_000;
 
-/** API and gateway as processes beside the controllers of a stage, and somebody who uses them. */
+/** The API and the gateway as processes beside the controllers of a stage, with a simulated user. */
 export class ApiAndGateway implements AsyncDisposable {
   readonly #running: ReadonlyMap<ServerName, ServiceProcess>;
   readonly #url: string;
   readonly #key: string;
-  /** An answer that says that the server, not the caller, is at fault. */
+  /** Resolves with the first 5xx answer. */
   readonly #faulted = Promise.withResolvers<undefined>();
 
   private constructor(running: ReadonlyMap<ServerName, ServiceProcess>, url: string, key: string) {
@@ -50,7 +50,7 @@ export class ApiAndGateway implements AsyncDisposable {
       const main = new URL(`file://${checkoutRoot}/services/${name}/src/main.ts`);
       running.set(name, await startServiceProcess(main, { ...common, ...stage.env, ...settings[name] }));
     }
-    for (const { probePort } of running.values()) await ready(probePort);
+    for (const { probePort } of running.values()) await waitUntilReady(probePort);
     return new ApiAndGateway(running, `http://127.0.0.1:${port}`, text);
   }
 
@@ -59,8 +59,8 @@ export class ApiAndGateway implements AsyncDisposable {
   }
 
   /**
-   * Until `done` is aborted, a bit of everything that the doors tell of, all of it through the gateway: sandboxes that are created,
-   * used, paused, woken and killed; ids that nobody has; a key that creates too fast.
+   * Sends requests through the gateway until `done` is aborted, so that every metric of API and gateway has values: sandboxes that
+   * are created, used, paused, woken and killed; unknown ids; a key that creates too fast.
    */
   async use(done: AbortSignal): Promise<void> {
     const uses: Promise<void>[] = [];
@@ -75,8 +75,8 @@ export class ApiAndGateway implements AsyncDisposable {
     await Promise.all(uses);
   }
 
-  /** Resolves when a call has been answered with a 5xx, other than what is not implemented, or after a while. */
-  async faulted(): Promise<void> {
+  /** Waits for a 5xx answer other than 501, or for a limit. */
+  async waitForFault(): Promise<void> {
     await Promise.race([this.#faulted.promise, pause(FAULT_LIMIT_MS)]);
   }
 
@@ -96,13 +96,13 @@ export class ApiAndGateway implements AsyncDisposable {
     return response?.status === 201 ? ((await response.json()) as { sandboxID: string }).sandboxID : undefined;
   }
 
-  /** Simulated pods have no server: what answers is the gateway. */
+  /** Sends a request to a sandbox. Simulated pods have no server, so the gateway answers. */
   async #toSandbox(id: string): Promise<void> {
     const headers = { 'E2b-Sandbox-Id': id, 'E2b-Sandbox-Port': '3000' };
     await fetch(this.#url, { headers }).then((response) => response.arrayBuffer(), ignore);
   }
 
-  /** Undefined when the server hangs up. */
+  /** Sends an API request; undefined when the connection breaks. */
   async #call(method: string, path: string, body?: object): Promise<Response | undefined> {
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
     const init = { method, headers: { 'X-API-KEY': this.#key }, ...content };
@@ -118,6 +118,6 @@ export class ApiAndGateway implements AsyncDisposable {
 
 const ignore = (): undefined => undefined;
 
-async function ready(probePort: number): Promise<void> {
+async function waitUntilReady(probePort: number): Promise<void> {
   while (!(await fetch(`http://127.0.0.1:${probePort}/readyz`)).ok) await pause(100);
 }

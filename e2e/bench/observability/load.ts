@@ -9,21 +9,21 @@ import type { Stage } from '../claims/stage.ts';
 
 export interface LoadOptions {
   readonly seconds: number;
-  /** Makes the API server go away in the middle of it, and come back once this has resolved. */
+  /** Stops the API server in the middle of the load, until this resolves. */
   readonly outageUntil?: () => Promise<unknown>;
 }
 
 const PER_SECOND = 4;
 /** How long a claim keeps its sandbox. */
 const USE_MS = 8_000;
-/** Far more than the pool has members: it stays empty for longer than its controller takes to look. */
+/** Far more than the pool has members, so that it stays empty until its controller notices. */
 const BURST = 40;
 const DISKS = 4;
 const FAILURES = 4;
 
 /**
- * A bit of everything that metrics tell of: warm and cold claims of two templates, a burst that empties a pool, a claim
- * that fails and one that waits, members that are stuck, disks, suspensions, deadlines, and an API server that goes away.
+ * Causes every kind of event that has a metric: warm and cold claims of two templates, a burst that empties a pool, claims that
+ * fail and wait, stuck members, disks, suspensions, deadlines, and an outage of the API server.
  */
 export async function runLoad({ client, plane }: Stage, { seconds, outageUntil }: LoadOptions): Promise<void> {
   await Promise.all([
@@ -41,7 +41,7 @@ async function outage(plane: ControlPlane, until: () => Promise<unknown>): Promi
   await plane.restart();
 }
 
-/** Templates, disks and pools that the load is about; resolves when the pools are full. */
+/** Creates the templates, disks and pools of the load, and waits until the pools are full. */
 export async function prepareLoad({ client }: Stage): Promise<void> {
   for (const name of ['box', 'notebook']) await client.create(sandboxTemplates, template(name));
   await client.create(sandboxTemplates, template('nowhere', { nodeSelector: { 'kubernetes.io/hostname': 'nowhere' } }));
@@ -51,10 +51,10 @@ export async function prepareLoad({ client }: Stage): Promise<void> {
   const stuck = pool('stuck', 'nowhere', 2);
   const stuckMember = { graceSeconds: 10, unschedulable: 'Hold' as const };
   await client.create(sandboxWarmPools, { ...stuck, spec: { ...stuck.spec, stuckMember } });
-  for (const name of ['boxes', 'notebooks']) await full(client, name);
+  for (const name of ['boxes', 'notebooks']) await waitUntilFull(client, name);
 }
 
-async function full(client: KubeClient, name: string): Promise<void> {
+async function waitUntilFull(client: KubeClient, name: string): Promise<void> {
   for (;;) {
     const { spec, status } = await client.get(sandboxWarmPools, { namespace: NAMESPACE, name });
     if (status?.readyReplicas === spec.replicas) return;
@@ -62,7 +62,7 @@ async function full(client: KubeClient, name: string): Promise<void> {
   }
 }
 
-/** A steady stream: mostly warm, a fifth of them notebooks, and every seventh cold. */
+/** Creates claims at a steady rate: every seventh cold, a fifth of the others from the pool of notebooks. */
 async function claims(client: KubeClient, seconds: number): Promise<void> {
   const beganMs = performance.now();
   const all = Array.from({ length: seconds * PER_SECOND }, async (_, index) => {
@@ -88,34 +88,34 @@ async function troubles(client: KubeClient): Promise<void> {
   for (let index = 0; index < FAILURES; index += 1) {
     await pause(3_000);
     const wanted = claim(`fails-${index}`, { warmPoolRef: { name: 'boxes' }, additionalPodMetadata });
-    await insist(() => client.create(sandboxClaims, wanted));
+    await retry(() => client.create(sandboxClaims, wanted));
   }
 }
 
-/** Sandboxes with disks, which are suspended, resumed, and gone at their time. */
+/** Creates Sandboxes with disks, which are suspended, resumed and expire. */
 async function sleepers(client: KubeClient): Promise<void> {
   const names = Array.from({ length: DISKS }, (_, index) => `sleeper-${index}`);
   for (const name of names) {
-    await insist(() => client.create(sandboxes, sleeper(name)));
+    await retry(() => client.create(sandboxes, sleeper(name)));
     await pause(2_000);
     for (const operatingMode of ['Suspended', 'Running'] as const) {
-      await insist(() => client.mergePatch(sandboxes, { namespace: NAMESPACE, name }, { spec: { operatingMode } }));
+      await retry(() => client.mergePatch(sandboxes, { namespace: NAMESPACE, name }, { spec: { operatingMode } }));
       await pause(2_000);
     }
   }
 }
 
-/** Makes the claim, and deletes it when it has been used. While the server is away the user tries again. */
+/** Creates a claim and deletes it after use. During the outage it retries. */
 async function useOnce(client: KubeClient, wanted: SandboxClaim): Promise<void> {
-  await insist(() => client.create(sandboxClaims, wanted));
+  await retry(() => client.create(sandboxClaims, wanted));
   await pause(USE_MS);
   const { namespace, name = '' } = wanted.metadata;
-  await insist(() => client.delete(sandboxClaims, { namespace, name }));
+  await retry(() => client.delete(sandboxClaims, { namespace, name }));
 }
 
 const TRIES = 60;
 
-async function insist(send: () => Promise<unknown>): Promise<void> {
+async function retry(send: () => Promise<unknown>): Promise<void> {
   for (let left = TRIES; ; left -= 1) {
     try {
       await send();
@@ -144,7 +144,7 @@ function pool(name: string, templateName: string, replicas: number): SandboxWarm
 }
 
 function claim(name: string, spec: SandboxClaim['spec']): SandboxClaim {
-  // As clients and webhooks of agent-sandbox leave them, for the latencies of its dashboards.
+  // The stamps of agent-sandbox clients and webhooks, which its dashboards use.
   const now = new Date().toISOString();
   const keys = [annotations.clientFirstRequestedAt, annotations.webhookFirstObservedAt];
   const stamps = Object.fromEntries(keys.map((key) => [key, now]));

@@ -1,5 +1,5 @@
-// Raises the scene, runs the load, and draws the creation-latency dashboard from what a real Prometheus answers, and writes
-// docs/metrics.md from what the controllers expose.
+// Runs the load on a scene, draws the creation-latency dashboard from the answers of a real Prometheus, and writes
+// docs/metrics.md from the exposed metrics.
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { collect, creationLatency, drawDashboard, metricRows, metricsPage, toGrafana } from '@sandlot/observability';
@@ -9,7 +9,7 @@ import { prepareLoad, runLoad } from './load.ts';
 import { SCRAPE_SECONDS, Scene } from './scene.ts';
 
 const SECONDS = 90;
-/** Leases are renewed meanwhile. */
+/** Long enough for leases to be renewed. */
 const OUTAGE_MS = 8_000;
 const IMAGES = join(checkoutRoot, 'docs/images');
 
@@ -20,7 +20,7 @@ const done = new AbortController();
 const used = scene.servers.use(done.signal);
 await runLoad(scene.stage, { seconds: SECONDS }).finally(() => done.abort());
 await used;
-// Without the time in which the load ebbs away, where ratios are of hardly anything.
+// Without the end of the load, where ratios of very few events would mislead.
 const range = { start: loadedAt, end: loadedAt + SECONDS, step: 0.5 };
 const source = { url: scene.prometheus.url, scrapeSeconds: SCRAPE_SECONDS };
 const dashboard = toGrafana(creationLatency);
@@ -31,7 +31,7 @@ const caption =
 await mkdir(IMAGES, { recursive: true });
 await writeFile(join(IMAGES, 'creation-latency.png'), drawDashboard({ dashboard, collected, range, caption }));
 
-// Requests are repeated only when the server goes away.
+// Retries happen only in an outage of the API server.
 await scene.stage.plane.restart();
 await pause(OUTAGE_MS);
 const page = metricsPage(metricRows(await scene.pages()));

@@ -23,7 +23,7 @@ const rules = await readFile(join(checkoutRoot, 'charts/sandlot/files/rules/sand
 
 let scene: Scene;
 let range: { start: number; end: number; step: number };
-/** Just before the API server goes away, epoch seconds. */
+/** Epoch seconds just before the outage of the API server. */
 let undisturbed: number;
 const panels: Collected[] = [];
 const SECONDS = 36;
@@ -36,7 +36,7 @@ beforeAll(async () => {
   undisturbed = Date.now() / 1_000 + SECONDS / 2 - 1;
   const done = new AbortController();
   const used = servers.use(done.signal);
-  await runLoad(stage, { seconds: SECONDS, outageUntil: () => servers.faulted() }).finally(() => done.abort());
+  await runLoad(stage, { seconds: SECONDS, outageUntil: () => servers.waitForFault() }).finally(() => done.abort());
   await used;
   range = { start, end: Date.now() / 1_000, step: 1 };
   const source = { url: scene.prometheus.url, scrapeSeconds: SCRAPE_SECONDS };
@@ -45,8 +45,8 @@ beforeAll(async () => {
 
 afterAll(() => scene[Symbol.asyncDispose]());
 
-describe('after a load in which everything happens once', () => {
-  it('every query of every panel has numbers to show', () => {
+describe('after a load in which every kind of event happens', () => {
+  it('every query of every panel has values', () => {
     const dead = panels.flatMap(({ panel, answers }) =>
       answers
         .filter(({ series }) => !series.some(({ points }) => points.some(([, value]) => Number.isFinite(value))))
@@ -66,7 +66,7 @@ describe('after a load in which everything happens once', () => {
     expect(dead).toEqual([]);
   });
 
-  it('latencies of warm and of cold claims name the traces of single claims', async () => {
+  it('latencies of warm and cold claims have exemplars with traces', async () => {
     for (const launch of ['warm', 'cold']) {
       const query = `sandlot_claim_ready_seconds_bucket{launch_type="${launch}"}`;
       const exemplars = await promExemplars(scene.prometheus.url, query, range);
@@ -76,8 +76,8 @@ describe('after a load in which everything happens once', () => {
     }
   });
 
-  // Until the outage: on a slow machine the lease then goes to the other replica, which knows what a claim waited but
-  // not for what, and leaves the phases out rather than make them up.
+  // Only until the outage: on a slow machine the lease then moves to the other replica, which knows how long a claim waited but
+  // not in which phase, and records no phases.
   it('the phases of warm claims add up to their time to Ready', async () => {
     const sum = async (metric: string): Promise<number> => {
       const query = `sum(${metric}{launch_type="warm"} @ ${undisturbed.toFixed(3)})`;
@@ -92,7 +92,7 @@ describe('after a load in which everything happens once', () => {
     expect(phases / total).toBeLessThan(1.1);
   });
 
-  it('what is told of pools is what was done to them', async () => {
+  it('metrics of pools show what the load did to them', async () => {
     const { url } = scene.prometheus;
     const value = async (query: string): Promise<number | undefined> => (await promQuery(url, query))[0]?.value;
     expect(await value('sum(sandlot_warmpool_members{pool="stuck",state="stuck"})')).toBe(2);
@@ -102,14 +102,14 @@ describe('after a load in which everything happens once', () => {
     expect(await value('sum(sandlot_claims_waiting)')).toBeGreaterThanOrEqual(1);
   });
 
-  it('docs/metrics.md has every metric that is exposed, and no other', async () => {
+  it('docs/metrics.md lists exactly the exposed metrics', async () => {
     const rows = metricRows(await scene.pages()).map(({ name, type, help }) => `${name} ${type} ${help}`);
     const page = await readFile(join(checkoutRoot, 'docs/metrics.md'), 'utf8');
     const documented = [...page.matchAll(/^\| `(\w+)` \| (\w+) \| [^|]* \| (.*) \| [^|]+ \|$/gm)];
     expect(documented.map(([, name, type, help]) => `${name ?? ''} ${type ?? ''} ${help ?? ''}`)).toEqual(rows);
   });
 
-  it('no series bears the name of a sandbox, a claim or a user', async () => {
+  it('no series has the name of a sandbox, a claim or a user', async () => {
     const names = await promQuery(
       scene.prometheus.url,
       'group by (__name__) ({__name__=~"sandlot.*|agent_sandbox.*"})',

@@ -3,16 +3,16 @@ import type { Server } from '@sandlot/local-cluster';
 import { CONTROLLERS, Stage } from '../claims/stage.ts';
 import { ApiAndGateway, SERVERS } from './api-and-gateway.ts';
 
-/** Pods that the simulated nodes have room for. */
+/** How many Pods fit on the simulated nodes. */
 const PODS = 400;
 export const SCRAPE_SECONDS = 0.5;
 
 export interface SceneOptions {
-  /** Texts of rule files. */
+  /** The contents of rule files. */
   readonly rules: readonly string[];
 }
 
-/** A stage with API and gateway, whose processes trace, keep deadlines in Redis, and are scraped by a Prometheus. */
+/** A stage with API and gateway, whose processes export traces, use Redis and are scraped by Prometheus. */
 export class Scene implements AsyncDisposable {
   readonly stage: Stage;
   readonly servers: ApiAndGateway;
@@ -36,7 +36,7 @@ export class Scene implements AsyncDisposable {
     open.defer(() => redis.stop());
     const traces = await startTraceBackend();
     open.defer(() => traces.stop());
-    // Of every trace, or which latencies have exemplars would be a matter of chance.
+    // Every trace is sampled: otherwise chance would decide which latencies have exemplars.
     const tracing = { OTEL_EXPORTER_OTLP_ENDPOINT: traces.otlpEndpoint, TRACE_SAMPLE_RATIO: '1' };
     stage.env = { REDIS_URL: redis.url, ...tracing };
     await stage.startControllers(2);
@@ -50,7 +50,7 @@ export class Scene implements AsyncDisposable {
     return new Scene({ stage, servers, prometheus }, open.move());
   }
 
-  /** What each process says of itself, in the older text format. */
+  /** The metrics of each process, in the older text format. */
   async pages(): Promise<Record<string, string>> {
     const pages = CONTROLLERS.map(async (name) => [name, await this.stage.metricsOf(name)] as const);
     const own = SERVERS.map(async (name) => [name, await pageAt(this.servers.metricsAddress(name))] as const);

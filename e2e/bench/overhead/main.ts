@@ -1,4 +1,4 @@
-// What events and traces cost a burst of warm claims: npm run bench:overhead [-- --claims N] [--json FILE] [--order both,none,...]
+// The cost of events and traces in a burst of warm claims: npm run bench:overhead [-- --claims N] [--json FILE] [--order both,none,...]
 import { existsSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
@@ -11,7 +11,7 @@ const { values } = parseArgs({
   options: {
     claims: { type: 'string', default: '300' },
     order: { type: 'string', default: 'both,none,none,both' },
-    // Rounds that are there already count too.
+    // Rounds that the file already has are included.
     json: { type: 'string' },
     profiles: { type: 'string' },
   },

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Takes spans over OTLP/HTTP and only counts what arrives: a trace backend has machines of its own. */
+/** Receives spans over OTLP/HTTP and only counts them: a real trace backend would run on other machines. */
 export interface Receiver extends AsyncDisposable {
   readonly endpoint: string;
-  /** Requests and bytes so far. */
+  /** Number of requests and bytes so far. */
   readonly received: { requests: number; bytes: number };
 }
 

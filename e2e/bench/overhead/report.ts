@@ -16,7 +16,7 @@ const HEAD = [
   'span bytes',
 ];
 
-/** Medians by variant, and what each costs above `none`, as a Markdown table. CPU in milliseconds a claim. */
+/** Renders the medians by variant, and their cost above `none`, as a Markdown table. CPU in milliseconds per claim. */
 export function renderOverhead(rounds: readonly Round[]): string {
   const byVariant = VARIANTS.map((variant) => rounds.filter((round) => round.variant === variant));
   const present = byVariant.filter((some) => some.length > 0);
@@ -30,7 +30,7 @@ export function renderOverhead(rounds: readonly Round[]): string {
     .join('\n');
 }
 
-/** Numbers of a round that are compared, in the order of the columns. */
+/** The compared numbers of a round, in the order of the columns. */
 function figures(round: Round): number[] {
   const cpu = CONTROLLERS.map((name) => round.cpuMs[name]);
   return [round.allReadyMs, round.p50Ms, round.burstCpuMs, ...cpu, cpu.reduce((sum, each) => sum + each, 0)];

@@ -1,4 +1,4 @@
-// The same burst of warm claims with and without events and traces, in turn, on one control plane.
+// The same burst of warm claims with and without events and traces, in turns on one control plane.
 import { sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import { burst, clear } from '../claims/bursts.ts';
 import type { Burst } from '../claims/bursts.ts';
@@ -14,8 +14,8 @@ import { startReceiver } from './receiver.ts';
 import type { Receiver } from './receiver.ts';
 
 /**
- * What the controllers of a round have; traces at the sampling of the chart's values. In `installed` the warmpool-controller
- * hears events too, and refills while claims are still being served: more than telling them costs.
+ * What the controllers of a round have; traces with the sampling of the chart. In `installed` the warmpool-controller also receives
+ * events and refills while claims are still being served, which costs more than sending events.
  */
 export const VARIANTS = ['none', 'events', 'traces', 'both', 'installed'] as const;
 export type Variant = (typeof VARIANTS)[number];
@@ -25,33 +25,33 @@ export interface Round {
   readonly allReadyMs: number;
   readonly p50Ms: number;
   /**
-   * CPU milliseconds a claim of all there is, control plane, NATS and bench too, from the first request to the last Ready: what
-   * the time of a burst is made of when it takes all cores, and less a matter of chance.
+   * CPU milliseconds per claim of all processes, with control plane, NATS and benchmark, from the first request until the last
+   * Ready. It explains the duration of a burst that takes all cores, and varies less.
    */
   readonly burstCpuMs: number;
-  /** CPU milliseconds a claim: the burst, its bookkeeping and the refill. */
+  /** CPU milliseconds per claim for the burst, its bookkeeping and the refill. */
   readonly cpuMs: Readonly<Record<ControllerName, number>>;
-  /** Of all three: whether they did the same. */
+  /** Sum of the three controllers; shows whether the variants did the same work. */
   readonly reconcilesPerClaim: number;
   readonly writesPerClaim: number;
   readonly eventsPerClaim: number;
-  /** Of encoded spans. */
+  /** Bytes of encoded spans. */
   readonly traceBytesPerClaim: number;
 }
 
 export interface Plan {
   readonly claims: number;
-  /** In this order, each on controllers of its own. */
+  /** In this order, each with newly started controllers. */
   readonly variants: readonly Variant[];
   /** Folder for CPU profiles of the controllers. */
   readonly profiles?: string | undefined;
 }
 
-/** News is gathered for half a second, spans for five: after this much all of it has left. */
+/** Events are collected for half a second and spans for five: after this time all have been sent. */
 const QUIET_MS = 5_500;
-/** Measured for each start of the controllers. */
+/** Measured bursts for each start of the controllers. */
 const BURSTS = 4;
-/** Before them: what is compiled meanwhile is not compiled in the bursts that count, as in a process that has run for a while. */
+/** Bursts before them, so that the code is compiled as in a process that has run for a while. */
 const UNCOUNTED_BURSTS = 2;
 
 export async function runRounds({ claims, variants, profiles }: Plan, say: (text: string) => void): Promise<Round[]> {
@@ -74,7 +74,7 @@ export async function runRounds({ claims, variants, profiles }: Plan, say: (text
     }
     for (let time = 0; time < BURSTS; time += 1) {
       const prefix = `c${index}-${time}`;
-      const round = { variant, ...(await measured(stage, receiver, { prefix, claims })) };
+      const round = { variant, ...(await measureBurst(stage, receiver, { prefix, claims })) };
       say(JSON.stringify(round));
       rounds.push(round);
       await clear(stage, { prefix, claims }, { members: claims });
@@ -85,8 +85,8 @@ export async function runRounds({ claims, variants, profiles }: Plan, say: (text
 }
 
 function environmentOf(name: ControllerName, variant: Variant, { endpoint }: Receiver): Record<string, string> {
-  const isTelling = variant === 'events' || variant === 'both';
-  const hasNats = variant === 'installed' || (isTelling && name !== 'warmpool-controller');
+  const hasEvents = variant === 'events' || variant === 'both';
+  const hasNats = variant === 'installed' || (hasEvents && name !== 'warmpool-controller');
   const hasTraces = variant === 'traces' || variant === 'both' || variant === 'installed';
   return { ...(hasNats ? {} : { NATS_URL: '' }), ...(hasTraces ? { OTEL_EXPORTER_OTLP_ENDPOINT: endpoint } : {}) };
 }
@@ -96,7 +96,7 @@ function profiling(folder: string | undefined, name: string): Record<string, str
   return { NODE_OPTIONS: `--max-old-space-size=256 --cpu-prof --cpu-prof-dir=${folder}/${name}` };
 }
 
-async function measured(stage: Stage, { received }: Receiver, planned: Burst): Promise<Omit<Round, 'variant'>> {
+async function measureBurst(stage: Stage, { received }: Receiver, planned: Burst): Promise<Omit<Round, 'variant'>> {
   const { claims } = planned;
   await pause(QUIET_MS);
   const before = await countNow(stage);

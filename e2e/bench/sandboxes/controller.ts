@@ -4,7 +4,7 @@ import { sumOf } from '../support/prometheus.ts';
 
 const MAIN = new URL('../../../services/sandbox-controller/src/main.ts', import.meta.url);
 
-/** What the process tells about itself. */
+/** Metrics of the process at one moment. */
 export interface Sample {
   readonly cpuSeconds: number;
   readonly rssMib: number;
@@ -14,11 +14,11 @@ export interface Sample {
   readonly queueDepth: number;
   readonly streams: number;
   readonly sessions: number;
-  /** Summed wait for its own rate limit. */
+  /** Total wait for its own rate limit. */
   readonly throttledSeconds: number;
 }
 
-/** The sandbox-controller as its own process. Under one name, so that it takes its lease back at once. */
+/** Starts the sandbox-controller as a process. Its name stays the same, so that it gets its lease back at once. */
 export function startController(kubeconfig: string): Promise<ServiceProcess> {
   const { NODE_OPTIONS } = process.env;
   const profiling = NODE_OPTIONS === undefined ? {} : { NODE_OPTIONS };
@@ -29,7 +29,7 @@ export async function isReady({ probePort }: ServiceProcess): Promise<boolean> {
   return (await fetch(`http://127.0.0.1:${probePort}/readyz`)).status === 200;
 }
 
-/** Reads its metrics endpoint. */
+/** Reads the metrics endpoint. */
 export async function sample({ metricsPort }: ServiceProcess): Promise<Sample> {
   const text = await (await fetch(`http://127.0.0.1:${metricsPort}/metrics`)).text();
   const sum = (name: string): number => sumOf(text, name);
@@ -47,7 +47,7 @@ export async function sample({ metricsPort }: ServiceProcess): Promise<Sample> {
   };
 }
 
-/** The highest value of each figure while `work` was going on. */
+/** Samples the metrics while `work` runs, and returns the highest value of each. */
 export async function peakWhile<T>(controller: ServiceProcess, work: Promise<T>): Promise<{ result: T; peak: Sample }> {
   let peak = await sample(controller);
   const over = work.then(

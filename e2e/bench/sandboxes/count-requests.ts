@@ -8,12 +8,12 @@ export interface Span {
   readonly toMs: number;
 }
 
-/** What the controller asked of the API server, as the audit log has it. Events and its lease are kept apart. */
+/** The requests of the controller in the audit log. Events and its lease are counted apart. */
 export interface Requests {
   /** By `verb resource[/subresource]`. */
   readonly writes: Readonly<Record<string, number>>;
   readonly writesTotal: number;
-  /** Of the Sandbox that was written most, its children of the same name included. */
+  /** Writes to the Sandbox with most writes, including its children of the same name. */
   readonly mostWritesOfOne: number;
   readonly reads: Readonly<Record<string, number>>;
   readonly events: number;

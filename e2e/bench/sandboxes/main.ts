@@ -1,4 +1,4 @@
-// Cold Sandboxes against bare Pods, on simulated nodes: npm run bench:sandboxes [-- --count 5000 --pairs 200 --json FILE]
+// Cold Sandboxes compared with bare Pods, on simulated nodes: npm run bench:sandboxes [-- --count 5000 --pairs 200 --json FILE]
 import { writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -14,7 +14,7 @@ const { values: flags } = parseArgs({
 });
 const sizes = { count: Number(flags.count), pairs: Number(flags.pairs) };
 if (!(sizes.count > 0 && sizes.pairs > 0)) {
-  console.error('--count and --pairs want numbers above 0');
+  console.error('--count and --pairs need numbers above 0');
   process.exit(1);
 }
 const load = loadavg()[0]?.toFixed(1) ?? '?';

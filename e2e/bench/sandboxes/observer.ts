@@ -2,7 +2,7 @@ import { findCondition, sandboxes } from '@sandlot/api-types';
 import { createInformer, keyOf, pods } from '@sandlot/kube';
 import type { Condition, KubeClient, KubeObject } from '@sandlot/kube';
 
-/** When objects were first seen Ready, in milliseconds of `performance.now()`. */
+/** When a watch first showed objects as Ready, in milliseconds of `performance.now()`. */
 class ReadyTimes {
   readonly #seen = new Map<string, number>();
   readonly #waiting = new Map<string, (ms: number) => void>();
@@ -16,7 +16,7 @@ class ReadyTimes {
     this.#waiting.delete(key);
   }
 
-  /** Resolves when the object under `key` is Ready. */
+  /** Waits until the object with this key is Ready. */
   of(key: string): Promise<number> {
     const known = this.#seen.get(key);
     if (known !== undefined) return Promise.resolve(known);
@@ -24,15 +24,15 @@ class ReadyTimes {
   }
 }
 
-/** One process that watches all Pods and all Sandboxes, as a client would. */
+/** Watches all Pods and all Sandboxes, as a client would. */
 export interface Observer extends AsyncDisposable {
   readonly pods: Pick<ReadyTimes, 'of'>;
   readonly sandboxes: Pick<ReadyTimes, 'of'>;
-  /** How many Pods there are now. */
+  /** The current number of Pods. */
   podCount(): number;
 }
 
-/** Resolves when both watches are open. */
+/** Opens both watches. */
 export async function observe(client: KubeClient): Promise<Observer> {
   const times = { pods: new ReadyTimes(), sandboxes: new ReadyTimes() };
   const stop = new AbortController();

@@ -2,10 +2,10 @@ import type { Sample } from './controller.ts';
 import type { Restart, Results } from './run.ts';
 import type { Burst, Start } from './stages.ts';
 
-/** At most so many writes of the controller for each Sandbox, from its creation until it is Ready. */
+/** The controller may write this often for each Sandbox, from its creation until it is Ready. */
 const WRITES_GOAL = 3;
 
-/** A cold Sandbox is Ready at most so much later than its bare Pod would be. */
+/** A cold Sandbox may be Ready this much later than a bare Pod. */
 const LATENESS_GOAL_MS = 30;
 
 /** Percentiles by nearest rank. */
@@ -21,7 +21,7 @@ function percentiles(times: readonly number[]): Percentiles {
   return { p50: at(0.5), p90: at(0.9), p99: at(0.99) };
 }
 
-/** The figures of a run, without the single starts. */
+/** Summarises a run without the single starts. */
 export function summary(results: Results) {
   const { pods, sandboxes, quiet, controller, requests, restarts, ...about } = results;
   return {
@@ -65,7 +65,7 @@ function perSandbox({ count, controller: { before, after }, restarts, controller
   };
 }
 
-/** Markdown. */
+/** Renders a run as Markdown. */
 export function render(results: Results): string {
   const figures = summary(results);
   return [latencies(figures), costs(figures), writes(figures), restartsTable(results.restarts)]

@@ -11,7 +11,7 @@ import type { Surroundings } from './surroundings.ts';
 
 export interface Restart {
   readonly signal: 'SIGTERM' | 'SIGKILL';
-  /** From the start of the new process: until all caches are synced, and until every key has been reconciled. */
+  /** From the start of the new process until all caches are synced, and until every key has been reconciled. */
   readonly syncedMs: number;
   readonly reconciledMs: number;
   readonly reconciles: number;
@@ -38,16 +38,16 @@ export interface Results {
 
 export interface Sizes {
   readonly count: number;
-  /** Pairs of the quiet stage. */
+  /** Number of pairs in the quiet stage. */
   readonly pairs: number;
 }
 
-/** Writes that come late belong to the burst: long enough for every timer of the controller but its longest. */
+/** Late writes belong to the burst: this covers every timer of the controller except its longest. */
 const SETTLE_MS = 8_000;
 
 const LIMIT_MS = 180_000;
 
-/** All stages, one after the other, on a control plane of their own. `say` is told what goes on. */
+/** Runs all stages one after another on a new control plane. `say` reports the progress. */
 export async function runStages({ count, pairs }: Sizes, say: (text: string) => void): Promise<Results> {
   say('starting a control plane');
   await using around = await startSurroundings(2 * (count + pairs));
@@ -87,7 +87,7 @@ export async function runStages({ count, pairs }: Sizes, say: (text: string) => 
   }
 }
 
-/** The API server ends a request after a minute, however much of the collection is left. */
+/** Deletes the bare Pods. The API server ends each request after a minute, so it may take several. */
 async function clearPods({ plane }: Surroundings, { observer }: Bench): Promise<void> {
   await until(async () => {
     await plane.kubectl(['delete', '--raw', `/api/v1/namespaces/${SPACES.bare}/pods`]);

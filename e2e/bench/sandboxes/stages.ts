@@ -5,7 +5,7 @@ import type { KubeClient, KubeObject, Pod, Resource } from '@sandlot/kube';
 import type { Observer } from './observer.ts';
 import { SPACES } from './surroundings.ts';
 
-/** Milliseconds of one start, from the sending of the creation to what the observer saw. */
+/** The moments of one start, in milliseconds after the creation was sent. */
 export interface Start {
   readonly acceptedMs: number;
   readonly podMs: number;
@@ -16,9 +16,9 @@ export interface Start {
 /** The starts of one burst. */
 export interface Burst {
   readonly starts: readonly Start[];
-  /** From the first creation sent to the last one accepted. */
+  /** From the first creation sent until the last one is accepted. */
   readonly createdMs: number;
-  /** From the first creation sent to the last Ready. */
+  /** From the first creation sent until the last object is Ready. */
   readonly readyMs: number;
 }
 
@@ -29,7 +29,7 @@ export interface Bench {
 
 const BURST_LIMIT_MS = 600_000;
 
-/** Creations in flight during a burst. */
+/** Concurrent creations during a burst. */
 const CREATORS = 32;
 
 const podSpec = {
@@ -37,17 +37,17 @@ const podSpec = {
   containers: [{ name: 'box', image: 'busybox', command: ['sleep', 'infinity'] }],
 };
 
-/** Sends the creation at once. */
+/** A creation that has been sent. */
 interface Sent {
   readonly accepted: Promise<number>;
   readonly start: Promise<Start>;
 }
 
-/** One bare Pod. */
+/** Creates a bare Pod. */
 function startPod({ client, observer }: Bench, namespace: string, name: string): Sent {
   const sentMs = performance.now();
   const pod: Pod = { metadata: { namespace, name }, spec: podSpec };
-  const accepted = acceptance(client, pods, pod);
+  const accepted = createTimed(client, pods, pod);
   const ready = observer.pods.of(`${namespace}/${name}`);
   const start = Promise.all([accepted, ready]).then(([acceptedMs, podMs]) => ({
     acceptedMs: acceptedMs - sentMs,
@@ -57,11 +57,11 @@ function startPod({ client, observer }: Bench, namespace: string, name: string):
   return { accepted, start };
 }
 
-/** One Sandbox of the same Pod. */
+/** Creates a Sandbox with the same Pod. */
 function startSandbox({ client, observer }: Bench, namespace: string, name: string): Sent {
   const sentMs = performance.now();
   const sandbox: Sandbox = { metadata: { namespace, name }, spec: { podTemplate: { spec: podSpec } } };
-  const accepted = acceptance(client, sandboxes, sandbox);
+  const accepted = createTimed(client, sandboxes, sandbox);
   const key = `${namespace}/${name}`;
   const all = Promise.all([accepted, observer.pods.of(key), observer.sandboxes.of(key)]);
   const start = all.then(([acceptedMs, podMs, sandboxMs]) => ({
@@ -72,17 +72,21 @@ function startSandbox({ client, observer }: Bench, namespace: string, name: stri
   return { accepted, start };
 }
 
-async function acceptance<T extends KubeObject>(client: KubeClient, resource: Resource<T>, object: T): Promise<number> {
+async function createTimed<T extends KubeObject>(
+  client: KubeClient,
+  resource: Resource<T>,
+  object: T,
+): Promise<number> {
   await client.create(resource, object);
   return performance.now();
 }
 
-/** `count` bare Pods, as fast as the API server takes them. */
+/** Creates `count` bare Pods as fast as the API server accepts them. */
 export function burstOfPods(bench: Bench, count: number, prefix = 'pod'): Promise<Burst> {
   return burst(count, (index) => startPod(bench, SPACES.bare, `${prefix}-${index}`));
 }
 
-/** `count` Sandboxes, as fast as the API server takes them. */
+/** Creates `count` Sandboxes as fast as the API server accepts them. */
 export function burstOfSandboxes(bench: Bench, count: number): Promise<Burst> {
   return burst(count, (index) => startSandbox(bench, SPACES.burst, `box-${index}`));
 }
@@ -114,7 +118,7 @@ async function withinLimit<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** Pods and Sandboxes alternately, one at a time, `pauseMs` after each. */
+/** Creates Pods and Sandboxes in turn, one at a time, with `pauseMs` after each. */
 export async function quietStarts(bench: Bench, pairs: number): Promise<{ pods: Start[]; sandboxes: Start[] }> {
   const pauseMs = 60;
   const found: { pods: Start[]; sandboxes: Start[] } = { pods: [], sandboxes: [] };

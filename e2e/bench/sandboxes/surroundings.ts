@@ -4,15 +4,15 @@ import type { KubeClient } from '@sandlot/kube';
 import { startControlPlane } from '@sandlot/local-cluster';
 import type { ControlPlane } from '@sandlot/local-cluster';
 
-/** Who the sandbox-controller is to the API server: nobody else's requests are counted as its own. */
+/** The user of the sandbox-controller, whose requests are counted. */
 export const CONTROLLER_USER = 'sandbox-controller';
 
-/** Where bare Pods, Sandboxes of the burst, and those of the quiet stage live. */
+/** Namespaces of bare Pods, of the burst and of the quiet stage. */
 export const SPACES = { bare: 'bare', burst: 'burst', quiet: 'quiet' } as const;
 
 const CRDS = fileURLToPath(new URL('../../../charts/sandlot/files/crds', import.meta.url));
 
-/** What its role in the chart allows. */
+/** The rules of its role in the chart. */
 const RULES = [
   { apiGroups: ['agents.x-k8s.io'], resources: ['sandboxes'], verbs: ['get', 'list', 'watch', 'patch', 'delete'] },
   { apiGroups: ['agents.x-k8s.io'], resources: ['sandboxes/status'], verbs: ['patch'] },
@@ -26,11 +26,11 @@ const RULES = [
   { apiGroups: ['coordination.k8s.io'], resources: ['leases'], verbs: ['get', 'create', 'update', 'patch'] },
 ];
 
-/** A control plane with simulated nodes for `pods` Pods, and an administrator's client without rate limits. */
+/** A control plane with simulated nodes, and an administrator's client without rate limits. */
 export interface Surroundings extends AsyncDisposable {
   readonly plane: ControlPlane;
   readonly client: KubeClient;
-  /** Of the controller; with the priority that the API server gives to service accounts. */
+  /** The controller's kubeconfig, with the priority that the API server gives to service accounts. */
   readonly controllerKubeconfig: string;
 }
 
@@ -51,7 +51,7 @@ export async function startSurroundings(pods: number): Promise<Surroundings> {
   await allow(plane);
   for (const name of Object.values(SPACES)) {
     await client.create(namespaces, { metadata: { name } });
-    await admitsPods(plane, name);
+    await waitForServiceAccount(plane, name);
   }
   return {
     plane,
@@ -64,8 +64,8 @@ export async function startSurroundings(pods: number): Promise<Surroundings> {
   };
 }
 
-/** Pods are refused until the namespace has its service account. */
-async function admitsPods(plane: ControlPlane, namespace: string): Promise<void> {
+/** Waits until the namespace has its service account; until then the API server refuses Pods. */
+async function waitForServiceAccount(plane: ControlPlane, namespace: string): Promise<void> {
   const wait = ['wait', '--for=create', 'serviceaccount/default', `--namespace=${namespace}`, '--timeout=60s'];
   const { code, stderr } = await plane.kubectl(wait);
   if (code !== 0) throw new Error(`namespace ${namespace} admits no Pods: ${stderr}`);

@@ -8,7 +8,7 @@ import type { AuditEntry } from '../../src/support/audit-log.ts';
 const lineOf = (verb: string, username: string, second: number): string =>
   JSON.stringify({ verb, user: { username }, requestReceivedTimestamp: `2030-01-01T00:00:0${second}Z`, stage: 'X' });
 
-it('an audit log is read with what was rotated out of it, and only lines that somebody asks for are parsed', async () => {
+it('reads an audit log with its rotated files, and parses only lines with one of the words', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'audit-'));
   try {
     await writeFile(join(folder, 'audit.log'), `${lineOf('get', 'a', 3)}\nnot JSON\n${lineOf('patch', 'a', 2)}\n`);

@@ -3,7 +3,7 @@ import type { SandboxClaim } from '@sandlot/api-types';
 import { createInformer, defineResource } from '@sandlot/kube';
 import type { KubeClient, KubeObject } from '@sandlot/kube';
 
-/** Milliseconds after the creation was sent. */
+/** The stages of a claim, in milliseconds after its creation was sent. */
 export interface Timeline {
   readonly submittedMs: number;
   readonly boundMs: number;
@@ -24,7 +24,7 @@ const configMaps = defineResource<ConfigMap>({
 
 const now = (): number => performance.now();
 
-/** The same three writes in a row by one bare client: a create and two guarded patches, of the smallest objects. */
+/** The floor: the same three writes by a bare client, a create and two guarded patches, with the smallest objects. */
 export async function measureFloor(client: KubeClient, namespace: string, count: number): Promise<number[]> {
   const other = await client.create(configMaps, { metadata: { namespace, name: 'floor-other' } });
   let { resourceVersion } = other.metadata;
@@ -46,7 +46,7 @@ export async function measureFloor(client: KubeClient, namespace: string, count:
   return times;
 }
 
-/** A template of busybox and a pool of it, full. */
+/** Creates a busybox template with a pool, and waits until the pool is full. */
 export async function fillPool(client: KubeClient, namespace: string, replicas: number): Promise<void> {
   const container = { name: 'box', image: 'busybox', command: ['sleep', 'infinity'] };
   await client.create(sandboxTemplates, {
@@ -69,13 +69,13 @@ interface Seen {
   readyMs?: number;
 }
 
-/** Keeps the first time of each stage. */
+/** Records the first time of each stage. */
 function note(known: Seen, { status }: SandboxClaim): void {
   if (status?.sandbox?.name !== undefined) known.boundMs ??= now();
   if (findCondition(status?.conditions, 'Ready')?.status === 'True') known.readyMs ??= now();
 }
 
-/** Claims one at a time, each timed from the sending of its creation to what a watch opened before it shows. */
+/** Creates claims one at a time, and times each until a watch shows it bound and Ready. */
 export async function measureClaims(
   client: KubeClient,
   namespace: string,
@@ -84,12 +84,12 @@ export async function measureClaims(
   const stop = new AbortController();
   const informer = createInformer({ client, resource: sandboxClaims, namespace });
   const seen = new Map<string, Seen>();
-  let wake = (): void => undefined;
+  let notify = (): void => undefined;
   informer.onChange(({ next }) => {
     const known = seen.get(next?.metadata.name ?? '');
     if (next === undefined || known === undefined) return;
     note(known, next);
-    wake();
+    notify();
   });
   const running = informer.run(stop.signal);
   await informer.synced();
@@ -100,7 +100,7 @@ export async function measureClaims(
     const startedMs = now();
     await client.create(sandboxClaims, claim);
     const submittedMs = now() - startedMs;
-    while (known.readyMs === undefined) await new Promise<void>((resolve) => (wake = resolve));
+    while (known.readyMs === undefined) await new Promise<void>((resolve) => (notify = resolve));
     const boundMs = (known.boundMs ?? known.readyMs) - startedMs;
     timelines.push({ submittedMs, boundMs, readyMs: known.readyMs - startedMs });
     await new Promise((resolve) => setTimeout(resolve, 300));

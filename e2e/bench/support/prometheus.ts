@@ -5,7 +5,7 @@ interface Sample {
   readonly value: number;
 }
 
-/** Sum of the samples of a metric whose labels are as given; 0 when there is none. */
+/** The sum of the samples of a metric with these labels; 0 when there is none. */
 export function sumOf(page: string, name: string, labels: Readonly<Record<string, string>> = {}): number {
   let sum = 0;
   for (const line of page.split('\n')) {

@@ -1,9 +1,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 
-/** Ticks of /proc/PID/stat a second: USER_HZ, 100 on every Linux that Node runs on. */
+/** One tick of /proc/PID/stat. USER_HZ is 100 on every Linux that Node supports. */
 const MS_PER_TICK = 10;
 
-/** CPU milliseconds, user and system, that this process and all that descend from it have used so far. Steps of 10 ms a process. */
+/** The CPU time in milliseconds, user and system, of a process and its descendants; 10 ms resolution per process. */
 export async function treeCpuMs(root = process.pid): Promise<number> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name)).map(Number);
   const stats = await Promise.all(pids.map(statOf));
@@ -21,7 +21,7 @@ interface Stat {
 
 async function statOf(pid: number): Promise<Stat | undefined> {
   const text = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => '');
-  // The name of the program, in parentheses, may hold anything: fields count from behind it.
+  // The program name in parentheses may contain anything: count the fields after it.
   const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
   const [, parent = '', user = '', system = ''] = [fields[0], fields[1], fields[11], fields[12]];
   return parent === '' ? undefined : { pid, parent: Number(parent), ticks: Number(user) + Number(system) };

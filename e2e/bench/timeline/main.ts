@@ -1,4 +1,4 @@
-// The claim timeline on the cluster of `npm run up`: npm run bench:timeline [-- --claims N]
+// The stages of single claims on the cluster of `npm run up`: npm run bench:timeline [-- --claims N]
 import { randomBytes } from 'node:crypto';
 import { loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -12,7 +12,7 @@ const { values } = parseArgs({ options: { claims: { type: 'string', default: '30
 const count = Number(values.claims);
 const cluster = await openCluster({ root: checkoutRoot });
 if (cluster === undefined || !(count > 0)) {
-  console.error(cluster === undefined ? 'No cluster is up. Run: npm run up' : '--claims wants a number above 0');
+  console.error(cluster === undefined ? 'No cluster is up. Run: npm run up' : '--claims needs a number above 0');
   process.exit(1);
 }
 const client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: cluster.kubeconfigPath }) });
@@ -21,7 +21,7 @@ const namespace = `bench-${randomBytes(3).toString('hex')}`;
 const claimsOf = (kind: string, spec: SandboxClaim['spec']): SandboxClaim[] =>
   Array.from({ length: count }, (_, i) => ({ metadata: { namespace, name: `${kind}-${i}` }, spec }));
 
-/** Percentile by nearest rank, one decimal. */
+/** A table row with percentiles by nearest rank. */
 function row(name: string, times: readonly number[], floorP50: number): string {
   const sorted = [...times].sort((a, b) => a - b);
   const at = (share: number): number => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? 0;

@@ -20,7 +20,7 @@ async function claimAllAtOnce(team: Team): Promise<void> {
   await Promise.all(names.map((name) => team.client.create(sandboxClaims, claim(name))));
 }
 
-/** Every claim Ready, each with a Sandbox of its own that it controls. Gives how many were warm. */
+/** Expects every claim to be Ready with a Sandbox that it alone controls. Returns how many were warm. */
 async function expectAllServed(team: Team): Promise<number> {
   const claims = await Promise.all(
     Array.from({ length: CLAIMS }, (_, index) => waitForReadyClaim(team, `claim-${index}`)),
@@ -41,14 +41,14 @@ describe('20 claims at once', () => {
   });
   afterEach(() => team[Symbol.asyncDispose]());
 
-  it('are all served warm by a pool of 25, each with another Sandbox', async () => {
+  it('are all served warm by a pool of 25, each with its own Sandbox', async () => {
     await team.apply(poolOf(25));
     await waitForFullPool(team, 'boxes');
     await claimAllAtOnce(team);
     expect(await expectAllServed(team)).toBe(CLAIMS);
   });
 
-  it('are all served by a pool of 5, those that it cannot serve cold', async () => {
+  it('are all served by a pool of 5, the rest cold', async () => {
     await team.apply(poolOf(5));
     await waitForFullPool(team, 'boxes');
     await claimAllAtOnce(team);
@@ -58,7 +58,7 @@ describe('20 claims at once', () => {
   });
 
   it.each(['claim-controller', 'warmpool-controller', 'sandbox-controller'])(
-    'are all served when the %s is killed meanwhile',
+    'are all served while the %s is killed',
     async (component) => {
       await team.apply(poolOf(10));
       await waitForFullPool(team, 'boxes');

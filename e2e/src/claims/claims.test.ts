@@ -7,7 +7,7 @@ import { waitForClaimReason, waitForFullPool, waitForReadyClaim, sandboxNameOf }
 import { eventually, inTeam } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
-/** Runs until told to end; its container is not started again. */
+/** A job that runs until the file /tmp/end appears; its container is not restarted. */
 const jobTemplate = `
 apiVersion: ${GROUP}/v1beta1
 kind: SandboxTemplate
@@ -25,12 +25,13 @@ async function pool(team: Team, replicas: number): Promise<void> {
   await waitForFullPool(team, 'pool');
 }
 
-async function ofBatch(team: Team, name: string): Promise<Sandbox[]> {
+/** The Sandboxes of a batch claim. */
+async function sandboxesOf(team: Team, name: string): Promise<Sandbox[]> {
   const labelSelector = `sandlot.dev/claim-name=${name}`;
   return (await team.client.listAll(sandboxes, { namespace: team.namespace, labelSelector })).items;
 }
 
-/** Resolves when the claim is gone. */
+/** Waits until the claim is deleted. */
 async function waitUntilClaimGone(team: Team, name: string): Promise<void> {
   await eventually(`claim ${name} is gone`, async () => {
     try {
@@ -44,7 +45,7 @@ async function waitUntilClaimGone(team: Team, name: string): Promise<void> {
 }
 
 describe('a batch of ten', () => {
-  it('is delivered, goes alone when its time has come, and its sandboxes end by their own', () =>
+  it('is served; the claim goes after its ttl and leaves its Sandboxes, which end by their own lifecycle', () =>
     inTeam('batch', async (team) => {
       await pool(team, 3);
       const lifecycle = '{shutdownTime: "2035-01-01T00:00:00Z", shutdownPolicy: Delete}';
@@ -54,7 +55,7 @@ describe('a batch of ten', () => {
       expect(status).toMatchObject({ phase: 'Completed', claimedReplicas: 10, readyReplicas: 10 });
       expect(status?.sandboxes?.map(({ slot }) => slot)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
       await waitUntilClaimGone(team, 'rollout');
-      const left = await ofBatch(team, 'rollout');
+      const left = await sandboxesOf(team, 'rollout');
       expect(left).toHaveLength(10);
       for (const { metadata, spec: own } of left) {
         expect(metadata.ownerReferences ?? []).toEqual([]);
@@ -67,7 +68,7 @@ describe('a batch of ten', () => {
       expect(items).toHaveLength(10);
     }));
 
-  it('keeps its part when its time is over', () =>
+  it('fails at its claimTimeout with the Sandboxes it has', () =>
     inTeam('partial', async (team) => {
       await team.apply(templateManifest('box') + '---' + poolManifest('pool', 'box', 0));
       const spec = '{warmPoolRef: {name: pool}, replicas: 10, claimTimeout: 3s, createOnNoStock: false}';
@@ -79,8 +80,8 @@ describe('a batch of ten', () => {
     }));
 });
 
-describe('a claim that only wants a warm sandbox', () => {
-  it('says that it waits, and is bound when there is stock', () =>
+describe('a claim with createOnNoStock: false', () => {
+  it('reports that it waits, and adopts a Sandbox when there is stock', () =>
     inTeam('waits', async (team) => {
       await team.apply(templateManifest('box') + '---' + poolManifest('pool', 'box', 0));
       await team.apply(claimManifest('job', '{warmPoolRef: {name: pool}, createOnNoStock: false}'));
@@ -90,7 +91,7 @@ describe('a claim that only wants a warm sandbox', () => {
     }));
 });
 
-describe('what a template does not allow', () => {
+describe('a claim that its template does not allow', () => {
   it.each([
     ['variables', 'env: [{name: A, value: b}]', 'EnvVarsInjectionRejected'],
     [
@@ -100,20 +101,20 @@ describe('what a template does not allow', () => {
     ],
     ['images', 'inplaceUpdate: {image: ubuntu}', 'ImageOverrideRejected'],
     ['labels', 'additionalPodMetadata: {labels: {team: a}}', 'InvalidMetadata'],
-  ])('as %s is refused, and the claim says why', (_, field, reason) =>
+  ])('with %s is refused with a reason', (_, field, reason) =>
     inTeam('refused', async (team) => {
       await team.apply(
         `${templateManifest('box')}---${claimManifest('job', `{sandboxTemplateRef: {name: box}, ${field}}`)}`,
       );
       const { status } = await waitForClaimReason(team, 'job', reason);
       expect(status?.phase).toBe('Failed');
-      expect(await ofBatch(team, 'job')).toEqual([]);
+      expect(await sandboxesOf(team, 'job')).toEqual([]);
     }),
   );
 });
 
-describe('an image of its own', () => {
-  it('is put into the live pod of a warm sandbox, which keeps its name and its address', () =>
+describe('a claim with an image of its own', () => {
+  it('puts the image into the running pod of a warm Sandbox', () =>
     inTeam('image', async (team) => {
       await team.apply(templateManifest('box'));
       const allow = '{"spec":{"imageOverridePolicy":{"allowedImages":["ubuntu:"]}}}';
@@ -128,7 +129,7 @@ describe('an image of its own', () => {
     }));
 });
 
-describe('a claim whose work is done', () => {
+describe('a claim whose job has finished', () => {
   async function finishJob(team: Team, policy: string): Promise<SandboxClaim> {
     await team.apply(jobTemplate);
     const lifecycle = `{ttlSecondsAfterFinished: 2, shutdownPolicy: ${policy}}`;
@@ -138,7 +139,7 @@ describe('a claim whose work is done', () => {
     return claim;
   }
 
-  it.each(['Delete', 'DeleteForeground'])('goes with its sandbox under %s', (policy) =>
+  it.each(['Delete', 'DeleteForeground'])('is deleted with its Sandbox under %s', (policy) =>
     inTeam('ends', async (team) => {
       await finishJob(team, policy);
       await waitUntilClaimGone(team, 'job');
@@ -148,7 +149,7 @@ describe('a claim whose work is done', () => {
     }),
   );
 
-  it('stays under Retain, and its sandbox goes', () =>
+  it('stays under Retain, and its Sandbox is deleted', () =>
     inTeam('stays', async (team) => {
       await finishJob(team, 'Retain');
       const { status } = await waitForClaimReason(team, 'job', 'ClaimExpired');

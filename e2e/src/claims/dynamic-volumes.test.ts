@@ -55,7 +55,7 @@ describe('dynamicVolumes of a claim', () => {
     return sandboxNameOf(await waitForReadyClaim(team, name));
   };
 
-  it('give one sandbox the files that another one wrote, whatever is in stock', async () => {
+  it('give one Sandbox the files that another wrote, by a cold start', async () => {
     const writer = await serveClaim('writer', '{mountPath: /out, persistentVolumeClaimName: dataset}');
     expect((await sandboxNamed(team, writer)).metadata.labels?.['agents.x-k8s.io/launch-type']).toBe('cold');
     await team.sh(writer, 'mkdir /out/part && echo precious > /out/part/data && sync');
@@ -67,7 +67,7 @@ describe('dynamicVolumes of a claim', () => {
     expect(await team.sh(reader, 'touch /in/other 2>/dev/null || echo refused')).toBe('refused');
   });
 
-  it('are there again after a suspension', async () => {
+  it('are mounted again after a suspension', async () => {
     const key = (mode: string): string => JSON.stringify({ spec: { operatingMode: mode } });
     await team.kubectl('patch', 'sandbox', 'writer', '--type=merge', '-p', key('Suspended'));
     await eventually('the sandbox is suspended', async () => {
@@ -81,7 +81,7 @@ describe('dynamicVolumes of a claim', () => {
     expect(await team.sh('writer', 'cat /out/part/data')).toBe('precious');
   });
 
-  it('bind a PersistentVolume that was opened to the namespace, with the files it has', async () => {
+  it('bind a PersistentVolume that is opened to the namespace, with its files', async () => {
     const { spec } = await team.client.get(persistentVolumeClaims, { namespace: team.namespace, name: 'dataset' });
     const name = spec.volumeName ?? '';
     await team.client.mergePatch(persistentVolumes, { name }, { spec: { persistentVolumeReclaimPolicy: 'Retain' } });
@@ -97,7 +97,7 @@ describe('dynamicVolumes of a claim', () => {
     await team.client.mergePatch(persistentVolumes, { name }, { spec: { persistentVolumeReclaimPolicy: 'Delete' } });
   });
 
-  it('are refused by a template that does not allow them, and the claim says who has to change what', async () => {
+  it('are refused by a template that does not allow them, with a message that names the template', async () => {
     const volume = '{mountPath: /data, persistentVolumeClaimName: dataset}';
     await team.apply(claim('refused', volume, 'sandboxTemplateRef: {name: closed}'));
     const { status } = await waitForClaimReason(team, 'refused', 'DynamicVolumesRejected');

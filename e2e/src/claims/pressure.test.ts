@@ -10,7 +10,7 @@ import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
 const CROWD = 150;
-/** Claims that the chart's claim-controller looks at side by side. */
+/** How many claims the chart's claim-controller reconciles concurrently. */
 const AT_ONCE = 64;
 
 let team: Team;
@@ -37,7 +37,7 @@ function poolWith(what: string, holds: (pool: SandboxWarmPool) => boolean): Prom
   );
 }
 
-/** The claims one after the other, each answered before the next one comes. */
+/** Creates the claims one after another, each once the claim before it has a status. */
 async function claimInTurn(names: readonly string[], order: ClaimOrder): Promise<void> {
   for (const [index, name] of names.entries()) {
     await team.client.create(sandboxClaims, waiting(team, name));
@@ -48,11 +48,11 @@ async function claimInTurn(names: readonly string[], order: ClaimOrder): Promise
 describe('a tenant with one claim', () => {
   afterEach(() => startComponent('claim-controller'));
 
-  it('is served before the 150 claims of another one, which came first, have all been looked at', async () => {
+  it('is served before the 150 older claims of another tenant have all been reconciled', async () => {
     await using small = await createTeam('small');
     await Promise.all([team.apply(stock(1)), small.apply(stock(1))]);
     await Promise.all([waitForFullPool(team, 'boxes'), waitForFullPool(small, 'boxes')]);
-    // Without a controller all of them are there when one comes, whoever is fast.
+    // No controller runs while the claims are created, so all of them wait when it starts.
     await stopComponent(team, 'claim-controller');
     const names = Array.from({ length: CROWD }, (_, index) => `claim-${index}`);
     await Promise.all(names.map((name) => team.client.create(sandboxClaims, waiting(team, name))));
@@ -61,10 +61,10 @@ describe('a tenant with one claim', () => {
     await startComponent('claim-controller');
     await order.until({ answered: CROWD + 1, served: 2 });
     const only = `${small.namespace}/only`;
-    // Its commit waits for no more of the others than are looked at side by side; in the order of arrival, for all.
+    // Its commit waits for at most as many others as the controller reconciles concurrently, not for all of them.
     const writes = await claimControllerWrites(team, small);
     expect(writes.slice(0, AT_ONCE).map(({ namespace }) => namespace)).toContain(small.namespace);
-    // It takes two writes where each of the others takes one.
+    // This claim takes two writes, each of the others one.
     expect(order.answered.slice(0, 2 * AT_ONCE)).toContain(only);
     expect(order.served.slice(0, 2)).toContain(only);
   });
@@ -73,7 +73,7 @@ describe('a tenant with one claim', () => {
 describe('claims without NATS', () => {
   afterEach(() => startComponent('nats'));
 
-  it('are all served, first come first served, by a pool that is refilled meanwhile', async () => {
+  it('are all served in the order of their creation while the pool refills', async () => {
     await team.apply(stock(1));
     await waitForFullPool(team, 'boxes');
     await stopComponent(team, 'nats');
@@ -89,7 +89,7 @@ describe('claims without NATS', () => {
 });
 
 describe('a pool', () => {
-  it('is what its replicas say again when the window of its schedule has closed', async () => {
+  it('returns to its replicas when the window of its schedule closes', async () => {
     const minute = (new Date().getUTCMinutes() + 1) % 60;
     await team.apply(`${templateManifest('box')}---
 apiVersion: ${GROUP}/v1beta1
@@ -103,7 +103,7 @@ spec: {replicas: 1, sandboxTemplateRef: {name: box}, schedules: [{name: rush, cr
     expect(closed.spec.replicas).toBe(1);
   });
 
-  it('is raised to the minimum of a HorizontalPodAutoscaler, which can read and write its scale', async () => {
+  it('grows to the minimum of a HorizontalPodAutoscaler, which uses its scale subresource', async () => {
     await team.apply(stock(1));
     await waitForFullPool(team, 'boxes');
     await team.apply(`
@@ -121,7 +121,7 @@ spec:
       ({ spec, status }) => spec.replicas === 3 && status?.readyReplicas === 3,
     );
     expect(findCondition(raised.status?.conditions, 'Progressing')?.reason).toBe('ScaledToTarget');
-    const able = await eventually('the autoscaler tells of the scale', async () => {
+    const able = await eventually('the autoscaler reads the scale', async () => {
       const path = 'jsonpath={.status.conditions[?(@.type=="AbleToScale")].reason}';
       const reason = await team.kubectl('get', 'hpa/boxes', '--output', path);
       return reason === 'SucceededGetScale' ? reason : undefined;

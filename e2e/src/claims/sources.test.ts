@@ -14,7 +14,7 @@ import type { Team } from '../support/team.ts';
 const disk = (name: string, size: string): string =>
   `{metadata: {name: ${name}}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: ${size}}}}}`;
 
-/** Allows its claims everything, has a disk and a variable of its own, and a pool of two. */
+/** A template that allows its claims everything and has a disk and a variable. */
 const template = `
 apiVersion: ${GROUP}/v1beta1
 kind: SandboxTemplate
@@ -49,8 +49,8 @@ async function serveClaim(name: string, spec: string, version?: string) {
   return { name: sandboxName, launchType: metadata.labels?.['agents.x-k8s.io/launch-type'] };
 }
 
-describe('where the sandbox of a claim comes from, with stock in the pool', () => {
-  it('is the pool, by its name or by its template', async () => {
+describe('a claim of a pool with stock', () => {
+  it('adopts a member by the name of the pool or of its template', async () => {
     const byPool = await serveClaim('by-pool', '{warmPoolRef: {name: pool}}');
     expect(byPool).toEqual({ name: expect.stringMatching(/^pool-/) as string, launchType: 'warm' });
     await waitForFullPool(team, 'pool');
@@ -69,14 +69,14 @@ describe('where the sandbox of a claim comes from, with stock in the pool', () =
       `{warmPoolRef: {name: pool}, volumeClaimTemplates: [${disk('work', '2Gi')}, ${disk('more', '1Gi')}]}`,
       'v1beta1',
     ],
-    ['no wish for a warm one', '{sandboxTemplateRef: {name: open}, warmpool: none}', 'v1alpha1'],
-  ])('is a cold start for %s, under the name of the claim', async (what, spec, version) => {
+    ['no warm pool', '{sandboxTemplateRef: {name: open}, warmpool: none}', 'v1alpha1'],
+  ])('starts cold under its own name when it asks for %s', async (what, spec, version) => {
     await waitForFullPool(team, 'pool');
     const name = `cold-${what.split(' ')[0] ?? ''}`;
     expect(await serveClaim(name, spec, version)).toEqual({ name, launchType: 'cold' });
   });
 
-  it('gives a cold one the variables and the volumes that were asked for', async () => {
+  it('gives a cold Sandbox the variables and volumes of the claim', async () => {
     expect(await team.sh('cold-variables', 'echo $COLOUR $SIZE')).toBe('blue xl');
     const { items } = await team.client.listAll(persistentVolumeClaims, { namespace: team.namespace });
     const sizes = items
@@ -86,8 +86,8 @@ describe('where the sandbox of a claim comes from, with stock in the pool', () =
   });
 });
 
-describe('the metadata of a pod', () => {
-  it('is the template’s and the claim’s, and follows both while the claim lives', async () => {
+describe('pod metadata', () => {
+  it('comes from the template and the claim, and follows changes of both', async () => {
     const metadata = '{labels: {sandbox.users.io/user: alice}, annotations: {note: first}}';
     const { name } = await serveClaim('tagged', `{warmPoolRef: {name: pool}, additionalPodMetadata: ${metadata}}`);
     await eventually('the pod has it', async () => {
@@ -108,8 +108,8 @@ describe('the metadata of a pod', () => {
   });
 });
 
-describe('the metadata of the pods of a batch', () => {
-  it('follows its claim as long as there is one', async () => {
+describe('pod metadata of a batch', () => {
+  it('follows changes of the claim', async () => {
     const spec = '{warmPoolRef: {name: pool}, replicas: 3, additionalPodMetadata: {annotations: {note: first}}}';
     await team.apply(claimManifest('many', spec));
     await waitForReadyClaim(team, 'many');
@@ -127,8 +127,8 @@ describe('the metadata of the pods of a batch', () => {
   });
 });
 
-describe('a delivery that fails', () => {
-  it('is given up in time, kept with its labels and its isolation when the claim says so, and tried until the time is over', async () => {
+describe('a claim whose image cannot be pulled', () => {
+  it('tries until its claimTimeout, and keeps failed Sandboxes isolated with reserveFailedSandbox', async () => {
     await waitForFullPool(team, 'pool');
     const image = 'inplaceUpdate: {image: "registry.invalid/ghost:1"}';
     const times = 'waitReadyTimeout: 4s, claimTimeout: 10s, reserveFailedSandbox: true';
@@ -152,8 +152,8 @@ describe('a delivery that fails', () => {
   });
 });
 
-describe('claims under pressure', () => {
-  it('say that they wait, and are served first come, first served', async () => {
+describe('claims without stock', () => {
+  it('report that they wait, and are served in the order of their creation', async () => {
     await team.apply(poolManifest('scarce', 'open', 0));
     for (const name of ['first', 'second', 'third']) {
       await team.apply(claimManifest(name, '{warmPoolRef: {name: scarce}, createOnNoStock: false}'));
@@ -170,12 +170,12 @@ describe('claims under pressure', () => {
   });
 });
 
-describe('the time of a claim', () => {
+describe('shutdownTime of a claim', () => {
   it.each([
     ['Delete', 0, 0],
     ['DeleteForeground', 0, 0],
     ['Retain', 1, 0],
-  ])('ends it at its shutdownTime under %s', async (policy, claims, sandboxes) => {
+  ])('ends the claim under %s', async (policy, claims, sandboxes) => {
     const name = `ends-${policy.toLowerCase()}`;
     const shutdownTime = new Date(Date.now() + 6_000).toISOString().replace(/\.\d+Z$/, 'Z');
     const lifecycle = `{shutdownTime: "${shutdownTime}", shutdownPolicy: ${policy}}`;
@@ -193,13 +193,13 @@ describe('the time of a claim', () => {
   });
 });
 
-describe('what kubectl shows', () => {
+describe('kubectl get', () => {
   it.each([
     ['sbc', ['NAME', 'READY', 'SANDBOX', 'REASON', 'AGE', 'PHASE', 'DESIRED', 'CLAIMED', 'TEMPLATE', 'POOL']],
     ['swp', ['NAME', 'READY', 'DESIRED', 'AGE', 'TARGET', 'UPDATED', 'INUSE', 'TEMPLATE']],
     ['sbt', ['NAME', 'AGE', 'POOLS', 'NETWORKPOLICY', 'HASH']],
     ['sbx', ['NAME', 'READY', 'REASON', 'AGE', 'PHASE', 'NODE', 'IP', 'EXPIRES']],
-  ])('under the short name %s are the columns of the contract', async (short, columns) => {
+  ])('shows the documented columns of %s', async (short, columns) => {
     const [header = ''] = (await team.kubectl('get', short, '-o', 'wide')).split('\n');
     expect(header.trim().split(/\s+/)).toEqual(columns);
   });

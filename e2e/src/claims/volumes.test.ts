@@ -41,8 +41,8 @@ metadata: {name: analyst-1}
 spec: {warmPoolRef: {name: analyst-pool}}
 `;
 
-/** Writes a file, deletes the pod, and reads the file in the pod that comes back under the same name. */
-async function survivesPodDeletion(team: Team, name: string): Promise<void> {
+/** Writes a file, deletes the pod, and expects the file in the new pod of the same name. */
+async function expectDataSurvivesPodDeletion(team: Team, name: string): Promise<void> {
   const key = { namespace: team.namespace, name };
   const claimName = `scratch-${name}`;
   const before = await team.client.get(pods, key);
@@ -62,7 +62,7 @@ async function survivesPodDeletion(team: Team, name: string): Promise<void> {
   expect(suspended).toMatchObject({ status: 'False', reason: 'NotSuspended' });
 }
 
-describe('a claim by template, as v1alpha1 has it', () => {
+describe('a claim by template (v1alpha1)', () => {
   let team: Team;
   beforeAll(async () => {
     team = await createTeam('alpha');
@@ -70,14 +70,14 @@ describe('a claim by template, as v1alpha1 has it', () => {
   });
   afterAll(() => team[Symbol.asyncDispose]());
 
-  it('gets a Sandbox of its own name whose data outlives its pod', async () => {
+  it('gets a Sandbox of its own name, whose data outlives its pod', async () => {
     await team.apply(byTemplate);
     const claim = await waitForReadyClaim(team, 'analyst-1');
     expect(sandboxNameOf(claim)).toBe('analyst-1');
-    await survivesPodDeletion(team, 'analyst-1');
+    await expectDataSurvivesPodDeletion(team, 'analyst-1');
   });
 
-  it('takes Sandbox, pod and volume along when it is deleted', async () => {
+  it('deletes Sandbox, pod and volume with it', async () => {
     await team.kubectl('delete', 'sandboxclaims.v1alpha1.extensions.agents.x-k8s.io', 'analyst-1');
     await eventually('nothing is left', async () => {
       const left = await team.kubectl('get', 'sandboxes,pods,persistentvolumeclaims', '-o', 'name');
@@ -86,7 +86,7 @@ describe('a claim by template, as v1alpha1 has it', () => {
   });
 });
 
-describe('a claim by pool, as v1beta1 has it', () => {
+describe('a claim by pool (v1beta1)', () => {
   let team: Team;
   beforeAll(async () => {
     team = await createTeam('beta');
@@ -96,17 +96,17 @@ describe('a claim by pool, as v1beta1 has it', () => {
   });
   afterAll(() => team[Symbol.asyncDispose]());
 
-  it('adopts a member with the volume it has, and its data outlives its pod', async () => {
+  it('adopts a member with its volume, whose data outlives its pod', async () => {
     const volumes = await team.client.listAll(persistentVolumeClaims, { namespace: team.namespace });
     await team.apply(byPool);
     const name = sandboxNameOf(await waitForReadyClaim(team, 'analyst-1'));
     expect(name).toMatch(/^analyst-pool-/);
     expect(volumes.items.map(({ metadata }) => metadata.name)).toContain(`scratch-${name}`);
     expect((await sandboxNamed(team, name)).metadata.labels?.['agents.x-k8s.io/launch-type']).toBe('warm');
-    await survivesPodDeletion(team, name);
+    await expectDataSurvivesPodDeletion(team, name);
   });
 
-  it('is replaced in the pool, which is full again', async () => {
+  it('is followed by a refill of the pool', async () => {
     const full = await waitForFullPool(team, 'analyst-pool');
     expect(full.status?.readyReplicas).toBe(2);
   });

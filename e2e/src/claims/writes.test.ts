@@ -15,14 +15,14 @@ beforeAll(async () => {
 });
 afterAll(() => team[Symbol.asyncDispose]());
 
-it('a warm bind costs two writes before the claim is Ready, and one behind', async () => {
+it('a warm claim costs two writes before it is Ready, and one afterwards', async () => {
   await team.client.create(sandboxClaims, {
     metadata: { name: 'counted', namespace: team.namespace },
     spec: { warmPoolRef: { name: 'boxes' } },
   });
   const claim = await waitForReadyClaim(team, 'counted');
   expect(sandboxNameOf(claim)).toMatch(/^boxes-/);
-  const writes = await eventually('the annotations are written behind', async () => {
+  const writes = await eventually('the annotations are written', async () => {
     const seen = await claimControllerWrites(team);
     return seen.length >= 3 ? seen : undefined;
   });

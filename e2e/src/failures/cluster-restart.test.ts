@@ -43,8 +43,8 @@ function ready(): Promise<true> {
   );
 }
 
-describe('a directly authored v1alpha1 Sandbox', () => {
-  it('has a pod, a volume, a headless Service and a host name that lasts', async () => {
+describe('a Sandbox created directly in v1alpha1', () => {
+  it('has a pod, a volume, a headless Service and a stable host name', async () => {
     const { status } = await sandboxNamed(team, 'notebook');
     expect(status?.serviceFQDN).toBe(`notebook.${team.namespace}.svc.cluster.local`);
     const service = await team.client.get(services, { namespace: team.namespace, name: 'notebook' });
@@ -59,7 +59,7 @@ describe('a directly authored v1alpha1 Sandbox', () => {
     expect(resolved).toContain('Address');
   });
 
-  it('is suspended by kubectl scale to 0 and resumed by 1, with its volume', async () => {
+  it('is suspended by kubectl scale to 0 and resumed by scale to 1, with its volume', async () => {
     await team.sh('notebook', 'echo kept > /data/scaled');
     await team.kubectl('scale', 'sandbox', 'notebook', '--replicas=0');
     await eventually('notebook is suspended', async () => {
@@ -74,7 +74,7 @@ describe('a directly authored v1alpha1 Sandbox', () => {
 });
 
 describe('kill -9 of every component of the cluster', () => {
-  it('is mended by the next up, with the data of the sandboxes, and claims bind again', async () => {
+  it('is repaired by the next `npm run up`, with the data of sandboxes, and claims are served again', async () => {
     await team.sh('notebook', 'echo precious > /data/file && sync');
     const before = await clusterStatus({ root: checkoutRoot });
     const pids = before.map(({ pid }) => pid).filter((pid) => pid !== undefined);

@@ -29,7 +29,7 @@ let team: Team;
 const keyOf = (name: string) => ({ namespace: team.namespace, name });
 const podUid = async (name: string) => (await team.client.get(pods, keyOf(name))).metadata.uid;
 
-/** What each Sandbox meets while nobody looks after it. */
+/** What happens to each Sandbox while no controller runs. */
 const EVENTS: Readonly<Record<string, { readonly choices?: BoxChoices; readonly happen: () => Promise<unknown> }>> = {
   suspends: { happen: () => patchSpec(team, 'suspends', { operatingMode: 'Suspended' }) },
   loses: { choices: { disk: 'default' }, happen: () => team.kubectl('delete', 'pod', 'loses') },
@@ -48,7 +48,7 @@ const EVENTS: Readonly<Record<string, { readonly choices?: BoxChoices; readonly 
   },
 };
 
-describe('what happens while the sandbox-controller is away', () => {
+describe('while the sandbox-controller is away', () => {
   const before = new Map<string, string | undefined>();
   beforeAll(async () => {
     team = await createTeam('away');
@@ -66,11 +66,11 @@ describe('what happens while the sandbox-controller is away', () => {
     await team[Symbol.asyncDispose]();
   });
 
-  it('a suspension is carried out', async () => {
+  it('a suspension takes effect afterwards', async () => {
     expect(conditionsOf(await waitForPhase(team, 'suspends', 'Suspended'))).toEqual(SUSPENDED);
   });
 
-  it('a Pod that was deleted is replaced on its disk', async () => {
+  it('a deleted Pod is replaced on its disk afterwards', async () => {
     await eventually('there is another Pod', async () =>
       (await podUid('loses')) === before.get('loses') ? undefined : true,
     );
@@ -78,7 +78,7 @@ describe('what happens while the sandbox-controller is away', () => {
     expect(await readIn(team, 'loses', 'cat /data/file')).toBe('precious');
   });
 
-  it('an end is told', async () => {
+  it('the end of a container is reported afterwards', async () => {
     const ended = ['PodFailed', 'Pod failed'] as const;
     expect(conditionsOf(await waitForPhase(team, 'ends', 'Finished'))).toEqual([
       shown.finished(...ended),
@@ -88,7 +88,7 @@ describe('what happens while the sandbox-controller is away', () => {
     ]);
   });
 
-  it('deadlines that have passed act, as their policies say', async () => {
+  it('passed deadlines take effect afterwards, as their policies say', async () => {
     const expired = await waitForPhase(team, 'expires', 'Expired');
     expect(conditionsOf(expired)).toEqual([
       shown.notReady('SandboxExpired', 'Sandbox has expired'),
@@ -99,11 +99,11 @@ describe('what happens while the sandbox-controller is away', () => {
     );
   });
 
-  it('a Sandbox that was made gets its Pod', async () => {
+  it('a new Sandbox gets its Pod afterwards', async () => {
     expect(conditionsOf(await waitForReadySandbox(team, 'arrives'))).toEqual(RUNNING);
   });
 
-  it('a Sandbox that was made anew has a Pod and a Service of its own, and the disk of its name', async () => {
+  it('a recreated Sandbox has its own Pod and Service, and the disk of its name', async () => {
     const { metadata } = await waitForReadySandbox(team, 'returns');
     const children = await Promise.all([
       team.client.get(pods, keyOf('returns')),
@@ -114,7 +114,7 @@ describe('what happens while the sandbox-controller is away', () => {
     expect(await readIn(team, 'returns', 'cat /data/file')).toBe('precious');
   });
 
-  it('all of them can be deleted', async () => {
+  it('all Sandboxes can be deleted afterwards', async () => {
     await team.kubectl('delete', 'sandboxes', '--all');
     await waitUntilOnlyDisksLeft(team, [diskOf('returns')]);
   });

@@ -27,7 +27,7 @@ beforeAll(async () => {
 });
 afterAll(() => client.close());
 
-/** Of its Sandbox and of its pod. */
+/** The key of the sandbox's Sandbox and pod, which share it. */
 async function keyOf({ sandboxId }: Sandbox): Promise<{ namespace: string; name: string }> {
   const { status } = await client.get(sandboxClaims, { namespace: NAMESPACE, name: sandboxId });
   return { namespace: NAMESPACE, name: status?.sandbox?.name ?? 'none' };
@@ -35,36 +35,36 @@ async function keyOf({ sandboxId }: Sandbox): Promise<{ namespace: string; name:
 
 const podOf = async (sandbox: Sandbox): Promise<Pod> => client.get(pods, await keyOf(sandbox));
 
-/** A sandbox with a file, which must be the very same afterwards. */
+/** Runs a test on a sandbox, and expects the same sandbox with its file and pod afterwards. */
 async function withSandbox(test: (sandbox: Sandbox) => Promise<void>): Promise<void> {
-  await using sandbox = await eventually('there is a sandbox', () => newSandbox());
+  await using sandbox = await eventually('a sandbox is created', () => newSandbox());
   await sandbox.files.write('before.txt', 'from before');
   const { uid } = (await podOf(sandbox)).metadata;
   await test(sandbox);
   const { sandboxId } = sandbox;
   const connection = { ...(await access()), requestTimeoutMs: PATIENCE_MS };
-  const same = await eventually('the sandbox is connected to', () => Sandbox.connect(sandboxId, connection));
+  const same = await eventually('a client connects to the sandbox', () => Sandbox.connect(sandboxId, connection));
   expect(same.sandboxId).toBe(sandboxId);
-  const { state } = await eventually('the sandbox is looked at', () => same.getInfo());
+  const { state } = await eventually('the sandbox answers getInfo', () => same.getInfo());
   expect(state).toBe('running');
   expect(await same.files.read('before.txt')).toBe('from before');
   expect((await same.commands.run('echo still here', LIMITS)).stdout).toBe('still here\n');
   expect((await podOf(sandbox)).metadata.uid).toBe(uid);
 }
 
-/** A gateway that has not died yet. */
+/** Makes sure that the gateway runs in pods that were never killed. */
 async function prepareGateway(): Promise<void> {
   await replaceRestartedPods(client, 'gateway');
   await waitForGateway();
 }
 
-/** This machine's way to its Service leads to it. */
+/** Waits until this machine reaches the gateway through its Service. */
 async function waitForGateway(): Promise<void> {
   const { apiUrl } = await access();
   await eventually('the gateway answers', async () => ((await fetch(`${apiUrl}/health`)).ok ? true : undefined));
 }
 
-/** As a client has it that tries again after an error. */
+/** Expects that a client that retries can create a sandbox. */
 async function expectCreateWorks(): Promise<void> {
   const created = await eventually('a sandbox is created', () => newSandbox());
   expect((await created.commands.run('echo new', LIMITS)).stdout).toBe('new\n');
@@ -77,12 +77,12 @@ const sizeAndDigest = async (sandbox: Sandbox): Promise<[number, string]> => {
   return [Number(size), digest.split(' ')[0] ?? ''];
 };
 
-/** Side by side: each has a sandbox of its own, and no data goes through any of them. */
+/** The cases run concurrently: each has its own sandbox, and no data of a sandbox goes through the killed components. */
 describe.each([[['api', 'redis', 'sandbox-controller']], [['nats', 'claim-controller', 'warmpool-controller']]])(
   'kill -9 of each of %s',
   (victims) => {
     it.concurrent.each(victims)(
-      '%s is not noticed by a command and an upload under way, nor by their sandbox; others are made again',
+      '%s does not disturb a running command and upload; sandboxes can be created again',
       async (victim) => {
         await replaceRestartedPods(client, victim);
         await withSandbox(async (sandbox) => {
@@ -102,7 +102,7 @@ describe.each([[['api', 'redis', 'sandbox-controller']], [['nats', 'claim-contro
 describe('kill -9 of the gateway', () => {
   beforeEach(prepareGateway);
 
-  it('ends what goes through it with an error; the command goes on, of the upload there is a beginning', async () => {
+  it('fails a running command and upload with an error; the command itself goes on, the upload is cut short', async () => {
     await withSandbox(async (sandbox) => {
       const work = beginWork(sandbox);
       await work.isUnderWay;
@@ -112,7 +112,7 @@ describe('kill -9 of the gateway', () => {
       await waitUntilRecovered(client, 'gateway');
       await waitForGateway();
       await eventually('the gateway answers', async () => ((await sandbox.isRunning()) ? true : undefined));
-      await eventually('the command comes to its end', async () =>
+      await eventually('the command finishes', async () =>
         (await sandbox.files.read(WORK.trace)) === PRINTED ? true : undefined,
       );
       const [size, digest] = await sizeAndDigest(sandbox);
@@ -124,27 +124,27 @@ describe('kill -9 of the gateway', () => {
     await expectCreateWorks();
   });
 
-  it('ends a request that waits for a sandbox to wake with an error, and the next one is answered', async () => {
+  it('fails a request that waits for a wake with an error, and the next request is answered', async () => {
     await using sandbox = await newSandbox({ lifecycle: { onTimeout: 'pause', autoResume: true } });
     await sandbox.files.write('/tmp/asleep', '');
     await sandbox.pause();
     const key = await keyOf(sandbox);
     const held = outcomeOf(sandbox.commands.run('echo awake', LIMITS));
-    // Its pod takes a second or more from now on.
-    await eventually('it is asked to wake', async () => {
+    // From now on its pod takes a second or more to start.
+    await eventually('the Sandbox is resumed', async () => {
       const { spec } = await client.get(sandboxes, key);
       return spec.operatingMode === 'Suspended' ? undefined : true;
     });
     await killProcessesOf(client, 'gateway');
     expect(errorOf(await held)).toBeInstanceOf(SandboxError);
-    const { stdout } = await eventually('it is awake', () => sandbox.commands.run('echo awake', LIMITS));
+    const { stdout } = await eventually('the sandbox is awake', () => sandbox.commands.run('echo awake', LIMITS));
     expect(stdout).toBe('awake\n');
     await waitUntilRecovered(client, 'gateway');
     await waitForGateway();
   });
 });
 
-it('kill -9 of the gateway ends what the client of Python has under way with errors of its own', async () => {
+it('kill -9 of the gateway fails running calls of the Python client with its own errors', async () => {
   await prepareGateway();
   await using python = await startPython('work.py');
   expect(await python.nextLine()).toEqual({ under_way: true });
@@ -155,7 +155,7 @@ it('kill -9 of the gateway ends what the client of Python has under way with err
 });
 
 describe('kill -9 of the daemon in a sandbox', () => {
-  it('ends a command and an upload with an error; another one is there at once, and knows the token', async () => {
+  it('fails a running command and upload with an error; a new daemon starts at once and knows the token', async () => {
     await withSandbox(async (sandbox) => {
       const work = beginWork(sandbox);
       await work.isUnderWay;

@@ -33,7 +33,7 @@ afterAll(() => team[Symbol.asyncDispose]());
 const podNamed = (name: string): Promise<Pod> => team.client.get(pods, { namespace: team.namespace, name });
 
 describe.concurrent('a Sandbox', () => {
-  it('whose container the kernel kills for its memory has failed, and stays so', async () => {
+  it('is Finished for good when the kernel kills its container for memory', async () => {
     await createBox(team, 'greedy', { run: EATS_MEMORY, container: SMALL_MEMORY });
     const failed = await waitForPhase(team, 'greedy', 'Finished');
     const ended = ['PodFailed', 'Pod failed'] as const;
@@ -51,7 +51,7 @@ describe.concurrent('a Sandbox', () => {
     );
   });
 
-  it('whose policy is to restart it comes back from that with its data, and says why it was away', async () => {
+  it('restarts with its data after an out-of-memory kill when its policy says so', async () => {
     const run = `[ -e /data/tried ] || { touch /data/tried; ${EATS_MEMORY}; }; ${RUNS_UNTIL_ENDED}`;
     const spec = { podFailurePolicy: { restart: 'OnFailure' as const, backoffSeconds: 1, maxBackoffSeconds: 1 } };
     await createBox(team, 'again', { run, disk: 'default', container: SMALL_MEMORY, spec });
@@ -83,7 +83,7 @@ describe.concurrent('a Sandbox', () => {
         await createBox(team, name);
       },
     ],
-  ])('whose image cannot be had says so, and is mended by %s', async (how, mend) => {
+  ])('reports an image that cannot be pulled, and recovers by %s', async (how, mend) => {
     const name = how.startsWith('an edit') ? 'no-image-edited' : 'no-image-made-anew';
     await createBox(team, name, { container: { image: NO_IMAGE } });
     const { note, type } = await waitForEvent(team, name, 'ImagePullFailed');
@@ -98,7 +98,7 @@ describe.concurrent('a Sandbox', () => {
     expect(conditionsOf(await waitForReadySandbox(team, name))).toEqual(RUNNING);
   });
 
-  it('whose disk is of a class that does not exist says which, and is Ready once it does', async () => {
+  it('names a missing StorageClass, and becomes Ready when it exists', async () => {
     const storageClass = `${team.namespace}-disks`;
     await createBox(team, 'no-disk', { disk: storageClass });
     const { note, type } = await waitForEvent(team, 'no-disk', 'VolumeNotBound');
@@ -120,12 +120,12 @@ metadata: {name: ${storageClass}}
 provisioner: sandlot.dev/volumes
 volumeBindingMode: WaitForFirstConsumer
 `;
-    await withClusterWide(manifest, async () => {
+    await withClusterObject(manifest, async () => {
       expect(conditionsOf(await waitForReadySandbox(team, 'no-disk'))).toEqual(RUNNING);
     });
   });
 
-  it('whose runtime class does not exist says so, and is Ready once it does', async () => {
+  it('names a missing RuntimeClass, and becomes Ready when it exists', async () => {
     const name = `${team.namespace}-runtime`;
     await createBox(team, 'no-runtime', { pod: { runtimeClassName: name } });
     const refused = await waitForSandbox(
@@ -146,7 +146,7 @@ kind: RuntimeClass
 metadata: {name: ${name}}
 handler: runc
 `;
-    await withClusterWide(manifest, async () => {
+    await withClusterObject(manifest, async () => {
       expect(conditionsOf(await waitForReadySandbox(team, 'no-runtime'))).toEqual(RUNNING);
     });
   });
@@ -155,7 +155,7 @@ handler: runc
 describe('a Sandbox whose node is drained', () => {
   afterAll(() => uncordon(team));
 
-  it('waits in the words of the scheduler, and is Ready with its data when the node is back', async () => {
+  it('shows the message of the scheduler, and is Ready with its data when the node is back', async () => {
     const labels = { 'e2e-drain': team.namespace };
     const choices: BoxChoices = { disk: 'default', labels };
     await createBox(team, 'evicted', choices);
@@ -188,13 +188,13 @@ describe('a Sandbox whose node is drained', () => {
   });
 });
 
-it('failed Sandboxes go as completely as others', async () => {
+it('failed Sandboxes are deleted completely', async () => {
   await team.kubectl('delete', 'sandboxes', '--all');
   await waitUntilOnlyDisksLeft(team);
 });
 
-/** Does `work` while an object of no namespace is there. */
-async function withClusterWide(manifest: string, work: () => Promise<void>): Promise<void> {
+/** Runs `work` while a cluster-scoped object exists. */
+async function withClusterObject(manifest: string, work: () => Promise<void>): Promise<void> {
   await kubectlOk(['apply', '-f', '-'], manifest);
   try {
     await work();

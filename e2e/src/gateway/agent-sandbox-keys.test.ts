@@ -23,7 +23,7 @@ afterAll(async () => {
   await client.close();
 });
 
-/** The Sandbox of a claim, once that is Ready. */
+/** Waits until a claim is Ready and returns the name of its Sandbox. */
 function nameOf(name: string): Promise<string> {
   return eventually(`the claim ${name} is served`, async () => {
     const { status } = await client.get(sandboxClaims, { namespace: NAMESPACE, name });
@@ -31,7 +31,7 @@ function nameOf(name: string): Promise<string> {
   });
 }
 
-/** Has a command run as an agent-sandbox client has it. */
+/** Runs a command as an agent-sandbox client does. */
 function execute(sandbox: string, headers: Readonly<Record<string, string>>): Promise<Response> {
   const named = { 'X-Sandbox-ID': sandbox, 'X-Sandbox-Namespace': NAMESPACE, 'Content-Type': 'application/json' };
   const body = JSON.stringify({ command: 'echo $((6 * 7))' });
@@ -39,7 +39,7 @@ function execute(sandbox: string, headers: Readonly<Record<string, string>>): Pr
 }
 
 describe('agent-sandbox headers with an API key', () => {
-  it('reach a sandbox that a claim of its namespace has', async () => {
+  it('reach the Sandbox of a claim in its namespace', async () => {
     const { apiKey } = await access();
     for (const headers of [{ 'X-API-Key': apiKey }, { Authorization: `Bearer ${apiKey}` }] as const) {
       const answer = await execute(sandboxName, headers);
@@ -47,14 +47,14 @@ describe('agent-sandbox headers with an API key', () => {
     }
   });
 
-  it('reach none of another namespace, and nothing without a key', async () => {
+  it('are refused in another namespace and without a valid key', async () => {
     const { apiKey } = await access('E2B_API_KEY_2');
     expect((await execute(sandboxName, { 'X-API-Key': apiKey })).status).toBe(403);
     expect((await execute(sandboxName, { 'X-API-Key': 'e2b_0' })).status).toBe(401);
     expect((await execute(sandboxName, {})).status).toBe(401);
   });
 
-  it('run nothing in a sandbox that was made for E2B clients, not even with its own key', async () => {
+  it('run nothing in a sandbox created through the E2B API, not even with its own key', async () => {
     await using sandbox = await newSandbox();
     const { apiKey } = await access();
     const answer = await execute(await nameOf(sandbox.sandboxId), { 'X-API-Key': apiKey });

@@ -10,7 +10,7 @@ import { pythonTests } from '../support/sdk/python-tests.ts';
 import { PORTS, startServers } from '../support/sdk/servers.ts';
 import { access, LIFETIME_MS } from '../support/sdk/client.ts';
 
-/** Clients that are told nothing but a domain: the API and each port of a sandbox have names of their own, over TLS. */
+/** Clients that know only a domain: the API and each port of a sandbox have their own host names, over TLS. */
 const stack = new AsyncDisposableStack();
 let tlsGateway: TlsGateway;
 let options: { readonly apiKey: string; readonly domain: string };
@@ -31,7 +31,7 @@ describe('the e2b client with a domain', () => {
   });
   afterAll(() => sandbox.kill());
 
-  it('creates, lists, connects, runs commands and keeps files', async () => {
+  it('creates, lists and connects to sandboxes, runs commands and writes files', async () => {
     await sandbox.files.write('note.txt', 'by name');
     const other = await Sandbox.connect(sandbox.sandboxId, options);
     expect((await other.commands.run('cat note.txt')).stdout).toBe('by name');
@@ -39,7 +39,7 @@ describe('the e2b client with a domain', () => {
     expect(listed.map(({ sandboxId }) => sandboxId)).toContain(sandbox.sandboxId);
   });
 
-  it('reaches ports by the host of getHost, with HTTP and WebSockets', async () => {
+  it('reaches ports by the host of getHost over HTTP and WebSockets', async () => {
     expect(sandbox.getHost(PORTS.echo)).toBe(`${PORTS.echo}-${sandbox.sandboxId}.${options.domain}`);
     await startServers(sandbox);
     for (const port of [PORTS.echo, PORTS.loopback]) {
@@ -55,7 +55,7 @@ describe('the e2b client with a domain', () => {
     socket.close();
   });
 
-  it('gives URLs that need nothing but themselves to read and write a file, until they expire', async () => {
+  it('returns signed URLs that read and write a file until they expire', async () => {
     await sandbox.files.write('signed.txt', 'signed');
     const download = await sandbox.downloadUrl('signed.txt', { useSignatureExpiration: 60 });
     expect(await (await fetch(download)).text()).toBe('signed');
@@ -70,8 +70,8 @@ describe('the e2b client with a domain', () => {
   });
 });
 
-/** It knows no other way to an installation than a domain. */
-describe('the e2b client of the major before', () => {
+/** This version supports domain mode only. */
+describe('the previous major version of the e2b client', () => {
   let sandbox: OlderSandbox;
   beforeAll(async () => {
     sandbox = await OlderSandbox.create('base', {
@@ -83,7 +83,7 @@ describe('the e2b client of the major before', () => {
   });
   afterAll(() => sandbox.kill());
 
-  it('runs commands, with output as it comes, in the foreground and the background', async () => {
+  it('runs commands in the foreground and background, with output as it comes', async () => {
     const seen: string[] = [];
     const { stdout } = await sandbox.commands.run('whoami; echo $ONE', { onStdout: (text) => void seen.push(text) });
     expect([stdout, seen.join('')]).toEqual(['user\n1\n', 'user\n1\n']);
@@ -94,7 +94,7 @@ describe('the e2b client of the major before', () => {
     expect(await handle.wait()).toMatchObject({ exitCode: 0, stdout: 'got it\n' });
   });
 
-  it('keeps files and watches them', async () => {
+  it('writes, reads and watches files', async () => {
     const { files } = sandbox;
     await files.makeDir('older');
     const names: string[] = [];
@@ -102,13 +102,13 @@ describe('the e2b client of the major before', () => {
     await files.write('older/a.txt', 'text');
     expect(await files.read('older/a.txt')).toBe('text');
     expect((await files.list('older')).map(({ name }) => name)).toEqual(['a.txt']);
-    await eventually('the file is told', async () => (names.includes('a.txt') ? true : undefined));
+    await eventually('the watch reports the file', async () => (names.includes('a.txt') ? true : undefined));
     await watch.stop();
     await files.remove('older/a.txt');
     expect(await files.exists('older/a.txt')).toBe(false);
   });
 
-  it('is connected to, looked at, listed and extended', async () => {
+  it('connects, lists, reads and extends a sandbox', async () => {
     const other = await OlderSandbox.connect(sandbox.sandboxId, options);
     expect((await other.commands.run('echo there')).stdout).toBe('there\n');
     expect(await sandbox.isRunning()).toBe(true);
@@ -120,7 +120,7 @@ describe('the e2b client of the major before', () => {
     expect(listed.map(({ sandboxId }) => sandboxId)).toContain(sandbox.sandboxId);
   });
 
-  it('is killed once', async () => {
+  it('kills a sandbox once', async () => {
     const gone = await OlderSandbox.create('base', { ...options, timeoutMs: LIFETIME_MS });
     expect(await OlderSandbox.kill(gone.sandboxId, options)).toBe(true);
     expect(await OlderSandbox.kill(gone.sandboxId, options)).toBe(false);
@@ -128,7 +128,7 @@ describe('the e2b client of the major before', () => {
   });
 });
 
-/** Its proxy stands for the names; it verifies the certificate as ever. */
+/** A proxy replaces DNS for the Python clients. They still verify the certificate. */
 const byName = async (): Promise<Readonly<Record<string, string>>> => ({
   E2B_API_URL: '',
   E2B_SANDBOX_URL: '',
@@ -136,6 +136,6 @@ const byName = async (): Promise<Readonly<Record<string, string>>> => ({
   PROXY: stack.use(await proxyTo(tlsGateway)).url,
 });
 
-describe('the e2b client of Python with a domain', () => pythonTests('by_name', byName));
-describe('the e2b client of Python of the major before', () =>
+describe('the e2b client for Python with a domain', () => pythonTests('by_name', byName));
+describe('the previous major version of the e2b client for Python', () =>
   pythonTests('by_name_before', byName, 'requirements-before.txt'));

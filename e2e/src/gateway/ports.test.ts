@@ -20,27 +20,27 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
-describe('a port of the sandbox, by the host of getHost', () => {
-  it('has a host of its own below the domain', async () => {
+describe('a port of a sandbox, by the host of getHost', () => {
+  it('has its own host below the domain', async () => {
     expect(sandbox.getHost(3000)).toBe(`3000-${sandbox.sandboxId}.${(await access()).domain}`);
   });
 
   it.each([
     ['on every address', PORTS.echo],
-    ['on loopback alone', PORTS.loopback],
-  ])('is reached over HTTP where its server listens %s', async (_, port) => {
+    ['on loopback only', PORTS.loopback],
+  ])('answers HTTP requests when its server listens %s', async (_, port) => {
     const host = sandbox.getHost(port);
     const headers = { 'X-API-Key': 'none of yours', 'X-Own': 'mine', 'Content-Length': '4' };
     const answer = await ask(host, { method: 'PUT', path: '/a%2Fb//../c?d=%20e', body: 'body', headers });
     expect(answer.statusCode).toBe(201);
     expect(answer.headers['x-own']).toBe('kept');
-    const told = await json(answer);
-    expect(told).toMatchObject({ method: 'PUT', path: '/a%2Fb//../c?d=%20e', body: 'body', host });
-    expect(told['names']).toContain('x-own');
-    expect(told['names']).not.toContain('x-api-key');
+    const seen = await json(answer);
+    expect(seen).toMatchObject({ method: 'PUT', path: '/a%2Fb//../c?d=%20e', body: 'body', host });
+    expect(seen['names']).toContain('x-own');
+    expect(seen['names']).not.toContain('x-api-key');
   });
 
-  it('streams events as they are sent', async () => {
+  it('streams server-sent events as they are sent', async () => {
     const answer = await ask(sandbox.getHost(PORTS.events));
     expect(answer.headers['content-type']).toBe('text/event-stream');
     answer.setEncoding('utf8');
@@ -50,7 +50,7 @@ describe('a port of the sandbox, by the host of getHost', () => {
     expect(await text(answer)).toBe('data: second\n\n');
   });
 
-  it('takes WebSockets', async () => {
+  it('accepts WebSockets', async () => {
     const key = randomBytes(16).toString('base64');
     const headers = {
       Host: sandbox.getHost(PORTS.sockets),
@@ -71,32 +71,32 @@ describe('a port of the sandbox, by the host of getHost', () => {
     socket.destroy();
   });
 
-  it('says that nothing listens there', async () => {
+  it('answers 502 with the port when nothing listens', async () => {
     const answer = await ask(sandbox.getHost(8099));
     expect(answer.statusCode).toBe(502);
     expect(await json(answer)).toMatchObject({ sandboxId: sandbox.sandboxId, port: 8099, code: 502 });
   });
 
-  it('says that there is no such sandbox', async () => {
+  it('answers 502 for a sandbox that does not exist', async () => {
     const answer = await ask(`8000-${'z'.repeat(20)}.${(await access()).domain}`);
     expect(answer.statusCode).toBe(502);
     expect(String((await json(answer))['message'])).toContain('was not found');
   });
 
   it.each(['/init', '/%69nit', '/x/../init', '/sandlot/tunnel?port=22'])(
-    'keeps %s of the daemon to itself',
+    'answers 404 for the control route %s of the daemon',
     async (path) => {
       const answer = await ask(sandbox.getHost(49_983), { method: 'POST', path });
       expect(answer.statusCode).toBe(404);
     },
   );
 
-  it('keeps the runtime API without authentication to itself', async () => {
+  it('answers 404 for the runtime API, which has no authentication', async () => {
     const answer = await ask(sandbox.getHost(8888), { method: 'POST', path: '/execute', body: '{"command":"id"}' });
     expect(answer.statusCode).toBe(404);
   });
 
-  it('of a sandbox that is killed is closed at once', async () => {
+  it('is closed as soon as the sandbox is killed', async () => {
     await using other = await newSandbox();
     const host = other.getHost(49_983);
     expect((await ask(host, { path: '/health' })).statusCode).toBe(204);
@@ -108,7 +108,7 @@ describe('a port of the sandbox, by the host of getHost', () => {
 });
 
 describe('the daemon', () => {
-  it('refuses whoever has no token', async () => {
+  it('refuses requests without a valid token', async () => {
     const headers = { 'Content-Type': 'application/json' };
     const path = '/process.Process/List';
     const host = sandbox.getHost(49_983);
@@ -118,13 +118,13 @@ describe('the daemon', () => {
     }
   });
 
-  /** Path and query of a signed URL; the host is not that of the sandbox where the client has one URL for all. */
+  /** Path and query of a signed URL. In single-URL mode its host names no sandbox. */
   const target = (url: string): string => {
     const { pathname, search } = new URL(url);
     return `${pathname}${search}`;
   };
 
-  it('gives a file for a signed URL, until it expires, and for no other path', async () => {
+  it('serves a file for a signed URL until it expires, and no other path', async () => {
     await sandbox.files.write('signed.txt', 'signed');
     const host = sandbox.getHost(49_983);
     const url = await sandbox.downloadUrl('signed.txt', { useSignatureExpiration: 60_000 });
@@ -139,7 +139,7 @@ describe('the daemon', () => {
     expect((await ask(host, { path: '/files?path=signed.txt' })).statusCode).toBe(401);
   });
 
-  it('takes a file for a signed URL', async () => {
+  it('accepts an upload to a signed URL', async () => {
     const form = new FormData();
     form.append('file', new Blob(['uploaded']), 'up.txt');
     const body = new Request('http://unused', { method: 'POST', body: form });
@@ -150,14 +150,14 @@ describe('the daemon', () => {
     expect(await sandbox.files.read('up.txt')).toBe('uploaded');
   });
 
-  it('says that a URL for all sandboxes names none', async () => {
+  it('answers 400 for a signed URL in single-URL mode, which names no sandbox', async () => {
     const answer = await ask(gateway.host, { path: target(await sandbox.downloadUrl('signed.txt')) });
     expect(answer.statusCode).toBe(400);
     expect(String((await json(answer))['message'])).toContain('E2B_DOMAIN');
   });
 });
 
-it('a sandbox wakes for a request to one of its ports where it may', async () => {
+it('a sandbox with autoResume wakes for a request to one of its ports', async () => {
   const lifecycle = { onTimeout: 'pause', autoResume: true } as const;
   await using sleeper = await newSandbox({ lifecycle });
   await sleeper.pause();
@@ -169,7 +169,7 @@ it('a sandbox wakes for a request to one of its ports where it may', async () =>
   expect((await sleeper.getInfo()).state).toBe('running');
 });
 
-it('a sandbox whose ports are not public is reached with its token alone', async () => {
+it('a sandbox whose ports are not public is reached only with its traffic token', async () => {
   await using closed = await newSandbox({ network: { allowPublicTraffic: false } });
   await closed.commands.run('python3 -m http.server 8000', { background: true, timeoutMs: 0 });
   const host = closed.getHost(8000);

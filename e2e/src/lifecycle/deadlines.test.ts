@@ -10,7 +10,7 @@ import type { Team } from '../support/team.ts';
 
 afterAll(() => startComponent('redis'));
 
-/** Of a pool that does not exist: only its end matters. */
+/** A claim of a pool that does not exist: only its deadline matters. */
 const claim = (shutdownTime: string): string => `
 apiVersion: ${GROUP}/v1beta1
 kind: SandboxClaim
@@ -34,17 +34,17 @@ const redis = (command: string): Promise<string> =>
     `${ADMIN} ${command}`,
   ]);
 
-/** Milliseconds of a time of the API; NaN without one. */
+/** A Kubernetes time in milliseconds; NaN when it is undefined. */
 const msOf = (time: string | undefined): number => Date.parse(time ?? '');
 
-/** When its Ready condition changed last. */
+/** When the Ready condition changed last. */
 const changedMs = ({ status }: Sandbox): number =>
   msOf(status?.conditions?.find(({ type }) => type === 'Ready')?.lastTransitionTime);
 
 const claimUid = async ({ client, namespace }: Team): Promise<string> =>
   (await client.get(sandboxClaims, { namespace, name: 'job' })).metadata.uid ?? 'no claim';
 
-/** Waits until Redis has a job of this object. */
+/** Waits until Redis has a job for this object. */
 const waitUntilHeld = (controller: string, uid: string): Promise<true> =>
   eventually(`Redis holds the deadline of ${uid}`, async () => {
     const ids = await redis(`zrange ${inject('releaseNamespace')}.sandlot:${controller}:delayed 0 -1`);
@@ -52,7 +52,7 @@ const waitUntilHeld = (controller: string, uid: string): Promise<true> =>
   });
 
 describe('deadlines', () => {
-  it('of a claim, a time to live and an idle limit are met although Redis is flushed and killed before', () =>
+  it('of a claim, a ttl and an idle limit are met although Redis is flushed and killed before', () =>
     inTeam('deadlines', async (team) => {
       const [lasting, used] = ['lasting', 'used'];
       await createBox(team, lasting, { spec: { ttlSeconds: 45, shutdownPolicy: 'Retain' } });
@@ -76,7 +76,7 @@ describe('deadlines', () => {
       expect(changedMs(await waitForPhase(team, lasting, 'Expired'))).toBeGreaterThanOrEqual(startedMs + 45_000);
     }));
 
-  it('are with Redis again after it was killed and had lost everything', () =>
+  it('are in Redis again after it was killed and lost everything', () =>
     inTeam('deadlines-again', async (team) => {
       await team.apply(claim(new Date(Date.now() + 3_600_000).toISOString()));
       const uid = await claimUid(team);

@@ -6,7 +6,7 @@ import { POLICIES, createFleet } from '../support/fleet.ts';
 import type { Fleet } from '../support/fleet.ts';
 import { createBox, waitUntilOnlyDisksLeft, waitForReadySandbox } from '../support/lifecycle.ts';
 
-/** How the deletion is disturbed; each round has a fleet of its own. */
+/** How a round disturbs the deletion. Each round has its own fleet. */
 const ROUNDS = ['undisturbed', ...COMPONENTS, 'killed'] as const;
 
 const fleets = new Map<string, Fleet>();
@@ -17,7 +17,7 @@ function fleetOf(round: (typeof ROUNDS)[number]): Fleet {
   return fleet;
 }
 
-/** The undisturbed fleet has each scene under both policies; in the others they alternate, from scene to scene and round to round. */
+/** The undisturbed fleet has every scene with both policies; in the others the policies alternate by scene and round. */
 beforeAll(async () => {
   await Promise.all(
     ROUNDS.map(async (round, turn) => {
@@ -31,13 +31,13 @@ afterAll(async () => {
   await Promise.all([...fleets.values()].map((fleet) => fleet[Symbol.asyncDispose]()));
 });
 
-describe('Sandboxes that are deleted in the middle of something', () => {
+describe('Sandboxes that are deleted in any state', () => {
   afterAll(async () => {
     await uncordon(fleetOf('undisturbed').team);
     await Promise.all(COMPONENTS.map(startComponent));
   });
 
-  it('go with their Pods and Services, and with their disks unless those are retained', async () => {
+  it('are deleted with their Pods and Services, and with their disks unless those are retained', async () => {
     const fleet = fleetOf('undisturbed');
     await fleet.drain();
     await fleet.delete();
@@ -45,7 +45,7 @@ describe('Sandboxes that are deleted in the middle of something', () => {
     await uncordon(fleet.team);
   });
 
-  it.each(COMPONENTS)('go as well without %s, and nothing is left to do when it is back', async (component) => {
+  it.each(COMPONENTS)('are deleted without %s, and the next Sandbox works when it is back', async (component) => {
     const fleet = fleetOf(component);
     await fleet.drain();
     await stopComponent(fleet.team, component);
@@ -59,7 +59,7 @@ describe('Sandboxes that are deleted in the middle of something', () => {
     await waitUntilOnlyDisksLeft(fleet.team, fleet.retained);
   });
 
-  it('go as well when every component is killed as soon as they are asked to', async () => {
+  it('are deleted when every component is killed right after the request', async () => {
     const fleet = fleetOf('killed');
     await fleet.drain();
     await fleet.delete();
@@ -69,7 +69,7 @@ describe('Sandboxes that are deleted in the middle of something', () => {
     await Promise.all(COMPONENTS.map(startComponent));
   });
 
-  it.each(ROUNDS)('leave no disk that is owned, held or about to go (%s)', async (round) => {
+  it.each(ROUNDS)('leave only retained disks, without owner or deletion (%s)', async (round) => {
     const { team, retained } = fleetOf(round);
     const { items } = await team.client.listAll(persistentVolumeClaims, { namespace: team.namespace });
     expect(items.map(({ metadata }) => metadata.name).sort()).toEqual([...retained].sort());

@@ -26,7 +26,7 @@ const EXPIRED = shown.notReady('SandboxExpired', 'Sandbox has expired');
 const SUCCEEDED = ['PodSucceeded', 'Pod completed successfully'] as const;
 const HELD = 'e2e.sandlot.dev/held';
 
-/** Runs until told to end; its container is not started again. */
+/** A job that runs until the file /tmp/end appears; its container is not restarted. */
 const jobTemplate = `
 apiVersion: ${GROUP}/v1beta1
 kind: SandboxTemplate
@@ -39,18 +39,18 @@ spec:
       containers: [{name: job, image: busybox, command: [sh, -c, "until [ -e /tmp/end ]; do sleep 0.1; done"]}]
 `;
 
-/** A time of the API, so many seconds from now. */
+/** A Kubernetes time that many seconds from now. */
 const inSeconds = (seconds: number): string =>
   new Date(Math.ceil(Date.now() / 1_000 + seconds) * 1_000).toISOString().replace('.000Z', 'Z');
 
 const transition = (sandbox: Sandbox, type: string): string =>
   findCondition(sandbox.status?.conditions, type)?.lastTransitionTime ?? '';
 
-/** Expired, and nothing of it is left but what its policies keep. */
+/** Whether the Sandbox has expired and its Pod is gone. */
 const isOver = ({ status }: Sandbox): boolean => status?.phase === 'Expired' && status.startedAt === undefined;
 
 describe.concurrent('a deadline', () => {
-  it('that is absolute retains the Sandbox, whose disk and data are there when it is moved', () =>
+  it('by shutdownTime retains the Sandbox, which runs again with its data when the deadline is removed', () =>
     inTeam('shutdown', async (team) => {
       await createBox(team, 'box', { disk: 'default' });
       await waitForReadySandbox(team, 'box');
@@ -69,7 +69,7 @@ describe.concurrent('a deadline', () => {
       expect(await readIn(team, 'box', 'cat /data/file')).toBe('precious');
     }));
 
-  it('that deletes can leave the disk to the next Sandbox of the name', () =>
+  it('with policy Delete can leave the disk to the next Sandbox of the same name', () =>
     inTeam('lifetime', async (team) => {
       const spec: Partial<SandboxSpec> = {
         shutdownPolicy: 'Delete',
@@ -87,7 +87,7 @@ describe.concurrent('a deadline', () => {
       await waitUntilOnlyDisksLeft(team);
     }));
 
-  it('is the earliest of several, and is shown; edits move it', () =>
+  it('is the earliest of several, shows in the status and follows edits', () =>
     inTeam('shown', async (team) => {
       await createBox(team, 'box', { spec: { ttlSeconds: 3_600, shutdownTime: '2999-01-01T00:00:00Z' } });
       const { status, metadata } = await waitForReadySandbox(team, 'box');
@@ -97,7 +97,7 @@ describe.concurrent('a deadline', () => {
       expect((await waitForReadySandbox(team, 'box')).status?.expiresAt).toBe('2999-01-01T00:00:00Z');
     }));
 
-  it('that retains the Sandbox can delete its disk', () =>
+  it('with policy Retain can delete the disk', () =>
     inTeam('emptied', async (team) => {
       const persistentVolumeClaimRetentionPolicy = { whenDeleted: 'Retain', whenExpired: 'Delete' } as const;
       await createBox(team, 'box', { disk: 'default', spec: { persistentVolumeClaimRetentionPolicy } });
@@ -110,7 +110,7 @@ describe.concurrent('a deadline', () => {
       expect(await namesOf(team, sandboxes)).toEqual(['box']);
     }));
 
-  it('counted from the end of the work retains the Sandbox with its result', () =>
+  it('by ttlSecondsAfterFinished retains the Sandbox with its result', () =>
     inTeam('finished', async (team) => {
       const spec = { ttlSecondsAfterFinished: 1 };
       const created = await createBox(team, 'box', { disk: 'default', run: 'exit 0', spec });
@@ -124,22 +124,22 @@ describe.concurrent('a deadline', () => {
       expect(await namesOf(team, persistentVolumeClaims)).toEqual([diskOf('box')]);
     }));
 
-  it('counted from the end of the work deletes all of it', () =>
+  it('by ttlSecondsAfterFinished with policy Delete deletes everything', () =>
     inTeam('cleaned', async (team) => {
       const spec = { ttlSecondsAfterFinished: 0, shutdownPolicy: 'Delete' as const };
       await createBox(team, 'box', { disk: 'default', run: 'exit 1', spec });
       await waitUntilOnlyDisksLeft(team);
     }));
 
-  it('of a claim in the foreground leaves the claim until the last of its Sandbox is gone', () =>
+  it('of a claim with DeleteForeground keeps the claim until its Sandbox is gone', () =>
     inTeam('foreground', async (team) => {
-      const key = await runningJob(team, 'DeleteForeground');
+      const key = await startJob(team, 'DeleteForeground');
       const hold = (finalizers: string[] | null) => team.client.mergePatch(pods, key, { metadata: { finalizers } });
       await hold([HELD]);
       await team.sh('job', 'touch /tmp/end');
       const [claim, sandbox] = await Promise.all([
-        eventually('the claim is to go', async () => leaving(await team.client.get(sandboxClaims, key))),
-        eventually('the Sandbox is to go', async () => leaving(await team.client.get(sandboxes, key))),
+        eventually('the claim is being deleted', async () => ifDeleting(await team.client.get(sandboxClaims, key))),
+        eventually('the Sandbox is being deleted', async () => ifDeleting(await team.client.get(sandboxes, key))),
       ]);
       expect(finishedOf(claim)).toMatchObject({ status: 'True', reason: 'PodSucceeded' });
       expect(finishedOf(sandbox)).toMatchObject({ status: 'True', reason: 'PodSucceeded' });
@@ -150,9 +150,9 @@ describe.concurrent('a deadline', () => {
       );
     }));
 
-  it('of a claim that is retained takes the Sandbox, and leaves the claim with its result', () =>
+  it('of a claim with Retain deletes the Sandbox and keeps the claim with its result', () =>
     inTeam('result', async (team) => {
-      const key = await runningJob(team, 'Retain');
+      const key = await startJob(team, 'Retain');
       await team.sh('job', 'touch /tmp/end');
       await waitUntilOnlyDisksLeft(team);
       const claim = await eventually('the claim has expired', async () => {
@@ -168,8 +168,8 @@ describe.concurrent('a deadline', () => {
     }));
 });
 
-/** A claim whose Sandbox `job` runs, and whose time is over a second after that has finished. */
-async function runningJob(team: Team, shutdownPolicy: string): Promise<{ namespace: string; name: string }> {
+/** Starts a claim whose Sandbox `job` runs, and which ends a second after the job has finished. */
+async function startJob(team: Team, shutdownPolicy: string): Promise<{ namespace: string; name: string }> {
   await team.apply(jobTemplate);
   const lifecycle = `{ttlSecondsAfterFinished: 1, shutdownPolicy: ${shutdownPolicy}}`;
   await team.apply(claimManifest('job', `{sandboxTemplateRef: {name: job}, lifecycle: ${lifecycle}}`));
@@ -179,7 +179,7 @@ async function runningJob(team: Team, shutdownPolicy: string): Promise<{ namespa
 
 const finishedOf = ({ status }: Sandbox | SandboxClaim) => findCondition(status?.conditions, 'Finished');
 
-function leaving<T extends { readonly metadata: { readonly deletionTimestamp?: string | undefined } }>(
+function ifDeleting<T extends { readonly metadata: { readonly deletionTimestamp?: string | undefined } }>(
   object: T,
 ): T | undefined {
   return object.metadata.deletionTimestamp === undefined ? undefined : object;

@@ -62,11 +62,11 @@ describe('a pod of the RuntimeClass gvisor', () => {
     expect(await team.sh('plain', 'cat /proc/version')).not.toContain('gvisor');
   });
 
-  it('has its output in the log', async () => {
+  it('writes its output to the log', async () => {
     expect(await team.kubectl('logs', 'hardened')).toBe('started');
   });
 
-  it('reaches other pods and cluster DNS, and is reached by them', async () => {
+  it('reaches other pods and cluster DNS, and pods reach it', async () => {
     const address = (await team.client.get(pods, { namespace: team.namespace, name: 'hardened' })).status?.podIP;
     const request = "printf 'GET / HTTP/1.0\\r\\n\\r\\n'";
     expect(await team.sh('plain', `${request} | nc -w 10 ${address} 8080`)).toContain('served');
@@ -75,7 +75,7 @@ describe('a pod of the RuntimeClass gvisor', () => {
     expect(refusal).toContain('400 Bad Request');
   });
 
-  it('shares a volume, and is told to end before it is killed', async () => {
+  it('shares a volume, and gets SIGTERM before it is killed', async () => {
     expect(await team.sh('plain', 'cat /data/index.html')).toBe('served');
     await team.kubectl('delete', 'pod', 'hardened');
     expect(await team.sh('plain', 'cat /data/end')).toBe('ended');

@@ -41,14 +41,14 @@ spec:
   volumeClaimTemplates: [{metadata: {name: home}, spec: {accessModes: [ReadWriteOnce], resources: {requests: {storage: 10Gi}}}}]
 `;
 
-/** Adds a line to the disk at each start of the container. */
+/** Adds a line to a file on the disk at each start of the container. */
 const COUNTS_STARTS = `echo started >> /data/starts; ${RUNS_UNTIL_ENDED}`;
 
 const secondsOf = (time: string | undefined): number => Date.parse(time ?? '') / 1_000;
 
 const isReady = (sandbox: Sandbox): boolean => readyCondition(sandbox)?.status === 'True';
 
-/** Runs again, in a second Pod on the same disk, without a trace of its suspension but the time of its resume. */
+/** Expects the Sandbox to run in a second Pod on the same disk; only the time of the resume shows the suspension. */
 async function expectResumed(team: Team, suspended: Sandbox): Promise<Sandbox> {
   const resumed = await waitForSandbox(team, 'box', isReady);
   expect(conditionsOf(resumed)).toEqual(RUNNING);
@@ -61,8 +61,8 @@ async function expectResumed(team: Team, suspended: Sandbox): Promise<Sandbox> {
   return resumed;
 }
 
-describe.concurrent('a Sandbox that nobody uses', () => {
-  it('is suspended as its owner would have, and is resumed by its owner with its data', () =>
+describe.concurrent('an idle Sandbox', () => {
+  it('is suspended, and resumes with its data when its owner resumes it', () =>
     inTeam('idle', async (team) => {
       const spec = { idle: { suspendAfterSeconds: 5 } };
       const created = await createBox(team, 'box', { disk: 'default', run: COUNTS_STARTS, spec });
@@ -78,12 +78,12 @@ describe.concurrent('a Sandbox that nobody uses', () => {
       await expectResumed(team, suspended);
     }));
 
-  it('is not idle until its limit after the last activity that was reported', () =>
+  it('is suspended only after its limit has passed since the last reported activity', () =>
     inTeam('active', async (team) => {
       await createBox(team, 'box', { spec: { idle: { suspendAfterSeconds: 10 } } });
       const ready = await waitForReadySandbox(team, 'box');
       const reported = new Date((secondsOf(ready.status?.lastActivityTime) + 3) * 1_000).toISOString();
-      // A report from the future would count as of when it was seen.
+      // A report from the future counts from the moment the controller sees it.
       await new Promise((resolve) => setTimeout(resolve, Date.parse(reported) - Date.now()));
       const metadata = { annotations: { [annotations.lastActivityAt]: reported } };
       await team.client.mergePatch(sandboxes, { namespace: team.namespace, name: 'box' }, { metadata });
@@ -91,7 +91,7 @@ describe.concurrent('a Sandbox that nobody uses', () => {
       expect(secondsOf(suspended.status?.suspendedAt) - secondsOf(reported)).toBeGreaterThanOrEqual(10);
     }));
 
-  it('is deleted in the end, suspended or not, and its disk as if its owner had', () =>
+  it('is deleted at deleteAfterSeconds, suspended or not, with its disk as its retention policy says', () =>
     inTeam('unused', async (team) => {
       const retained = { persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain' as const } };
       await createBox(team, 'kept', { disk: 'default', spec: { idle: { deleteAfterSeconds: 5 }, ...retained } });
@@ -102,7 +102,7 @@ describe.concurrent('a Sandbox that nobody uses', () => {
       expect((await waitForEvent(team, 'gone', 'IdleDeleted')).note).toContain('nobody had used it for 8 s');
     }));
 
-  it('wakes when a request for it comes over NATS, with its data, and is idle from then on', () =>
+  it('wakes with its data when a wake request comes over NATS', () =>
     inTeam('wake', async (team) => {
       const spec = { idle: { suspendAfterSeconds: 5 } };
       await createBox(team, 'box', { disk: 'default', run: COUNTS_STARTS, spec });
@@ -114,7 +114,7 @@ describe.concurrent('a Sandbox that nobody uses', () => {
       expect(woken.spec.operatingMode).toBe('Running');
     }));
 
-  it('is suspended, woken and expires as its manifest says, and leaves its volume', () =>
+  it('is suspended, wakes, expires and leaves its volume, as its manifest says', () =>
     inTeam('dev-env', async (team) => {
       await team.apply(devEnv);
       const ready = await waitForReadySandbox(team, 'dev-env');
@@ -135,7 +135,7 @@ describe.concurrent('a Sandbox that nobody uses', () => {
       await waitUntilOnlyDisksLeft(team, ['home-dev-env']);
     }));
 
-  it('sleeps on when it is not to be woken, or its owner has suspended it', () =>
+  it('ignores wake requests with autoResume Never, or when its owner suspended it', () =>
     inTeam('asleep', async (team) => {
       await createBox(team, 'never', { spec: { startup: { action: 'Suspended' }, autoResume: 'Never' } });
       await createBox(team, 'owned', { spec: { operatingMode: 'Suspended' } });
@@ -151,8 +151,8 @@ describe.concurrent('a Sandbox that nobody uses', () => {
     }));
 });
 
-describe.concurrent('a Sandbox that starts with', () => {
-  it('a suspension has its disk and no Pod, until it is resumed; only once', () =>
+describe.concurrent('startup.action', () => {
+  it('Suspended creates the disk but no Pod until the first resume', () =>
     inTeam('asleep', async (team) => {
       const spec = { startup: { action: 'Suspended' as const } };
       const created = await createBox(team, 'box', { disk: 'default', spec });
@@ -160,7 +160,7 @@ describe.concurrent('a Sandbox that starts with', () => {
       const suspended = await waitForPhase(team, 'box', 'Suspended');
       expect(conditionsOf(suspended)).toEqual(SUSPENDED);
       expect(suspended.status).toMatchObject({ suspendedBy: 'Startup' });
-      // The selector is set by the first pass that sees a Pod.
+      // The first pass that sees a Pod sets the selector.
       expect([...states, suspended].filter(({ status }) => status?.selector !== undefined)).toEqual([]);
       expect(await namesOf(team, persistentVolumeClaims)).toEqual([diskOf('box')]);
       expect(await namesOf(team, pods)).toEqual([]);
@@ -169,7 +169,7 @@ describe.concurrent('a Sandbox that starts with', () => {
       await expectStaysResumed(team);
     }));
 
-  it('a first run is suspended after it was Ready, and resumes on what that run wrote; only once', () =>
+  it('SuspendAfterReady suspends after the first run, whose data the resume keeps', () =>
     inTeam('primed', async (team) => {
       const spec = { startup: { action: 'SuspendAfterReady' as const } };
       const created = await createBox(team, 'box', { disk: 'default', run: COUNTS_STARTS, spec });
@@ -187,7 +187,7 @@ describe.concurrent('a Sandbox that starts with', () => {
     }));
 });
 
-/** A later edit of the spec has been acted on, and the action of the start was not taken again. */
+/** Expects that a later edit of the spec takes effect and that the startup action does not run again. */
 async function expectStaysResumed(team: Team): Promise<void> {
   await patchSpec(team, 'box', { ttlSeconds: 3_600 });
   const { spec, status } = await waitForReadySandbox(team, 'box');
@@ -195,10 +195,10 @@ async function expectStaysResumed(team: Team): Promise<void> {
   expect(status?.expiresAt).toBeDefined();
 }
 
-describe('when every component is killed before they are due', () => {
+describe('when every component is killed in between', () => {
   afterAll(() => Promise.all(COMPONENTS.map(startComponent)));
 
-  it('deadlines, idle limits and restarts act all the same', () =>
+  it('deadlines, idle limits and restarts still take effect', () =>
     inTeam('killed', async (team) => {
       const restart = { restart: 'OnFailure' as const, backoffSeconds: 12, maxBackoffSeconds: 12 };
       await Promise.all([
@@ -230,7 +230,7 @@ describe('when every component is killed before they are due', () => {
         lastReason: 'Error',
         lastExitTime: waiting.status?.restarts?.lastExitTime,
       });
-      await eventually('those that were to be deleted are', async () =>
+      await eventually('the expired and unused Sandboxes are deleted', async () =>
         (await namesOf(team, sandboxes)).join() === 'expires,idles,restarts' ? true : undefined,
       );
     }));

@@ -20,10 +20,10 @@ import { readyCondition } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
-/** Answers each connection to port 8080 with the name of its host. */
+/** Answers each connection to port 8080 with its host name. */
 const SERVES = `while :; do hostname | nc -l -p 8080; done & ${RUNS_UNTIL_ENDED}`;
 
-/** What `uname` tells of the kernel a container sees: gVisor is one of its own, with a boot log no Linux writes. */
+/** Expects the kernel of the runtime: gVisor has its own boot log. */
 async function expectRuntime(team: Team, runtimeClassName: string | undefined): Promise<void> {
   const log = await team.sh('desk', 'dmesg 2>&1 || true');
   if (runtimeClassName === undefined) expect(log).not.toContain('gVisor');
@@ -48,7 +48,7 @@ describe.each([
   });
   afterAll(() => team[Symbol.asyncDispose]());
 
-  it('becomes Ready with a Pod, a disk, a Service and a host name that are its own', async () => {
+  it('becomes Ready with its own Pod, disk, Service and host name', async () => {
     const sandbox = await waitForReadySandbox(team, 'desk');
     expect(conditionsOf(sandbox)).toEqual(RUNNING);
     const { podIPs, nodeName } = await podState();
@@ -79,7 +79,7 @@ describe.each([
     expect(await readIn(team, 'peer', 'nc desk 8080')).toBe('desk');
   });
 
-  it.each(['first', 'second'])('is suspended and resumed for the %s time with what was written', async (turn) => {
+  it.each(['first', 'second'])('keeps its data over the %s suspension and resume', async (turn) => {
     await team.sh('desk', `echo ${turn} > /data/${turn} && echo lost > /tmp/lost && sync`);
     const [diskBefore, serviceBefore] = await Promise.all([disk(), team.client.get(services, key())]);
     await patchSpec(team, 'desk', { operatingMode: 'Suspended' });
@@ -98,7 +98,7 @@ describe.each([
     expect(await team.sh('desk', `cat /data/${turn}; hostname; ls /tmp`)).toBe(`${turn}\ndesk`);
   });
 
-  it('comes back on the same disk when somebody deletes its Pod, and was never suspended', async () => {
+  it('replaces a deleted Pod on the same disk, without a suspension', async () => {
     const before = await podState();
     const { metadata } = await disk();
     const ready = await waitForReadySandbox(team, 'desk');
@@ -119,7 +119,7 @@ describe.each([
     expect(await team.sh('desk', 'cat /data/first /data/second')).toBe('first\nsecond');
   });
 
-  it('is finished when its container ends, and says how', async () => {
+  it('is Finished when its container ends, with the result', async () => {
     await team.sh('desk', endWith(0));
     const finished = await waitForPhase(team, 'desk', 'Finished');
     const done = ['PodSucceeded', 'Pod completed successfully'] as const;
@@ -132,7 +132,7 @@ describe.each([
     expect(finished.status).not.toHaveProperty('expiresAt');
   });
 
-  it('comes back with its data once its policy replaces a Pod that ended', async () => {
+  it('restarts with its data when podFailurePolicy allows it', async () => {
     const policy = { restart: 'Always', backoffSeconds: 1, maxBackoffSeconds: 1 };
     await patchSpec(team, 'desk', { podFailurePolicy: policy });
     const back = await waitForReadySandbox(team, 'desk');
@@ -141,7 +141,7 @@ describe.each([
     expect(await team.sh('desk', 'cat /data/first')).toBe('first');
   });
 
-  it('comes back after a failure too, which is counted', async () => {
+  it('restarts after a failure, which is counted', async () => {
     await team.sh('desk', endWith(3));
     const back = await waitForSandbox(
       team,
@@ -153,7 +153,7 @@ describe.each([
     expect(await team.sh('desk', 'cat /data/second')).toBe('second');
   });
 
-  it('takes Pod, Service, disk and volume along when it is deleted', async () => {
+  it('deletes Pod, Service, disk and volume with it', async () => {
     const volume = (await disk()).spec.volumeName ?? '';
     await team.client.delete(sandboxes, key());
     await team.client.delete(sandboxes, { ...key(), name: 'peer' });

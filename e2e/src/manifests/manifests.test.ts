@@ -44,15 +44,15 @@ spec: {podTemplate: {spec: {}}}
       /containers: Required value/,
     ],
   ];
-  it.each(rows)('with %s says so', async (_, manifest, message) => {
+  it.each(rows)('with %s gets a message that says so', async (_, manifest, message) => {
     const { code, stderr } = await team.tryApply(manifest);
     expect(code).not.toBe(0);
     expect(stderr).toMatch(message);
   });
 });
 
-describe('a manifest that is accepted and then explained', () => {
-  it('names the pool that is not there, and is served when it appears', async () => {
+describe('a claim that cannot be served', () => {
+  it('names the missing pool, and is served when the pool appears', async () => {
     await team.apply(claim('early', '{warmPoolRef: {name: late-pool}}'));
     const waiting = await waitForClaimReason(team, 'early', 'WarmPoolNotFound');
     expect(readyCondition(waiting)?.message).toBe('SandboxWarmPool "late-pool" not found');
@@ -61,13 +61,13 @@ describe('a manifest that is accepted and then explained', () => {
     await waitForReadyClaim(team, 'early');
   });
 
-  it('names the template that is not there', async () => {
+  it('names the missing template', async () => {
     await team.apply(claim('no-template', '{sandboxTemplateRef: {name: ghost}}', 'v1alpha1'));
     const waiting = await waitForClaimReason(team, 'no-template', 'TemplateNotFound');
     expect(readyCondition(waiting)?.message).toBe('SandboxTemplate "ghost" not found');
   });
 
-  it('shows that an image cannot be had, on the claim and as an event of the pod', async () => {
+  it('shows that an image cannot be pulled, on the claim and as an Event of the pod', async () => {
     await team.apply(template('no-image', 'image: "registry.invalid/ghost:1"'));
     await team.apply(claim('no-image', '{sandboxTemplateRef: {name: no-image}}'));
     const pending = await waitForClaimReason(team, 'no-image', 'DependenciesNotReady');
@@ -78,14 +78,14 @@ describe('a manifest that is accepted and then explained', () => {
     });
   });
 
-  it('says what the API server says of a template that names no image', async () => {
+  it('shows why the API server refuses a pod without an image', async () => {
     await team.apply(template('imageless', ''));
     await team.apply(claim('imageless', '{sandboxTemplateRef: {name: imageless}}'));
     const refused = await waitForClaimReason(team, 'imageless', 'ReconcilerError');
     expect(readyCondition(refused)?.message).toMatch(/Pod "imageless" is invalid: .*image: Required value/);
   });
 
-  it('refuses variables that the template does not allow, for good', async () => {
+  it('fails for good when the template does not allow its variables', async () => {
     await team.apply(template('plain'));
     await team.apply(claim('env', '{sandboxTemplateRef: {name: plain}, env: [{name: A, value: b}]}'));
     const refused = await waitForClaimReason(team, 'env', 'EnvVarsInjectionRejected');

@@ -12,7 +12,7 @@ beforeAll(async () => {
 });
 afterAll(() => team[Symbol.asyncDispose]());
 
-it('the example of the README works as written', async () => {
+it('the example in the README works as written', async () => {
   const readme = await readFile(join(checkoutRoot, 'README.md'), 'utf8');
   const manifests = [...readme.matchAll(/^```yaml\n(.*?)^```/gms)].map(([, manifest = '']) => manifest);
   expect(manifests).toHaveLength(2);
@@ -23,7 +23,7 @@ it('the example of the README works as written', async () => {
   const name = sandboxNameOf(await waitForReadyClaim(team, 'analyst-1'));
   await team.sh(name, 'echo hi > /scratch/note');
   await team.kubectl('delete', 'pod', name);
-  const note = await eventually('the note is read in the pod that came back', () =>
+  const note = await eventually('the new pod has the note', () =>
     team.sh(name, 'cat /scratch/note').catch(() => undefined),
   );
   expect(note).toBe('hi');

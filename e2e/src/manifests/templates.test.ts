@@ -35,7 +35,7 @@ async function podOfClaim(name: string, spec: string) {
   return team.client.get(pods, { namespace: team.namespace, name: sandboxNameOf(await waitForReadyClaim(team, name)) });
 }
 
-it('a template says what was made of it: its hashes, its policy and its pools', async () => {
+it('the status of a template shows its hashes, its network policy and its pools', async () => {
   const { status, metadata } = await eventually('the template counts its pool', async () => {
     const found = await team.client.get(sandboxTemplates, { namespace: team.namespace, name: 'box' });
     return found.status?.warmPools?.[0]?.readyReplicas === 1 ? found : undefined;
@@ -52,7 +52,7 @@ it('a template says what was made of it: its hashes, its policy and its pools', 
   expect(findCondition(status?.conditions, 'NetworkPolicyReady')?.reason).toBe('Applied');
 });
 
-it('its network policy selects its pods, is put back when it is changed or deleted, and follows custom rules', async () => {
+it('the network policy of a template selects its pods, is restored after edits and deletion, and follows custom rules', async () => {
   const { spec, metadata } = await policy();
   const selector = { 'agents.x-k8s.io/sandbox-template-ref-hash': nameHash('box') };
   const narrower = { key: 'sandlot.dev/network', operator: 'DoesNotExist' };
@@ -61,11 +61,13 @@ it('its network policy selects its pods, is put back when it is changed or delet
   const blocks = JSON.stringify(spec?.egress);
   for (const cidr of ['169.254.0.0/16', '100.64.0.0/10', '::/8', 'fc00::/7']) expect(blocks).toContain(cidr);
   await team.kubectl('patch', 'netpol', POLICY, '--type=merge', '-p', '{"spec":{"egress":[{}]}}');
-  await eventually('it is put back', async () =>
+  await eventually('it is restored', async () =>
     JSON.stringify((await policy()).spec?.egress) === blocks ? true : undefined,
   );
   await team.kubectl('delete', 'netpol', POLICY);
-  await eventually('it is made again', async () => ((await policy()).metadata.uid === metadata.uid ? undefined : true));
+  await eventually('it is created again', async () =>
+    (await policy()).metadata.uid === metadata.uid ? undefined : true,
+  );
   await team.kubectl(
     'patch',
     'sbt',
@@ -79,7 +81,7 @@ it('its network policy selects its pods, is put back when it is changed or delet
   );
 });
 
-it('a pod made from it has the defaults of agent-sandbox, and the hardened ones where asked for', async () => {
+it('a pod of a template has the defaults of agent-sandbox, or the hardened ones on request', async () => {
   const plain = await podOfClaim('plain', '{warmPoolRef: {name: pool}}');
   expect(plain.spec).toMatchObject({ automountServiceAccountToken: false });
   expect(plain.spec.containers[0]?.securityContext ?? {}).toEqual({});

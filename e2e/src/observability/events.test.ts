@@ -49,12 +49,12 @@ afterAll(async () => {
 
 const claim = (name: string, spec: string): Promise<void> => team.apply(claimManifest(name, `{${spec}}`));
 
-/** Waits until exactly this was told of the object. */
+/** Waits until exactly these events of the object have arrived. */
 const expectEvents = (kind: string, name: string, ...types: readonly string[]): Promise<void> =>
   expect.poll(() => recorder.typesOf(kind, name), PATIENCE).toEqual(types.toSorted());
 
 describe('events, through a durable consumer', () => {
-  it('tell the life of a template and of its pool, which runs dry, fills up and is renewed', async () => {
+  it('describe a template and its pool, which is depleted, refilled and rolled out', async () => {
     await team.apply([boxVersion(1), poolOf('boxes', 'box', 'updateStrategy: {type: RollingUpdate}')].join('---'));
     await waitForFullPool(team, 'boxes');
     await expectEvents('template', 'box', 'changed');
@@ -70,13 +70,13 @@ describe('events, through a durable consumer', () => {
       .toEqual(['rollout.finished', 'rollout.started']);
   });
 
-  it('tell of a pool that is stuck', async () => {
+  it('describe a stuck pool', async () => {
     const stuckMember = 'stuckMember: {graceSeconds: 10, unschedulable: Hold}';
     await team.apply([nowhere, poolOf('stuck', 'nowhere', stuckMember)].join('---'));
     await expectEvents('pool', 'stuck', 'stuck');
   });
 
-  it('tell the lives of claims: warm, cold, refused, expired and of a batch', async () => {
+  it('describe claims: warm, cold, refused, expired and a batch', async () => {
     await claim('cold', COLD);
     await claim('refused', 'sandboxTemplateRef: {name: box}, additionalPodMetadata: {labels: {team: a}}');
     await claim('batch', 'sandboxTemplateRef: {name: box}, replicas: 2');
@@ -93,7 +93,7 @@ describe('events, through a durable consumer', () => {
     expect(launches).toContainEqual(expect.objectContaining({ name: 'cold', launchType: 'cold' }));
   });
 
-  it('tell the lives of Sandboxes: suspended, woken, ended, expired and deleted', async () => {
+  it('describe Sandboxes: suspended, resumed, finished, expired and deleted', async () => {
     await createBox(team, 'sleeper', { spec: { startup: { action: 'Suspended' } } });
     await createBox(team, 'ends', { run: RUNS_UNTIL_ENDED });
     await createBox(team, 'brief', { spec: { ttlSeconds: 3, shutdownPolicy: 'Retain' } });
@@ -111,7 +111,7 @@ describe('events, through a durable consumer', () => {
     await expect.poll(() => recorder.typesOf('sandbox', 'brief'), PATIENCE).toContain('expired');
   });
 
-  it('come once: no id twice, and none again', () => {
+  it('arrive once, with unique ids', () => {
     const ids = idsOf(recorder.events);
     expect(new Set(ids).size).toBe(ids.length);
     expect(new Set(recorder.outcomes)).toEqual(new Set(['handled']));
@@ -122,7 +122,7 @@ describe('sandlot events', () => {
   const ask = (...more: readonly string[]): Promise<string[]> =>
     sandlotEvents('--since', '1h', '--subject', 'claim.*', '--namespace', team.namespace, ...more);
 
-  it('shows the same events as JSON lines, and as a table', async () => {
+  it('shows the same events as JSON lines and as a table', async () => {
     const heard = recorder.events.filter(({ type }) => type.startsWith('claim.'));
     const shown = (await ask('-o', 'json')).map((line) => JSON.parse(line) as CloudEvent);
     expect(idsOf(shown).toSorted()).toEqual(idsOf(heard).toSorted());
@@ -134,8 +134,8 @@ describe('sandlot events', () => {
   });
 });
 
-describe('while NATS loses everything', () => {
-  it('claims are bound, and their events arrive afterwards: its pod killed and its disk wiped', async () => {
+describe('when NATS loses everything', () => {
+  it('claims are served, and their events arrive afterwards: pod killed and disk wiped', async () => {
     await stopComponent(team, 'nats');
     await kubectlOk(['--namespace', inject('releaseNamespace'), 'delete', 'pvc', 'data-sandlot-nats-0']);
     await claim('unheard', COLD);
@@ -145,7 +145,7 @@ describe('while NATS loses everything', () => {
     await expect.poll(() => recorder.typesOf('sandbox', sandbox), PATIENCE).toEqual(['created', 'ready']);
   });
 
-  it('claims are bound, their events arrive afterwards, and what holds is there again: its stream deleted', async () => {
+  it('claims are served, and events of all objects arrive again: stream deleted', async () => {
     await claim('before', COLD);
     await recorder.deleteStream();
     await claim('after', COLD);
@@ -162,7 +162,7 @@ describe('while NATS loses everything', () => {
 });
 
 describe('an event that a consumer refuses', () => {
-  it('is a dead letter: counted, shown, and given again by the command', async () => {
+  it('becomes a dead letter that the command counts, shows and replays', async () => {
     const tries: string[] = [];
     let isRepaired = false;
     await using worker = recorder.bus.consume({

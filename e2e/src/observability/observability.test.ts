@@ -31,7 +31,7 @@ describe('Prometheus and Jaeger beside the release', () => {
     expect(new Set(evaluated)).toEqual(new Set(['ok']));
   });
 
-  it('receive the trace of a claim, which its exemplar leads to', () =>
+  it('have the trace of a claim, to which an exemplar leads', () =>
     inTeam('observed', async (team) => {
       const startSeconds = Date.now() / 1000 - 60;
       await team.apply(templateManifest('box') + '---' + poolManifest('pool', 'box', 1));

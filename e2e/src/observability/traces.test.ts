@@ -7,7 +7,7 @@ import { kubectlOk } from '../support/kubectl.ts';
 import { waitForFullPool, waitForReadyClaim, sandboxNameOf } from '../support/sandboxes.ts';
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
-import { clientTrace, Trace } from '../support/traces.ts';
+import { startClientTrace, Trace } from '../support/traces.ts';
 
 const manifests = `
 apiVersion: extensions.agents.x-k8s.io/v1beta1
@@ -35,21 +35,21 @@ beforeAll(async () => {
 });
 afterAll(() => team[Symbol.asyncDispose]());
 
-/** The claim once it is Ready; its client's trace. */
+/** Creates a claim with the trace context of a client, and waits until it is Ready. */
 async function claimSandbox(
   name: string,
   spec: SandboxClaim['spec'],
 ): Promise<{ claim: SandboxClaim; traceId: string }> {
-  const { traceId, annotations } = clientTrace();
+  const { traceId, annotations } = startClientTrace();
   const metadata = { namespace: team.namespace, name, annotations };
   await team.client.create(sandboxClaims, { metadata, spec });
   return { claim: await waitForReadyClaim(team, name), traceId };
 }
 
 describe('a warm claim', () => {
-  it('is one trace below the span of its client, linked to the one in which its Sandbox was warmed', async () => {
+  it('is one trace below the span of its client, linked to the trace that created its Sandbox', async () => {
     const { claim, traceId } = await claimSandbox('warm', { warmPoolRef: { name: 'traced-pool' } });
-    const trace = await Trace.with(traceId, ['claim.create', 'claim.bind', 'claim.queue', 'sandbox.reconcile']);
+    const trace = await Trace.waitFor(traceId, ['claim.create', 'claim.bind', 'claim.queue', 'sandbox.reconcile']);
     expect(trace.shape().filter((pair) => !pair.startsWith('publish'))).toEqual([
       'claim.adopt < claim.bind',
       'claim.bind < claim.create',
@@ -59,14 +59,14 @@ describe('a warm claim', () => {
       'claim.status < claim.bind',
       'sandbox.reconcile < claim.create',
     ]);
-    // The Pod is relabelled later, and nobody waits for it.
+    // The Pod gets its labels later, outside the span of the claim.
     trace.expectNested(['sandbox.reconcile']);
     const [member] = (await team.client.listAll(sandboxes, { namespace: team.namespace })).items.filter(
       ({ metadata }) => metadata.name === sandboxNameOf(claim),
     );
     const warming = uidTrace(member?.metadata.uid);
     expect(trace.only('claim.adopt').links.map((link) => link.traceId)).toEqual([warming]);
-    const prewarm = await Trace.with(warming, ['sandbox.create', 'pvc.provision', ...CHAIN]);
+    const prewarm = await Trace.waitFor(warming, ['sandbox.create', 'pvc.provision', ...CHAIN]);
     expect(prewarm.only('sandbox.create')).toMatchObject({ parentSpanId: '' });
     expect(trace.only('claim.adopt').links[0]?.spanId).toBe(prewarm.only('sandbox.create').spanId);
     prewarm.expectChain('sandbox.create', CHAIN);
@@ -74,9 +74,9 @@ describe('a warm claim', () => {
 });
 
 describe('a cold claim with a disk', () => {
-  it('is one trace that says where the time went', async () => {
+  it('is one trace that shows where the time went', async () => {
     const { traceId } = await claimSandbox('cold', { sandboxTemplateRef: { name: 'traced' }, warmpool: 'none' });
-    const trace = await Trace.with(traceId, ['claim.create', 'sandbox.create', 'pvc.provision', ...CHAIN]);
+    const trace = await Trace.waitFor(traceId, ['claim.create', 'sandbox.create', 'pvc.provision', ...CHAIN]);
     expect(trace.shape().filter((pair) => !pair.startsWith('publish'))).toEqual(
       [
         'claim.bind < claim.create',
@@ -91,7 +91,7 @@ describe('a cold claim with a disk', () => {
         ...CHAIN.map((name) => `${name} < sandbox.create`),
       ].sort(),
     );
-    // Two processes end these, each by its own clock and the latter's news.
+    // Two processes end these spans, each by its own clock and its own watch.
     trace.expectNested(['sandbox.reconcile', 'sandbox.create']);
     trace.expectChain('sandbox.create', CHAIN);
     expect(trace.only('pvc.provision').attributes).toMatchObject({ 'k8s.persistentvolumeclaim.name': 'scratch-cold' });
@@ -99,25 +99,25 @@ describe('a cold claim with a disk', () => {
     expect(trace.spans.filter(({ status }) => status === 'error')).toEqual([]);
   });
 
-  it('sleeps and wakes in traces of their own, below the span of whoever asked', async () => {
+  it('is suspended and resumed in traces of their own, below the span of the client', async () => {
     const key = { namespace: team.namespace, name: 'cold' };
     const turn = async (operatingMode: string): Promise<string> => {
-      const { traceId, annotations } = clientTrace();
+      const { traceId, annotations } = startClientTrace();
       await team.client.mergePatch(sandboxes, key, { metadata: { annotations }, spec: { operatingMode } });
       return traceId;
     };
-    const suspension = await Trace.with(await turn('Suspended'), ['sandbox.suspend', 'sandbox.reconcile']);
+    const suspension = await Trace.waitFor(await turn('Suspended'), ['sandbox.suspend', 'sandbox.reconcile']);
     expect(suspension.shape()).toEqual(['sandbox.reconcile < sandbox.suspend', 'sandbox.suspend < client']);
-    const resume = await Trace.with(await turn('Running'), ['sandbox.resume', ...CHAIN]);
+    const resume = await Trace.waitFor(await turn('Running'), ['sandbox.resume', ...CHAIN]);
     resume.expectChain('sandbox.resume', CHAIN);
     expect(resume.spans.filter(({ name }) => name === 'pvc.provision')).toEqual([]);
     expect(resume.only('sandbox.resume').links).toHaveLength(1);
   });
 
-  it('ends in a trace that is over when its Pod is gone', async () => {
+  it('is deleted in a trace that ends when its Pod is gone', async () => {
     const { metadata } = await team.client.get(sandboxes, { namespace: team.namespace, name: 'cold' });
     await team.kubectl('delete', 'sandboxclaims', 'cold');
-    const deletion = await eventually('the deletion is told', async () => {
+    const deletion = await eventually('the trace of the deletion arrives', async () => {
       const spans = await receivedTraces(tracesUrl, { service: 'sandbox-controller', operation: 'sandbox.delete' });
       return spans.find(({ attributes }) => attributes['sandlot.sandbox.uid'] === metadata.uid);
     });
@@ -126,7 +126,7 @@ describe('a cold claim with a disk', () => {
   });
 });
 
-describe('a claim that is made while the backend of traces is away', () => {
+describe('a claim that is created while the trace backend is down', () => {
   const JAEGER = 'deployment/jaeger';
   const kubectl = (...args: readonly string[]): Promise<string> =>
     kubectlOk(['--namespace', observability.namespace, ...args]);
@@ -135,14 +135,14 @@ describe('a claim that is made while the backend of traces is away', () => {
     await kubectl('rollout', 'status', JAEGER, '--timeout=110s');
   });
 
-  it('is told when it is back', async () => {
+  it('has its trace when the backend is back', async () => {
     await kubectl('scale', JAEGER, '--replicas=0');
     await kubectl('wait', '--for=delete', 'pod', '--selector=app.kubernetes.io/component=jaeger', '--timeout=60s');
     const { traceId } = await claimSandbox('unheard', { sandboxTemplateRef: { name: 'traced' }, warmpool: 'none' });
-    // Longer than an export is tried: its spans would be gone.
+    // Longer than an export is retried: without a buffer the spans would be lost.
     await new Promise((resolve) => setTimeout(resolve, 15_000));
     await kubectl('scale', JAEGER, '--replicas=1');
     const names = ['claim.create', 'claim.bind', 'claim.queue', 'sandbox.create', 'pvc.provision', ...CHAIN];
-    await Trace.with(traceId, names);
+    await Trace.waitFor(traceId, names);
   });
 });

@@ -13,7 +13,7 @@ import {
 import { createTeam, eventually } from '../support/team.ts';
 import type { Team } from '../support/team.ts';
 
-/** A template whose blueprint is another one for each `version`. */
+/** A template with another blueprint for each `version`. */
 const boxVersion = (version: number): string =>
   templateManifest('box', `image: busybox, env: [{name: VERSION, value: "${version}"}]`);
 
@@ -36,7 +36,7 @@ afterEach(() => team[Symbol.asyncDispose]());
 const pool = (): Promise<SandboxWarmPool> =>
   team.client.get(sandboxWarmPools, { namespace: team.namespace, name: 'boxes' });
 
-/** The pool once its status has these members. */
+/** Waits for a status of the pool. */
 function poolWith(what: string, holds: (status: NonNullable<SandboxWarmPool['status']>) => boolean) {
   return eventually(`the pool ${what}`, async () => {
     const found = await pool();
@@ -54,7 +54,7 @@ const nameOf = ({ metadata: { name = '' } }: Sandbox): string => name;
 const progressing = (found: SandboxWarmPool): Condition | undefined =>
   findCondition(found.status?.conditions, 'Progressing');
 
-/** Until none of these is a member any more. The status may tell for a moment of what was before the change. */
+/** Waits until none of these Sandboxes is a member. The status of the pool may lag behind the change. */
 async function waitUntilGone(old: readonly string[]): Promise<void> {
   await eventually('the old members are gone', async () =>
     (await members()).some((member) => old.includes(nameOf(member))) ? undefined : true,
@@ -69,7 +69,7 @@ async function claimSandbox(name: string): Promise<string> {
 const versionIn = (name: string): Promise<string> => team.sh(name, 'echo $VERSION');
 
 describe('a change of the template', () => {
-  it('under RollingUpdate replaces every member while claims are served, and touches no claimed Sandbox', async () => {
+  it('with RollingUpdate replaces every member while claims are served, and no claimed Sandbox', async () => {
     await team.apply(boxVersion(1));
     await team.apply(poolOf(4, strategy('RollingUpdate', ', rollingUpdate: {maxUnavailable: 1, maxSurge: 1}')));
     await waitForFullPool(team, 'boxes');
@@ -79,24 +79,24 @@ describe('a change of the template', () => {
     await team.apply(boxVersion(2));
     const during = await claimSandbox('during');
     await waitUntilGone(old);
-    // Outdated members are no candidates: the second claim has a new one, or was started cold before there was any.
-    const taken = [before, during].filter((name) => name.startsWith('boxes-')).length;
+    // A claim adopts no outdated member: the second claim has a new one, or started cold before there was any.
+    const adopted = [before, during].filter((name) => name.startsWith('boxes-')).length;
     await poolWith(
       'consists of new members',
       ({ updatedReplicas, readyReplicas, replicas, inUse }) =>
-        updatedReplicas === 4 && readyReplicas === 4 && replicas === 4 && inUse === taken,
+        updatedReplicas === 4 && readyReplicas === 4 && replicas === 4 && inUse === adopted,
     );
     expect(await versionIn(before)).toBe('1');
     expect(readyCondition(await sandboxNamed(team, during))?.status).toBe('True');
     expect(await versionIn(await claimSandbox('after'))).toBe('2');
-    await eventually('the rollout is told', async () => {
+    await eventually('the rollout has its Events', async () => {
       const { items } = await team.client.list(events, { namespace: team.namespace });
       const reasons = items.map(({ reason }) => reason);
       return ['RolloutStarted', 'RolloutFinished'].every((reason) => reasons.includes(reason)) ? true : undefined;
     });
   });
 
-  it('under OnReplenish reaches the pool with the members that replace adopted ones', async () => {
+  it('with OnReplenish reaches the pool with the members that replace adopted ones', async () => {
     await team.apply(boxVersion(1));
     await team.apply(poolOf(2, strategy('OnReplenish')));
     await waitForFullPool(team, 'boxes');
@@ -108,7 +108,7 @@ describe('a change of the template', () => {
     await poolWith('has one new member', (status) => status.updatedReplicas === 1 && status.readyReplicas === 2);
   });
 
-  it('under Recreate replaces all members at once', async () => {
+  it('with Recreate replaces all members at once', async () => {
     await team.apply(boxVersion(1));
     await team.apply(poolOf(2, strategy('Recreate')));
     await waitForFullPool(team, 'boxes');
@@ -120,7 +120,7 @@ describe('a change of the template', () => {
   });
 });
 
-describe('a pool with state', () => {
+describe('a pool with disks', () => {
   const analyst = `
 apiVersion: ${GROUP}/v1alpha1
 kind: SandboxTemplate
@@ -135,7 +135,7 @@ spec:
 
   const disks = async () => (await team.client.listAll(persistentVolumeClaims, { namespace: team.namespace })).items;
 
-  it('has a bound disk for each member before any claim, gives one away with its member, and returns to its size', async () => {
+  it('has a bound disk for each member, hands it over with the member, and returns to its size', async () => {
     await team.apply(analyst);
     await team.apply(poolOf(3, rest, 'analyst'));
     await waitForFullPool(team, 'boxes');
@@ -167,7 +167,7 @@ describe('a pool', () => {
     expect(await team.kubectl('get', 'swp', 'boxes', '-o', 'jsonpath={.status.desiredReplicas}')).toBe('2');
   });
 
-  it('whose image does not exist says so, and recovers when the template is repaired', async () => {
+  it('reports an image that does not exist, and recovers when the template is repaired', async () => {
     await team.apply(templateManifest('box', 'image: "registry.invalid/ghost:1"'));
     await team.apply(poolOf(2, `${strategy('RollingUpdate')}, stuckMember: {graceSeconds: 10}`));
     const stuck = await eventually('the pool is not progressing', async () => {
@@ -178,13 +178,16 @@ describe('a pool', () => {
     expect(progressing(stuck)?.message).toMatch(/ContainersNotStarted|registry\.invalid/);
     await team.apply(boxVersion(1));
     await waitForFullPool(team, 'boxes');
-    const recovered = await poolWith('says so', (status) => status.updatedReplicas === 2 && status.replicas === 2);
+    const recovered = await poolWith(
+      'has new members',
+      (status) => status.updatedReplicas === 2 && status.replicas === 2,
+    );
     expect(recovered.status?.readyReplicas).toBe(2);
-    await eventually('both is told', async () => {
+    await eventually('both Events are there', async () => {
       const { items } = await team.client.list(events, { namespace: team.namespace });
-      const told = items.map(({ type, reason }) => `${type} ${reason}`);
+      const seen = items.map(({ type, reason }) => `${type} ${reason}`);
       const both = ['Warning WarmPoolNotProgressing', 'Normal WarmPoolProgressing'];
-      return both.every((line) => told.includes(line)) ? true : undefined;
+      return both.every((line) => seen.includes(line)) ? true : undefined;
     });
   });
 });

@@ -45,7 +45,7 @@ async function claimSandbox(name: string): Promise<string> {
 }
 
 describe('the size of a pool', () => {
-  it('is exact, is told by its conditions and by the scale subresource, and shrinks by stale members first', async () => {
+  it('is exact, shows in conditions and the scale subresource, and shrinks by stale members first', async () => {
     await team.apply(`${templateManifest('box')}---${poolOf(3)}`);
     const full = await poolWith('is full', ({ status }) => status?.readyReplicas === 3);
     expect(['Available', 'Progressing', 'TemplateResolved'].map((type) => reason(full, type))).toEqual([
@@ -61,7 +61,7 @@ describe('the size of a pool', () => {
     });
     const old = await names();
     await team.apply(templateManifest('box', 'image: busybox, env: [{name: VERSION, value: "2"}]'));
-    // Or it might be scaled before its controller has heard of the change.
+    // Otherwise it might be scaled before its controller sees the change.
     await poolWith('knows that its members are stale', ({ status }) => status?.updatedReplicas === 0);
     await team.kubectl('scale', 'swp/boxes', '--replicas=5');
     await poolWith('has two new members', ({ status }) => status?.updatedReplicas === 2 && status.readyReplicas === 5);
@@ -71,12 +71,12 @@ describe('the size of a pool', () => {
     expect(await names()).toEqual(fresh);
   });
 
-  it('follows what is in use while it is scaled automatically, and its replicas are left alone', async () => {
+  it('follows the number in use with autoscaling, and keeps spec.replicas', async () => {
     const buffer = 'autoscaling: {minReplicas: 1, maxReplicas: 3, targetFreePercent: 50}';
     await team.apply(`${templateManifest('box')}---${poolOf(1, buffer)}`);
     await waitForFullPool(team, 'boxes');
     await claimSandbox('one');
-    // A claim does not wait for long for a member that is starting: it would be served without the pool.
+    // A claim does not wait long for a starting member: it would start cold.
     await poolWith('has a free one', ({ status }) => status?.readyReplicas === 1 && status.inUse === 1);
     await claimSandbox('two');
     const grown = await poolWith('holds a free one for each', ({ status }) => status?.readyReplicas === 2);
@@ -84,14 +84,14 @@ describe('the size of a pool', () => {
     expect(grown.spec.replicas).toBe(1);
   });
 
-  it('is that of a schedule while its window is open', async () => {
+  it('is the size of a schedule while its window is open', async () => {
     const windows = 'schedules: [{name: always, cron: "* * * * *", durationSeconds: 60, replicas: 2}]';
     await team.apply(`${templateManifest('box')}---${poolOf(0, windows)}`);
     const open = await poolWith('is in its window', ({ status }) => status?.readyReplicas === 2);
     expect(open.status).toMatchObject({ desiredReplicas: 2, activeSchedule: 'always' });
   });
 
-  it('is reached after the delay of its refill policy, which it says', async () => {
+  it('is reached after the delay of its refill policy, which the status shows', async () => {
     await team.apply(`${templateManifest('box')}---${poolOf(2, 'refill: {delay: 5s}')}`);
     await waitForFullPool(team, 'boxes');
     await claimSandbox('one');
@@ -107,9 +107,13 @@ describe('members', () => {
     '{metadata: {name: d}, spec: {storageClassName: ghost, accessModes: [ReadWriteOnce], resources: {requests: {storage: 1Gi}}}}';
 
   it.each([
-    ['that no node takes', { pod: 'nodeSelector: {no-such: node}', disks: '' }, /node|selector|affinity/i],
-    ['whose disk nobody makes', { pod: 'restartPolicy: Always', disks: ghostDisk }, /claim|storage|volume/i],
-  ])('%s are kept, and the pool says why', async (_, { pod, disks }, message) => {
+    ['that fit no node', { pod: 'nodeSelector: {no-such: node}', disks: '' }, /node|selector|affinity/i],
+    [
+      'without a provisioner for their disk',
+      { pod: 'restartPolicy: Always', disks: ghostDisk },
+      /claim|storage|volume/i,
+    ],
+  ])('%s are kept, and the pool reports why', async (_, { pod, disks }, message) => {
     await team.apply(`
 apiVersion: ${GROUP}/v1beta1
 kind: SandboxTemplate
@@ -122,23 +126,23 @@ spec: {podTemplate: {spec: {${pod}, containers: [{name: box, image: busybox, com
     expect(await members()).toHaveLength(1);
   });
 
-  it('that their pool left behind are taken over by the next one of that name', async () => {
+  it('of a deleted pool are taken over by the next pool of that name', async () => {
     await team.apply(`${templateManifest('box')}---${poolOf(2)}`);
     await waitForFullPool(team, 'boxes');
     const before = await names();
     await team.kubectl('delete', 'swp/boxes', '--cascade=orphan');
-    await eventually('they are orphans', async () => ((await members()).length === 0 ? true : undefined));
+    await eventually('the members are orphans', async () => ((await members()).length === 0 ? true : undefined));
     await team.apply(poolOf(2));
     await waitForFullPool(team, 'boxes');
     expect(await names()).toEqual(before);
   });
 
-  it('are replaced when they have become too old', async () => {
+  it('are replaced at their maximum age', async () => {
     await team.apply(`${templateManifest('box')}---${poolOf(1, 'recycle: {maxAgeSeconds: 60}')}`);
     await waitForFullPool(team, 'boxes');
     const [first] = await names();
     await eventually(
-      'it is replaced',
+      'the member is replaced',
       async () => ((await names()).some((name) => name !== first) ? true : undefined),
       150_000,
     );

@@ -16,7 +16,7 @@ const context = z.object({ id: z.string(), language: z.string(), cwd: z.string()
 let client: KubeClient;
 let url: string;
 
-/** One sandbox of the pool that `npm run up` keeps warm, for all tests. */
+/** All tests share one sandbox of the pool that `npm run up` keeps warm. */
 beforeAll(async () => {
   client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: inject('kubeconfigPath') }) });
   const spec = { warmPoolRef: { name: POOL } };
@@ -41,7 +41,7 @@ function post(path: string, body: object = {}, signal?: AbortSignal): Promise<Re
   });
 }
 
-/** The lines of an execution, in order. Every line is JSON. */
+/** Runs code and returns the lines of the response in order. Every line is JSON. */
 async function run(code: string, more: object = {}): Promise<Line[]> {
   const answer = await post('/execute', { code, ...more });
   const text = await answer.text();
@@ -58,7 +58,7 @@ const printedBy = (lines: readonly Line[]): string =>
     .join('');
 
 describe('an execution', () => {
-  it('is told as it happens: number, output, result, end', async () => {
+  it('streams number, output, result and end as they happen', async () => {
     const lines = await run('import sys\nprint("out")\nprint("err", file=sys.stderr)\n"text"');
     expect(lines[0]?.type).toBe('number_of_executions');
     expect(printedBy(lines)).toBe('out\n');
@@ -67,31 +67,31 @@ describe('an execution', () => {
     expect(lines.at(-1)?.type).toBe('end_of_execution');
   });
 
-  it('keeps its state for the next one, as the user of the sandbox, in his home', async () => {
+  it('keeps its state for the next one, and runs as the user of the sandbox in its home', async () => {
     await run('import os\nx = 41');
     expect(printedBy(await run('print(x + 1, os.getcwd(), os.getuid())'))).toBe('42 /home/user 1000\n');
   });
 
-  it('has variables of its own for itself alone', async () => {
+  it('has variables of its own, which the next one does not see', async () => {
     const code = 'import os\nprint(os.environ.get("OWN"))';
     expect(printedBy(await run(code, { env_vars: { OWN: 'yes' } }))).toBe('yes\n');
     expect(printedBy(await run(code))).toBe('None\n');
   });
 
-  it('that fails says how', async () => {
+  it('reports an exception', async () => {
     expect(typed(await run('1/0'), 'error')[0]).toMatchObject({ name: 'ZeroDivisionError', value: 'division by zero' });
   });
 
-  it('draws', async () => {
+  it('returns a plot as a PNG', async () => {
     const lines = await run('import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()');
     expect(typed(lines, 'result').map((result) => String(result['png']).slice(0, 8))).toEqual(['iVBORw0K']);
   });
 
-  it('keeps the connection alive while it says nothing', async () => {
+  it('keeps the connection alive while it prints nothing', async () => {
     expect(typed(await run('import time\ntime.sleep(6)'), 'keepalive')).toHaveLength(1);
   });
 
-  it('is interrupted when its client goes, and the next one has its turn', async () => {
+  it('is interrupted when its client leaves, and the next one runs', async () => {
     const gone = new AbortController();
     const answer = await post(
       '/execute',
@@ -103,7 +103,7 @@ describe('an execution', () => {
     expect(printedBy(await run('print("next")'))).toBe('next\n');
   });
 
-  it('that kills its kernel is told so, and the kernel is there again', async () => {
+  it('reports that it killed its kernel, and the next one has a new kernel', async () => {
     const lines = await run('import os, signal\nos.kill(os.getpid(), signal.SIGKILL)');
     expect(typed(lines, 'unexpected_end_of_execution')).toHaveLength(1);
     expect(printedBy(await run('print("again")'))).toBe('again\n');
@@ -111,7 +111,7 @@ describe('an execution', () => {
 });
 
 describe('a context', () => {
-  it('has a state apart from the others, is listed, begins anew, and goes', async () => {
+  it('has its own state, is listed, restarted and deleted', async () => {
     const { id, language, cwd } = context.parse(await (await post('/contexts', { cwd: '/tmp' })).json());
     expect([language, cwd]).toEqual(['python', '/tmp']);
     await run('apart = 1', { context_id: id });
@@ -128,7 +128,7 @@ describe('a context', () => {
     ['both a context and a language', { code: '1', context_id: 'x', language: 'python' }, 400],
     ['a language that the image lacks', { code: '1', language: 'r' }, 400],
     ['no code', {}, 400],
-  ])('is refused %s', async (_, body, status) => {
+  ])('refuses a request with %s', async (_, body, status) => {
     const answer = await post('/execute', body);
     expect(answer.status).toBe(status);
     expect(answer.headers.get('content-type')).toContain('text/plain');

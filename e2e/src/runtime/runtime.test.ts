@@ -11,7 +11,7 @@ import type { Team } from '../support/team.ts';
 
 const VALUE = 'a-value-that-stands-in-no-object';
 
-/** A template with the daemon; `container` is the rest of its only container, as YAML. */
+/** A template with the daemon; `container` is the rest of its container, as YAML. */
 const template = (container: string): string => `
 apiVersion: ${GROUP}/v1beta1
 kind: SandboxTemplate
@@ -44,7 +44,7 @@ function podOf(team: Team, claim: SandboxClaim): Promise<Pod> {
   return team.client.get(pods, { namespace: team.namespace, name: sandboxNameOf(claim) });
 }
 
-/** Everything of the namespace but the Secret itself, as the API server shows it. */
+/** All objects of the namespace except the Secret, as YAML. */
 function objectsOf(team: Team): Promise<string> {
   return team.kubectl(
     'get',
@@ -54,7 +54,7 @@ function objectsOf(team: Team): Promise<string> {
 }
 
 describe('a customised warm claim', () => {
-  it('has its image and its variables without a cold start, and a value from a Secret stands in no object', () =>
+  it('has its image and variables without a cold start, and a value from a Secret appears in no object', () =>
     inTeam('runtime', async (team) => {
       const more = `${ENVS}, inplaceUpdate: {image: "ubuntu:24.04"}, waitReadyTimeout: 45s`;
       const claim = await claimSandbox(team, 'image: busybox, command: [sleep, infinity]', more);
@@ -74,8 +74,8 @@ describe('a customised warm claim', () => {
 describe('the daemon in a bare busybox', () => {
   it.each([
     ['whose container has a command', 'image: busybox, command: [sleep, infinity]'],
-    ['whose container has arguments alone', 'image: busybox, args: [sleep, infinity]'],
-  ])('%s, serves the claim and nobody else', (_, container) =>
+    ['whose container has only arguments', 'image: busybox, args: [sleep, infinity]'],
+  ])('%s, accepts only the token of the claim', (_, container) =>
     inTeam('runtime', async (team) => {
       const claim = await claimSandbox(team, container);
       const daemon = await daemonOf(team, claim);
@@ -87,7 +87,7 @@ describe('the daemon in a bare busybox', () => {
     }),
   );
 
-  it('is told anew after a resume, before the claim is Ready again', () =>
+  it('gets the variables again after a resume, before the claim is Ready', () =>
     inTeam('runtime', async (team) => {
       const claim = await claimSandbox(team, 'image: busybox, command: [sleep, infinity]');
       const name = sandboxNameOf(claim);
@@ -104,12 +104,12 @@ describe('the daemon in a bare busybox', () => {
       expect(await (await daemonOf(team, resumed)).envs()).toEqual({ RUN_ID: '42', API_TOKEN: VALUE });
     }));
 
-  it('remembers over a restart of its container what it was told', () =>
+  it('keeps the variables over a restart of its container', () =>
     inTeam('runtime', async (team) => {
       const claim = await claimSandbox(team, 'image: busybox, command: [sleep, infinity]');
       const { namespace } = team;
       await team.kubectl('exec', sandboxNameOf(claim), '--', 'sh', '-c', 'kill $(pidof sleep)');
-      await eventually('the container was started anew', async () => {
+      await eventually('the container was restarted', async () => {
         const [container] = (await podOf(team, claim)).status?.containerStatuses ?? [];
         return container?.restartCount === 1 && container.ready === true ? true : undefined;
       });

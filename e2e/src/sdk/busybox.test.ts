@@ -15,7 +15,7 @@ import { ask } from '../support/sdk/http.ts';
 import { access, LIFETIME_MS } from '../support/sdk/client.ts';
 import type { Access } from '../support/sdk/client.ts';
 
-/** A template with nothing of ours in it: no bash, no user but root, no certificates, no Python. */
+/** A bare image: no bash, no user but root, no certificates, no Python. */
 const POOL = `bare-${process.pid}`;
 const manifests = `
 apiVersion: extensions.agents.x-k8s.io/v1beta1
@@ -52,7 +52,7 @@ beforeAll(async () => {
 afterAll(() => stack.disposeAsync());
 
 describe('a sandbox of a bare busybox image', () => {
-  it('runs commands with its own shell, variables, folders and time limits', async () => {
+  it('runs commands with its shell, variables, folders and timeouts', async () => {
     const { stdout, stderr } = await sandbox.commands.run('whoami; pwd; echo $GREETING $ONE; echo bad >&2', {
       envs: { ONE: '1' },
       cwd: '/tmp',
@@ -63,7 +63,7 @@ describe('a sandbox of a bare busybox image', () => {
     await expect(sandbox.commands.run('true', { user: 'user' })).rejects.toThrow(AuthenticationError);
   });
 
-  it('has background commands that are fed, listed, connected to and killed', async () => {
+  it('has background commands with stdin, list, connect and kill', async () => {
     const handle = await sandbox.commands.run('cat', { background: true, stdin: true });
     expect((await sandbox.commands.list()).map(({ pid }) => pid)).toContain(handle.pid);
     await handle.sendStdin('fed\n');
@@ -94,13 +94,13 @@ describe('a sandbox of a bare busybox image', () => {
     expect(await sandbox.pty.kill(terminal.pid)).toBe(true);
   });
 
-  it('keeps files, lists, renames, removes and watches them', async () => {
+  it('reads, writes, lists, renames, removes and watches files', async () => {
     const { files } = sandbox;
     await files.makeDir('/tmp/kept');
     const events: FilesystemEvent[] = [];
     const watch = await files.watchDir('/tmp/kept', (event) => void events.push(event));
     await files.write('/tmp/kept/a.txt', 'text');
-    await eventually('the file is told', async () =>
+    await eventually('the watch reports the file', async () =>
       events.some(({ name, type }) => name === 'a.txt' && type === FilesystemEventType.CREATE) ? true : undefined,
     );
     await watch.stop();
@@ -112,7 +112,7 @@ describe('a sandbox of a bare busybox image', () => {
     await expect(files.read('/tmp/kept/b.txt')).rejects.toThrow(FileNotFoundError);
   });
 
-  it('is reached at a port of its own, on loopback, too', async () => {
+  it('is reached on a port that listens on loopback only', async () => {
     await sandbox.files.write('/tmp/site/index.html', 'served');
     await sandbox.commands.run('httpd -f -p 127.0.0.1:8000 -h /tmp/site', { background: true, timeoutMs: 0 });
     const page = await eventually('the server answers', async () => {
@@ -123,7 +123,7 @@ describe('a sandbox of a bare busybox image', () => {
     expect(page).toBe('served');
   });
 
-  it('is measured, paused, woken by a request, and knows its variables', async () => {
+  it('has metrics, can be paused, wakes for a request, and keeps its variables', async () => {
     const [sample] = await sandbox.getMetrics();
     expect(sample?.memUsed).toBeGreaterThan(0);
     expect(await sandbox.pause()).toBe(true);

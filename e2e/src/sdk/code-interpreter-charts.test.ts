@@ -10,7 +10,7 @@ beforeAll(async () => {
 }, 180_000);
 afterAll(() => sandbox.kill());
 
-/** The one result of code that draws or names something. */
+/** Runs code that has one result and returns it. */
 async function resultOf(code: string): Promise<Result> {
   const { results, error } = await sandbox.runCode(code);
   expect(error).toBeUndefined();
@@ -19,7 +19,7 @@ async function resultOf(code: string): Promise<Result> {
   return result;
 }
 
-/** What a client is told of a figure with these drawn into its axes `a`. */
+/** The chart of a figure; `code` draws into its axes `a`. */
 async function chartOf(code: string): Promise<unknown> {
   const { png, chart } = await resultOf(`f, a = plt.subplots()\n${code}\nplt.show()`);
   expect(png).toMatch(/^iVBORw0K/);
@@ -28,8 +28,8 @@ async function chartOf(code: string): Promise<unknown> {
 
 const unlabelled = { x_label: null, y_label: null, x_unit: null, y_unit: null };
 
-describe('a figure is told as the chart that it is', () => {
-  it('lines, with their labels, units, ticks and gaps', async () => {
+describe('the chart of a figure', () => {
+  it('describes lines with labels, units, ticks and gaps', async () => {
     const code = `a.plot([1, 2, 3], [1, 4, float("nan")], label="squares")
 a.set(title="Growth", xlabel="Time (s)", ylabel="Length [m]", xticks=[1, 2, 3])`;
     expect(await chartOf(code)).toMatchObject({
@@ -41,7 +41,7 @@ a.set(title="Growth", xlabel="Time (s)", ylabel="Length [m]", xticks=[1, 2, 3])`
     });
   });
 
-  it('lines over days and over names', async () => {
+  it('describes lines over dates and categories', async () => {
     expect(await chartOf('a.plot([datetime.date(2026, 1, 1), datetime.date(2026, 1, 3)], [1, 2])')).toMatchObject({
       x_scale: 'datetime',
       elements: [{ points: [['2026-01-01T00:00:00', 1], ['2026-01-03T00:00:00', 2]] }], // prettier-ignore
@@ -52,7 +52,7 @@ a.set(title="Growth", xlabel="Time (s)", ylabel="Length [m]", xticks=[1, 2, 3])`
     });
   });
 
-  it('points', async () => {
+  it('describes scatter plots', async () => {
     expect(await chartOf('a.scatter([1, 2], [10, 100], label="dots")\na.set_yscale("log")')).toMatchObject({
       ...{ type: 'scatter', y_scale: 'log', ...unlabelled },
       elements: [{ label: 'dots', points: [[1, 10], [2, 100]] }], // prettier-ignore
@@ -61,26 +61,26 @@ a.set(title="Growth", xlabel="Time (s)", ylabel="Length [m]", xticks=[1, 2, 3])`
 
   it.each([
     ['upright', 'a.bar(["x", "y"], [3, 4], label="g")'],
-    ['lying', 'a.barh(["x", "y"], [3, 4], label="g")'],
-  ])('bars, %s', async (_, code) => {
+    ['horizontal', 'a.barh(["x", "y"], [3, 4], label="g")'],
+  ])('describes bars, %s', async (_, code) => {
     const elements = [{ label: 'x', group: 'g', value: 3 }, { label: 'y', group: 'g', value: 4 }]; // prettier-ignore
     expect(await chartOf(code)).toEqual({ type: 'bar', title: null, ...unlabelled, elements });
   });
 
-  it('bars of a table, group by group', async () => {
+  it('describes bars of a table by group', async () => {
     const code = 'pd.DataFrame({"p": [1, 2], "q": [3, 4]}, index=["x", "y"]).plot.bar(ax=a)';
     const bar = (label: string, group: string, value: number): object => ({ label, group, value });
     const elements = [bar('x', 'p', 1), bar('y', 'p', 2), bar('x', 'q', 3), bar('y', 'q', 4)];
     expect(await chartOf(code)).toMatchObject({ type: 'bar', elements });
   });
 
-  it('slices', async () => {
+  it('describes pies', async () => {
     const elements = [{ label: 'q', angle: 90, radius: 1 }, { label: 'w', angle: 270, radius: 1 }]; // prettier-ignore
     expect(await chartOf('a.pie([1, 3], labels=["q", "w"])')).toEqual({ type: 'pie', title: null, elements });
   });
 
   it.each(['', ', orientation="horizontal"', ', patch_artist=True', ', notch=True', ', showmeans=True'])(
-    'boxes%s',
+    'describes box plots%s',
     async (how) => {
       const box = { label: 'A', min: 1, first_quartile: 2, median: 3, third_quartile: 4, max: 4, outliers: [20] };
       expect(await chartOf(`a.boxplot([[1, 2, 3, 4, 20], [5, 5, 5]], tick_labels=["A", "B"]${how})`)).toMatchObject({
@@ -90,7 +90,7 @@ a.set(title="Growth", xlabel="Time (s)", ylabel="Length [m]", xticks=[1, 2, 3])`
     },
   );
 
-  it('several, and one that is none of them', async () => {
+  it('describes several axes, with an unknown chart among them', async () => {
     const code =
       'f, (a, b) = plt.subplots(1, 2)\nf.suptitle("Both")\na.plot([1, 2])\nb.imshow([[1, 2], [3, 4]])\nplt.show()';
     expect((await resultOf(code)).chart).toMatchObject({
@@ -99,13 +99,13 @@ a.set(title="Growth", xlabel="Time (s)", ylabel="Length [m]", xticks=[1, 2, 3])`
     });
   });
 
-  it('and nothing where nothing is drawn', async () => {
+  it('is undefined when nothing is drawn', async () => {
     expect(await chartOf('')).toBeUndefined();
   });
 });
 
 describe('a table', () => {
-  it('is told as its columns, in what JSON has', async () => {
+  it('is returned as columns with JSON values', async () => {
     const code = `pd.DataFrame({"day": pd.to_datetime(["2026-01-01", None]), "size": [1, float("inf")], "name": ["a", None]})`;
     const { data, text, html } = await resultOf(code);
     expect(data).toEqual({ day: ['2026-01-01T00:00:00', null], size: [1, null], name: ['a', null] });
@@ -113,7 +113,7 @@ describe('a table', () => {
     expect(html).toContain('<table');
   });
 
-  it('of very many cells has its text alone', async () => {
+  it('with very many cells is returned as text only', async () => {
     const { data, text } = await resultOf('pd.DataFrame({"n": range(100_001)})');
     expect([data, text?.includes('100000')]).toEqual([undefined, true]);
   });

@@ -2,7 +2,7 @@ import { CommandExitError, Sandbox } from '@e2b/code-interpreter';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { access, LIFETIME_MS } from '../support/sdk/client.ts';
 
-/** The stock client of JavaScript against the template it takes when none is named. */
+/** The stock JavaScript client with its default template. */
 let sandbox: Sandbox;
 beforeAll(async () => {
   sandbox = await Sandbox.create({ ...(await access()), timeoutMs: LIFETIME_MS });
@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => sandbox.kill());
 
 describe('runCode', () => {
-  it('keeps state, gives the value of the last line, and hands output over as it comes', async () => {
+  it('keeps state, returns the value of the last line, and streams output', async () => {
     const seen: string[] = [];
     await sandbox.runCode('x = 41');
     const execution = await sandbox.runCode('import sys\nprint("out")\nprint("err", file=sys.stderr)\nx + 1', {
@@ -24,7 +24,7 @@ describe('runCode', () => {
     expect(execution.executionCount).toBeGreaterThan(1);
   });
 
-  it('says how code fails, and calls back', async () => {
+  it('reports exceptions in the result and the callback', async () => {
     const names: string[] = [];
     const { error, results } = await sandbox.runCode('1 / 0', { onError: ({ name }) => void names.push(name) });
     expect(error).toMatchObject({ name: 'ZeroDivisionError', value: 'division by zero' });
@@ -36,14 +36,14 @@ describe('runCode', () => {
     ['a picture', 'import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.show()', 'png', /^iVBORw0K/],
     ['a page', 'from IPython.display import HTML\nHTML("<b>bold</b>")', 'html', /^<b>bold<\/b>$/],
     ['mathematics', 'from IPython.display import Latex\nLatex("$x$")', 'latex', /^\$x\$$/],
-  ] as const)('gives %s as a result', async (...[, code, form, like]) => {
+  ] as const)('returns %s as a result', async (...[, code, form, like]) => {
     const { results, error } = await sandbox.runCode(code);
     expect(error).toBeUndefined();
     expect(results[0]?.formats()).toContain(form);
     expect(results[0]?.[form]).toMatch(like);
   });
 
-  it('gives data as data', async () => {
+  it('returns JSON as data', async () => {
     const { results } = await sandbox.runCode('from IPython.display import JSON\nJSON({"a": [1]})');
     expect(results[0]?.json).toEqual({ a: [1] });
   });
@@ -54,13 +54,13 @@ describe('runCode', () => {
     expect((await sandbox.runCode(code)).text).toBeUndefined();
   });
 
-  it('is given up after its time', async () => {
+  it('fails at its timeout', async () => {
     await expect(sandbox.runCode('import time\ntime.sleep(60)', { timeoutMs: 1_000 })).rejects.toThrow();
     expect((await sandbox.runCode('"next"')).text).toBe('next');
   });
 
-  it('uses what pip installs', async () => {
-    // The smallest wheel there can be: no index is needed for it.
+  it('can import what pip installs', async () => {
+    // A minimal wheel, which pip installs without an index.
     const files = {
       'tiny.py': 'SIZE = 7',
       'tiny-1.dist-info/METADATA': 'Metadata-Version: 2.1\\nName: tiny\\nVersion: 1\\n',
@@ -76,7 +76,7 @@ describe('runCode', () => {
     expect(logs.stdout.join('')).toMatch(/Successfully installed tiny-1[^]*\n7\n$/);
   });
 
-  it('works on the files that commands see', async () => {
+  it('shares files with commands', async () => {
     await sandbox.runCode('open("made.txt", "w").write("by code")');
     expect(await sandbox.files.read('made.txt')).toBe('by code');
     expect((await sandbox.commands.run('cat made.txt')).stdout).toBe('by code');
@@ -85,7 +85,7 @@ describe('runCode', () => {
 });
 
 describe('a context', () => {
-  it('has a state and a folder of its own, is listed, restarted and removed', async () => {
+  it('has its own state and folder, is listed, restarted and removed', async () => {
     const context = await sandbox.createCodeContext({ cwd: '/tmp', language: 'python' });
     expect(context).toMatchObject({ language: 'python', cwd: '/tmp' });
     await sandbox.runCode('apart = 1', { context });

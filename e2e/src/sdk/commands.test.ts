@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
 describe('commands.run in the foreground', () => {
-  it('gives what was printed on both streams, whole, also when it is long', async () => {
+  it('returns the whole output of both streams, even when it is long', async () => {
     const code = 'import sys; [print(i) for i in range(200000)]; print("tail", file=sys.stderr)';
     const { stdout, stderr, exitCode } = await sandbox.commands.run(`python3 -c '${code}'`);
     expect(exitCode).toBe(0);
@@ -19,7 +19,7 @@ describe('commands.run in the foreground', () => {
     expect(stderr).toBe('tail\n');
   });
 
-  it('hands output to callbacks as it comes', async () => {
+  it('passes output to callbacks as it comes', async () => {
     const seen = { out: '', err: '' };
     await sandbox.commands.run('echo out; echo err >&2; printf "żółw"', {
       onStdout: (text) => void (seen.out += text),
@@ -28,7 +28,7 @@ describe('commands.run in the foreground', () => {
     expect(seen).toEqual({ out: 'out\nżółw', err: 'err\n' });
   });
 
-  it('throws with the code and the streams of a command that fails', async () => {
+  it('throws the exit code and output of a failed command', async () => {
     const failure = await sandbox.commands.run('echo half; echo why >&2; exit 7').catch((error: unknown) => error);
     expect(failure).toBeInstanceOf(CommandExitError);
     expect(failure).toMatchObject({ exitCode: 7, stdout: 'half\n', stderr: 'why\n' });
@@ -43,34 +43,34 @@ describe('commands.run in the foreground', () => {
     expect((await sandbox.commands.run('echo $(whoami) $(pwd)', more)).stdout).toBe(expected);
   });
 
-  it('has variables of its own', async () => {
+  it('passes variables of its own', async () => {
     const { stdout } = await sandbox.commands.run('echo "$ONE-$HOME"', { envs: { ONE: 'a "b" $c' } });
     expect(stdout).toBe('a "b" $c-/home/user\n');
   });
 
-  it('refuses a user that the sandbox does not know', async () => {
+  it('refuses an unknown user', async () => {
     await expect(sandbox.commands.run('true', { user: 'nobody-of-that-name' })).rejects.toThrow(AuthenticationError);
   });
 
-  it('is given up after its timeout, and the process is gone', async () => {
+  it('fails at its timeout and ends the process', async () => {
     await expect(sandbox.commands.run('sleep 4321', { timeoutMs: 1_000 })).rejects.toThrow(TimeoutError);
     const { stdout } = await sandbox.commands.run('sleep 0.5; pgrep -fc "^sleep 4321" || true');
     expect(stdout).toBe('0\n');
   });
 
-  it('runs as root by sudo', async () => {
+  it('can use sudo', async () => {
     expect((await sandbox.commands.run('sudo whoami')).stdout).toBe('root\n');
   });
 });
 
 describe('a command in the background', () => {
-  it('is waited for', async () => {
+  it('can be waited for', async () => {
     const handle = await sandbox.commands.run('echo begun; sleep 0.3; echo done', { background: true });
     expect(handle.pid).toBeGreaterThan(0);
     expect(await handle.wait()).toMatchObject({ exitCode: 0, stdout: 'begun\ndone\n' });
   });
 
-  it('is listed with what it runs, killed once, and told as killed', async () => {
+  it('is listed with its command, can be killed once, and is reported as killed', async () => {
     const handle = await sandbox.commands.run('sleep 1234', { background: true, envs: { MARK: 'x' }, cwd: '/tmp' });
     const listed = (await sandbox.commands.list()).find(({ pid }) => pid === handle.pid);
     expect(listed).toMatchObject({ cmd: '/bin/bash', args: ['-l', '-c', 'sleep 1234'], cwd: '/tmp' });
@@ -83,13 +83,13 @@ describe('a command in the background', () => {
     expect((await sandbox.commands.list()).map(({ pid }) => pid)).not.toContain(handle.pid);
   });
 
-  it('is killed by its handle', async () => {
+  it('can be killed by its handle', async () => {
     const handle = await sandbox.commands.run('sleep 1234', { background: true });
     expect(await handle.kill()).toBe(true);
     await expect(handle.wait()).rejects.toThrow(CommandExitError);
   });
 
-  it('goes on without its client, and another one is connected to it', async () => {
+  it('goes on without its client, and another client can connect', async () => {
     const first = await sandbox.commands.run('read line; echo "got $line"; exit 3', { background: true, stdin: true });
     await first.disconnect();
     const second = await sandbox.commands.connect(first.pid);
@@ -99,7 +99,7 @@ describe('a command in the background', () => {
     await expect(late.wait()).rejects.toMatchObject({ exitCode: 3 });
   });
 
-  it('reads what is sent to it, until its input is closed', async () => {
+  it('reads stdin until it is closed', async () => {
     const handle = await sandbox.commands.run('cat; echo end', { background: true, stdin: true });
     await handle.sendStdin('one\n');
     await sandbox.commands.sendStdin(handle.pid, new TextEncoder().encode('two\n'));
@@ -107,7 +107,7 @@ describe('a command in the background', () => {
     expect(await handle.wait()).toMatchObject({ exitCode: 0, stdout: 'one\ntwo\nend\n' });
   });
 
-  it('answers what it is asked, while it runs', async () => {
+  it('answers input while it runs', async () => {
     const answered = Promise.withResolvers<string>();
     const handle = await sandbox.commands.run('while read -r x; do echo "$((x * 2))"; done', {
       background: true,
@@ -121,14 +121,14 @@ describe('a command in the background', () => {
     await handle.kill();
   });
 
-  it('that is not there is not found', async () => {
+  it('that does not exist is not found', async () => {
     await expect(sandbox.commands.connect(4_000_000)).rejects.toMatchObject({ name: 'NotFoundError' });
     expect(await sandbox.commands.kill(4_000_000)).toBe(false);
   });
 });
 
 describe('a terminal', () => {
-  it('shows what is typed and answered, has a size that changes, and is connected to again', async () => {
+  it('shows input and output, can be resized, and can be connected to again', async () => {
     let screen = '';
     const waiting: { text: string; resolve: () => void }[] = [];
     const onData = (data: Uint8Array): void => {
@@ -158,7 +158,7 @@ describe('a terminal', () => {
     await expect(again.wait()).rejects.toMatchObject({ exitCode: 5 });
   });
 
-  it('is killed once', async () => {
+  it('can be killed once', async () => {
     const terminal = await sandbox.pty.create({ cols: 80, rows: 24, onData: () => undefined });
     expect(await sandbox.pty.kill(terminal.pid)).toBe(true);
     await expect(terminal.wait()).rejects.toThrow(CommandExitError);

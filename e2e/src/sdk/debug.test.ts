@@ -14,7 +14,7 @@ const DAEMON_PORT = 49_983;
 let team: Team;
 const stack = new AsyncDisposableStack();
 
-/** The daemon alone, without an installation around it: nobody gave it a key, so it lets everybody in. */
+/** A daemon without an installation. It has no token, so it accepts every request. */
 const manifest = (image: string): string => `
 apiVersion: v1
 kind: Pod
@@ -49,7 +49,7 @@ beforeAll(async () => {
 });
 afterAll(() => stack.disposeAsync());
 
-it('a client in debug mode works on the daemon of its own machine, without an API', async () => {
+it('a client in debug mode works with a local daemon and without an API', async () => {
   const sandbox = await Sandbox.create({ debug: true });
   expect(sandbox.sandboxId).toBe('debug_sandbox_id');
   expect((await sandbox.commands.run('echo $((6 * 7))')).stdout).toBe('42\n');
@@ -59,14 +59,14 @@ it('a client in debug mode works on the daemon of its own machine, without an AP
   const names: string[] = [];
   const watch = await sandbox.files.watchDir('/tmp', ({ name }) => void names.push(name), { includeEntry: true });
   await sandbox.commands.run('touch /tmp/touched');
-  await eventually('it is told', async () => (names.includes('touched') ? true : undefined));
+  await eventually('the watch reports the file', async () => (names.includes('touched') ? true : undefined));
   await watch.stop();
   expect(await sandbox.isRunning()).toBe(true);
   await sandbox.kill();
   expect(await sandbox.isRunning()).toBe(true);
 });
 
-it('the client of Python has the same mode by E2B_DEBUG', async () => {
+it('the Python client has the same mode with E2B_DEBUG', async () => {
   await using python = await startPython('debug.py', { E2B_DEBUG: 'true', E2B_SANDBOX_URL: '' });
   expect(await python.nextLine()).toEqual({ id: 'debug_sandbox_id', stdout: '42\n', file: 'debugged' });
 });

@@ -28,7 +28,7 @@ describe('files.read and files.write', () => {
     ['a stream', () => streamOf(BYTES), {}],
     ['a buffer, compressed', () => BYTES.slice().buffer, { gzip: true }],
     ['a buffer as one body', () => BYTES.slice().buffer, { useOctetStream: true }],
-  ])('take %s and give the same bytes in every format', async (what, data, options) => {
+  ])('write %s and read the same bytes in every format', async (what, data, options) => {
     const path = `/home/user/formats/${what.replaceAll(/\W+/g, '-')}`;
     const written = await sandbox.files.write(path, data(), options);
     expect(written).toMatchObject({ path, type: FileType.FILE });
@@ -42,7 +42,7 @@ describe('files.read and files.write', () => {
     expect(Buffer.from(zipped).equals(BYTES)).toBe(true);
   });
 
-  it('keep text as it is, nothing included', async () => {
+  it('keep text, even an empty one', async () => {
     await sandbox.files.write('text.txt', 'zażółć gęślą\n');
     expect(await sandbox.files.read('/home/user/text.txt')).toBe('zażółć gęślą\n');
     await sandbox.files.write('text.txt', '');
@@ -50,7 +50,7 @@ describe('files.read and files.write', () => {
     expect(await sandbox.files.read('text.txt', { format: 'bytes' })).toHaveLength(0);
   });
 
-  it('take many files at once, with folders that were not there', async () => {
+  it('write many files at once, with new folders', async () => {
     const written = await sandbox.files.write([
       { path: '/home/user/many/deep/one.txt', data: '1' },
       { path: '/home/user/many/two "2".txt', data: new Blob(['2']) },
@@ -61,28 +61,28 @@ describe('files.read and files.write', () => {
     expect(await sandbox.files.read('many/three.txt')).toBe('3');
   });
 
-  it('belong to the user they are done for', async () => {
+  it('act as the given user', async () => {
     await sandbox.files.write('/root/secret.txt', 's', { user: 'root' });
     expect((await sandbox.files.getInfo('/root/secret.txt', { user: 'root' })).owner).toBe('root');
     await sandbox.files.write('mine.txt', 'm');
     expect((await sandbox.files.getInfo('mine.txt')).owner).toBe('user');
   });
 
-  it('keep what is said about a file, until it is written anew', async () => {
+  it('keep the metadata of a file until it is written again', async () => {
     await sandbox.files.write('about.txt', '1', { metadata: { author: 'ana' } });
     expect((await sandbox.files.getInfo('about.txt')).metadata).toEqual({ author: 'ana' });
     await sandbox.files.write('about.txt', '2');
     expect((await sandbox.files.getInfo('about.txt')).metadata ?? {}).toEqual({});
   });
 
-  it('say what is wrong', async () => {
+  it('throw typed errors', async () => {
     await expect(sandbox.files.read('nonesuch')).rejects.toThrow(FileNotFoundError);
     await expect(sandbox.files.read('/home/user')).rejects.toThrow(InvalidArgumentError);
   });
 });
 
-describe('the tree of files', () => {
-  it('is made, listed, looked at, renamed and removed', async () => {
+describe('the file tree', () => {
+  it('can be created, listed, read, renamed and removed', async () => {
     const { files } = sandbox;
     expect(await files.makeDir('/home/user/tree/sub')).toBe(true);
     expect(await files.makeDir('/home/user/tree/sub')).toBe(false);
@@ -118,15 +118,15 @@ describe('the tree of files', () => {
 });
 
 describe('files.watchDir', () => {
-  it('tells what happens in a folder, in the order it happens', async () => {
+  it('reports changes of a folder in their order', async () => {
     await sandbox.files.makeDir('watched');
     const events: FilesystemEvent[] = [];
     const watch = await sandbox.files.watchDir('watched', (event) => void events.push(event));
     await sandbox.commands.run('echo 1 > a && chmod 600 a && mv a b && rm b', { cwd: '/home/user/watched' });
-    const told = await eventually('the removal is told', async () =>
+    const reported = await eventually('the removal is reported', async () =>
       events.some(({ name, type }) => name === 'b' && type === FilesystemEventType.REMOVE) ? events : undefined,
     );
-    expect(told.map(({ name, type }) => `${type} ${name}`)).toEqual([
+    expect(reported.map(({ name, type }) => `${type} ${name}`)).toEqual([
       'create a',
       'write a',
       'chmod a',
@@ -137,7 +137,7 @@ describe('files.watchDir', () => {
     await watch.stop();
   });
 
-  it('follows folders made later, and gives the entry, where that is asked for', async () => {
+  it('covers new subfolders and includes the entry on request', async () => {
     await sandbox.files.makeDir('deep');
     const events: FilesystemEvent[] = [];
     const watch = await sandbox.files.watchDir('deep', (event) => void events.push(event), {
@@ -145,7 +145,7 @@ describe('files.watchDir', () => {
       includeEntry: true,
     });
     await sandbox.files.makeDir('deep/x/y');
-    const written = await eventually('a write below is told', async () => {
+    const written = await eventually('a write below is reported', async () => {
       await sandbox.files.write('deep/x/y/f.txt', 'full');
       return events.find(({ name, type }) => name === 'x/y/f.txt' && type === FilesystemEventType.WRITE);
     });
@@ -153,7 +153,7 @@ describe('files.watchDir', () => {
     await watch.stop();
   });
 
-  it('tells nothing more once it is stopped', async () => {
+  it('reports nothing after stop', async () => {
     await sandbox.files.makeDir('stopped');
     const [stopped, other] = [[] as string[], [] as string[]];
     const ended = Promise.withResolvers<undefined>();
@@ -166,22 +166,22 @@ describe('files.watchDir', () => {
     await watch.stop();
     await ended.promise;
     await sandbox.files.write('stopped/late.txt', 'late');
-    await eventually('the other watch is told', async () => (other.includes('late.txt') ? true : undefined));
+    await eventually('the other watch reports the file', async () => (other.includes('late.txt') ? true : undefined));
     expect(stopped).toEqual([]);
     await control.stop();
   });
 
-  it('follows any folder when those of a network are allowed, too', async () => {
+  it('works with allowNetworkMounts', async () => {
     await sandbox.files.makeDir('mounted');
     const names: string[] = [];
     const options = { allowNetworkMounts: true };
     const watch = await sandbox.files.watchDir('mounted', ({ name }) => void names.push(name), options);
     await sandbox.files.write('mounted/a.txt', 'a');
-    await eventually('it is told', async () => (names.includes('a.txt') ? true : undefined));
+    await eventually('the write is reported', async () => (names.includes('a.txt') ? true : undefined));
     await watch.stop();
   });
 
-  it('refuses a folder that is not there', async () => {
+  it('refuses a missing folder', async () => {
     await expect(sandbox.files.watchDir('nonesuch', () => undefined)).rejects.toThrow(FileNotFoundError);
   });
 });

@@ -8,10 +8,10 @@ beforeAll(async () => {
 });
 afterAll(() => sandbox[Symbol.asyncDispose]());
 
-/** The client calls its git module deprecated; it is what those have who wrote their agents before. */
+/** The client marks its git module as deprecated; older agents use it. */
 type Older = { readonly [name in 'git']: Sandbox[name] };
 
-it('git keeps a repository: init, commit, branches, a remote, push, clone and pull', async () => {
+it('git works: init, commit, branches, remotes, push, clone and pull', async () => {
   const { files } = sandbox;
   const { git }: Older = sandbox;
   await git.configureUser('Ana', 'ana@example.com');

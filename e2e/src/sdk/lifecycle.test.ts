@@ -14,7 +14,7 @@ beforeAll(async () => {
 const states = async (sandboxId: string): Promise<string> => (await Sandbox.getInfo(sandboxId, options)).state;
 
 describe('Sandbox.create', () => {
-  it('gives a sandbox that runs commands at once, with its variables, metadata and time', async () => {
+  it('returns a sandbox that runs commands at once, with its variables, metadata and lifetime', async () => {
     const metadata = { run: RUN, 'a key/with=signs&': 'and a välue % of + them' };
     await using sandbox = await newSandbox({ metadata, envs: { GREETING: 'hello there' }, timeoutMs: 120_000 });
     const { stdout } = await sandbox.commands.run('echo "$GREETING"');
@@ -32,7 +32,7 @@ describe('Sandbox.create', () => {
     expect(info.endAt.getTime() - info.startedAt.getTime()).toBeLessThan(140_000);
   });
 
-  it('takes the template `base` when none is named', async () => {
+  it('uses the template `base` by default', async () => {
     const sandbox = await Sandbox.create({ ...options, timeoutMs: LIFETIME_MS });
     try {
       expect((await sandbox.getInfo()).templateId).toBe('base');
@@ -42,13 +42,13 @@ describe('Sandbox.create', () => {
   });
 
   it.each([
-    ['a template that is not there', { template: 'nonesuch' }, "404: template 'nonesuch' not found"],
-    ['a time longer than the key may have', { timeoutMs: 100 * 86_400_000 }, /^400: /],
+    ['an unknown template', { template: 'nonesuch' }, "404: template 'nonesuch' not found"],
+    ['a lifetime above the limit of the key', { timeoutMs: 100 * 86_400_000 }, /^400: /],
   ])('refuses %s', async (_, more, message) => {
     await expect(Sandbox.create({ ...options, ...more })).rejects.toThrow(message);
   });
 
-  it('refuses a key that nobody issued', async () => {
+  it('refuses an unknown key', async () => {
     await expect(Sandbox.create('base', { ...options, apiKey: `e2b_${'0'.repeat(40)}` })).rejects.toThrow(
       AuthenticationError,
     );
@@ -62,13 +62,13 @@ describe('a running sandbox', () => {
   });
   afterAll(() => sandbox[Symbol.asyncDispose]());
 
-  it('is connected to by its id, and shows its files', async () => {
+  it('can be connected to by its id, with its files', async () => {
     await sandbox.files.write('note.txt', 'from the first');
     const other = await Sandbox.connect(sandbox.sandboxId, options);
     expect(await other.files.read('note.txt')).toBe('from the first');
   });
 
-  it('lives on by setTimeout, and by connect, which shortens nothing', async () => {
+  it('is extended by setTimeout, and not shortened by connect', async () => {
     await sandbox.setTimeout(3_600_000);
     const extended = (await sandbox.getInfo()).endAt.getTime();
     expect(extended).toBeGreaterThan(Date.now() + 3_500_000);
@@ -78,7 +78,7 @@ describe('a running sandbox', () => {
     expect((await sandbox.getInfo()).endAt.getTime()).toBeLessThan(extended);
   });
 
-  it('is running, and measured within its limits', async () => {
+  it('reports that it runs, and metrics within its limits', async () => {
     expect(await sandbox.isRunning()).toBe(true);
     const [sample] = await sandbox.getMetrics();
     expect(sample).toMatchObject({ memTotal: 512 * 1024 * 1024 });
@@ -86,7 +86,7 @@ describe('a running sandbox', () => {
     expect(sample?.memUsed).toBeLessThan(512 * 1024 * 1024);
   });
 
-  it('is killed once; then it is not found, not running, and not listed', async () => {
+  it('can be killed once; then it is neither found, running nor listed', async () => {
     const gone = await newSandbox({ metadata: { run: RUN, which: 'gone' } });
     expect(await Sandbox.kill(gone.sandboxId, options)).toBe(true);
     expect(await gone.kill()).toBe(false);
@@ -98,7 +98,7 @@ describe('a running sandbox', () => {
     expect(listed).toEqual([]);
   });
 
-  it('ends by itself at the end of its time', async () => {
+  it('ends by itself at its timeout', async () => {
     const { sandboxId } = await newSandbox({ timeoutMs: 3_000 });
     await eventually('the sandbox is gone', async () =>
       Sandbox.getInfo(sandboxId, options).then(
@@ -109,15 +109,15 @@ describe('a running sandbox', () => {
   });
 });
 
-/** Their ids in the order that lists have, from what was created first to last: of their starts, then of their creation. */
+/** The ids in the order of lists: by start, then by creation. */
 async function byStart(sandboxes: readonly Sandbox[]): Promise<readonly string[]> {
   const infos = await Promise.all(sandboxes.map((sandbox) => sandbox.getInfo()));
-  // Starts have whole seconds; those of the same one stay in the order in which they were given.
+  // Starts have whole seconds; a stable sort keeps the given order within a second.
   const sorted = infos.toSorted((a, b) => a.startedAt.getTime() - b.startedAt.getTime());
   return sorted.map(({ sandboxId }) => sandboxId);
 }
 
-it('Template.exists says what a tenant may create', async () => {
+it('Template.exists tells which templates a tenant may use', async () => {
   expect(await Template.exists('base', options)).toBe(true);
   expect(await Template.exists('nonesuch', options)).toBe(false);
 });
@@ -126,13 +126,13 @@ it.each<[string, (sandbox: Sandbox) => Promise<unknown>, RegExp]>([
   ['snapshots', (sandbox) => sandbox.createSnapshot(), /^501: .*not supported/],
   ['forks', (sandbox) => sandbox.fork(), /^501: .*not supported/],
   ['domains', (sandbox) => sandbox.updateNetwork({ allowOut: ['example.com'] }), /^400: .*allowOut.*example\.com/],
-])('%s of a single sandbox are refused, not ignored', async (_, attempt, message) => {
+])('%s of a sandbox are refused, not ignored', async (_, attempt, message) => {
   await using sandbox = await newSandbox();
   await expect(attempt(sandbox)).rejects.toThrow(message);
 });
 
 describe('Sandbox.list', () => {
-  it('gives pages in order, and what is asked for by metadata, state, template and start', async () => {
+  it('returns pages in order, filtered by metadata, state, template and start', async () => {
     const metadata = { run: RUN, list: 'a b%c=d&e+f' };
     await using first = await newSandbox({ metadata });
     await using second = await newSandbox({ metadata });
@@ -159,12 +159,12 @@ describe('Sandbox.list', () => {
 });
 
 describe('a paused sandbox', () => {
-  it('keeps its name, variables and time policy, is resumed by connect, and runs new processes', async () => {
+  it('keeps its id, variables and lifecycle, resumes on connect, and runs new processes', async () => {
     await using sandbox = await newSandbox({ envs: { KEPT: 'yes' }, metadata: { run: RUN, which: 'paused' } });
     const sleeper = await sandbox.commands.run('sleep 1000', { background: true });
     await sleeper.disconnect();
     expect(await sandbox.pause()).toBe(true);
-    // Its older name, for those who still use it.
+    // The older name of the method, which older agents use.
     const older: { betaPause(): Promise<boolean> } = sandbox;
     expect(await older.betaPause()).toBe(false);
     expect(await states(sandbox.sandboxId)).toBe('paused');
@@ -180,16 +180,18 @@ describe('a paused sandbox', () => {
     expect((await resumed.getInfo()).metadata).toEqual({ run: RUN, which: 'paused' });
   });
 
-  it('is killed as a running one is', async () => {
+  it('can be killed like a running one', async () => {
     const sandbox = await newSandbox();
     await sandbox.pause();
     expect(await sandbox.kill()).toBe(true);
     await expect(sandbox.getInfo()).rejects.toThrow(SandboxNotFoundError);
   });
 
-  it('is paused by the end of its time where create says so, and wakes for a connect', async () => {
+  it('is paused at its timeout with onTimeout pause, and resumes on connect', async () => {
     await using sandbox = await newSandbox({ timeoutMs: 3_000, lifecycle: { onTimeout: 'pause' } });
-    await eventually('it is paused', async () => ((await states(sandbox.sandboxId)) === 'paused' ? true : undefined));
+    await eventually('the sandbox is paused', async () =>
+      (await states(sandbox.sandboxId)) === 'paused' ? true : undefined,
+    );
     await expect(sandbox.commands.run('true')).rejects.toThrow();
     expect(await states(sandbox.sandboxId)).toBe('paused');
     await sandbox.connect({ timeoutMs: LIFETIME_MS });
@@ -197,10 +199,12 @@ describe('a paused sandbox', () => {
     expect((await sandbox.getInfo()).lifecycle).toEqual({ onTimeout: 'pause', autoResume: false });
   });
 
-  it('wakes for a request to it with autoResume, and lives for at least five minutes then', async () => {
+  it('wakes for a request with autoResume, and then lives at least five minutes', async () => {
     const lifecycle = { onTimeout: 'pause', autoResume: true } as const;
     await using sandbox = await newSandbox({ timeoutMs: 3_000, lifecycle });
-    await eventually('it is paused', async () => ((await states(sandbox.sandboxId)) === 'paused' ? true : undefined));
+    await eventually('the sandbox is paused', async () =>
+      (await states(sandbox.sandboxId)) === 'paused' ? true : undefined,
+    );
     expect(await sandbox.isRunning()).toBe(false);
     expect((await sandbox.commands.run('echo awake')).stdout).toBe('awake\n');
     const { state, endAt } = await sandbox.getInfo();
@@ -209,7 +213,7 @@ describe('a paused sandbox', () => {
   });
 });
 
-it('the client is told that what it sent is wrong in its own kind of error', async () => {
+it('the client throws its own kind of error for an invalid argument', async () => {
   await using sandbox = await newSandbox();
   await expect(sandbox.commands.run('true', { cwd: '/nonesuch' })).rejects.toThrow(InvalidArgumentError);
 });

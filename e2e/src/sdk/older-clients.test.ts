@@ -4,8 +4,8 @@ import { z } from 'zod';
 import { access } from '../support/sdk/client.ts';
 import type { Access } from '../support/sdk/client.ts';
 
-/** Clients of before v2 know these routes and no others; what they are answered is the same. */
-const answered = z.looseObject({
+/** The answer to clients that use only the v1 routes; it has the same shape as on v2. */
+const answerSchema = z.looseObject({
   sandboxID: z.string(),
   templateID: z.literal('base'),
   clientID: z.string(),
@@ -19,7 +19,7 @@ beforeAll(async () => {
   options = await access();
   const created = await post('/sandboxes', { templateID: 'base', secure: true, timeout: 120 });
   expect(created.status).toBe(201);
-  sandboxId = answered.parse(await created.json()).sandboxID;
+  sandboxId = answerSchema.parse(await created.json()).sandboxID;
 });
 afterAll(async () => {
   await Sandbox.kill(sandboxId, options);
@@ -35,7 +35,7 @@ const post = (path: string, body: object): Promise<Response> =>
 const endAtMs = async (): Promise<number> => (await Sandbox.getInfo(sandboxId, options)).endAt.getTime();
 
 describe('an older client', () => {
-  it('keeps its sandbox alive by a refresh, which only extends', async () => {
+  it('extends its sandbox with refreshes, which never shorten', async () => {
     const before = await endAtMs();
     expect((await post(`/sandboxes/${sandboxId}/refreshes`, { duration: 1 })).status).toBe(204);
     expect(await endAtMs()).toBe(before);
@@ -43,19 +43,19 @@ describe('an older client', () => {
     expect(await endAtMs()).toBeGreaterThan(before);
   });
 
-  it('connects by the first version of the route, and resumes by it', async () => {
+  it('connects and resumes with the v1 routes', async () => {
     expect((await post(`/sandboxes/${sandboxId}/connect`, { timeout: 300 })).status).toBe(200);
     expect((await post(`/sandboxes/${sandboxId}/resume`, { timeout: 300 })).status).toBe(409);
     await Sandbox.pause(sandboxId, options);
     const resumed = await post(`/sandboxes/${sandboxId}/connect`, { timeout: 300 });
     expect(resumed.status).toBe(201);
-    expect(answered.parse(await resumed.json()).sandboxID).toBe(sandboxId);
+    expect(answerSchema.parse(await resumed.json()).sandboxID).toBe(sandboxId);
     await Sandbox.pause(sandboxId, options);
     expect((await post(`/sandboxes/${sandboxId}/resume`, { timeout: 300 })).status).toBe(201);
     expect((await Sandbox.getInfo(sandboxId, options)).state).toBe('running');
   });
 
-  it('is told codes in the bodies of errors', async () => {
+  it('gets the code in the body of errors', async () => {
     const answer = await post('/sandboxes/nonesuch/connect', { timeout: 300 });
     expect(answer.status).toBe(404);
     expect(await answer.json()).toMatchObject({ code: 404 });

@@ -10,7 +10,7 @@ const inTenant = ['--namespace', 'tenant-a'];
 const account = `agent-${process.pid}`;
 let folder = '';
 
-/** A PATH on which `kubectl` is the one of the cluster's own binaries; the client opens its tunnel with it. */
+/** A PATH with the cluster's own `kubectl`, with which the client opens its tunnel. */
 async function pathWithKubectl(): Promise<string> {
   folder = await mkdtemp(join(tmpdir(), 'sandlot-kubectl-'));
   const kube = (await ensureBinaries(['kube']))('kube');
@@ -23,7 +23,7 @@ afterAll(async () => {
   if (folder !== '') await rm(folder, { recursive: true, force: true });
 });
 
-describe('the k8s-agent-sandbox client of Python', () =>
+describe('the k8s-agent-sandbox client for Python', () =>
   pythonTests('agent_sandbox', async () => {
     await kubectlOk([...inTenant, 'create', 'serviceaccount', account]);
     const who = `--serviceaccount=tenant-a:${account}`;

@@ -6,27 +6,27 @@ import { checkoutRoot, readEnv } from '@sandlot/up';
 import { expect, it } from 'vitest';
 import { pythonWithClients } from '../support/sdk/python-tests.ts';
 
-/** The only example of the README in that language. */
-async function example(language: string): Promise<string> {
+/** The example of the README in that language. */
+async function readExample(language: string): Promise<string> {
   const readme = await readFile(join(checkoutRoot, 'README.md'), 'utf8');
   const found = [...readme.matchAll(new RegExp(`^\`\`\`${language}\n(.*?)^\`\`\``, 'gms'))];
   expect(found).toHaveLength(1);
   return found[0]?.[1] ?? '';
 }
 
-/** What a program prints that is read from standard input, with the variables of `.sandlot/env`. */
-async function prints(command: string, args: readonly string[], code: string): Promise<string> {
+/** Runs a program from standard input with the variables of `.sandlot/env`, and returns what it prints. */
+async function outputOf(command: string, args: readonly string[], code: string): Promise<string> {
   const env = { ...process.env, ...(await readEnv()) };
   const child = spawn(command, args, { cwd: checkoutRoot, env, stdio: ['pipe', 'pipe', 'inherit'] });
   child.stdin.end(code);
   return text(child.stdout);
 }
 
-it('the example of the README in TypeScript works as written', async () => {
-  const code = await example('typescript');
-  expect(await prints(process.execPath, ['--input-type=module-typescript', '-'], code)).toBe('hello from user\n\n');
+it('the TypeScript example in the README works as written', async () => {
+  const code = await readExample('typescript');
+  expect(await outputOf(process.execPath, ['--input-type=module-typescript', '-'], code)).toBe('hello from user\n\n');
 });
 
-it('the example of the README in Python works as written', async () => {
-  expect(await prints(await pythonWithClients(), ['-'], await example('python'))).toBe('hello from user\n\n');
+it('the Python example in the README works as written', async () => {
+  expect(await outputOf(await pythonWithClients(), ['-'], await readExample('python'))).toBe('hello from user\n\n');
 });

@@ -1,4 +1,4 @@
-// The audit log of an API server, for tests and benchmarks alike.
+// Reads the audit log of an API server, for tests and benchmarks.
 import { readdir } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
 import { completeLines } from '@sandlot/local-cluster';
@@ -19,7 +19,7 @@ const entrySchema = z.object({
   requestReceivedTimestamp: z.string(),
 });
 
-/** One request that the server has answered. */
+/** One answered request. */
 export type AuditEntry = z.output<typeof entrySchema>;
 
 const WRITES: ReadonlySet<string> = new Set(['create', 'update', 'patch', 'delete']);
@@ -29,8 +29,8 @@ export function isWrite({ verb }: Pick<AuditEntry, 'verb'>): boolean {
 }
 
 /**
- * Requests in an audit log and in what was rotated out of it, file by file. Only lines in which one of `words` occurs are
- * parsed: a log has a hundred times as many.
+ * Reads the requests of an audit log and of its rotated files, file by file. It parses only lines that contain one of `words`,
+ * which are about one in a hundred.
  */
 export async function* auditEntries(path: string, words: readonly string[]): AsyncGenerator<AuditEntry> {
   for (const file of await auditFiles(path)) {
@@ -40,12 +40,12 @@ export async function* auditEntries(path: string, words: readonly string[]): Asy
   }
 }
 
-/** In the order in which the server received them. */
+/** Sorts requests by the time the server received them. */
 export function sortByTime(entries: readonly AuditEntry[]): AuditEntry[] {
   return [...entries].sort((a, b) => (a.requestReceivedTimestamp < b.requestReceivedTimestamp ? -1 : 1));
 }
 
-/** The server begins a new file when one is full. */
+/** The log and its rotated files. */
 async function auditFiles(path: string): Promise<string[]> {
   const stem = basename(path, '.log');
   const names = await readdir(dirname(path));

@@ -1,11 +1,11 @@
 import type { Sandbox, SandboxSpec } from '@sandlot/api-types';
 import type { Container, PodSpec } from '@sandlot/kube';
 
-/** What differs from a Sandbox of one busybox container that never ends and goes within a second when told to. */
+/** How a Sandbox differs from the default: one busybox container that runs until it is ended, and stops within a second. */
 export interface BoxChoices {
-  /** Shell command; it runs as process 1. */
+  /** A shell command that runs as process 1. */
   readonly run?: string;
-  /** Class of a disk at /data; `default` for the cluster's own. Without it there is no disk. */
+  /** The StorageClass of a disk at /data; `default`: the cluster's own; undefined: no disk. */
   readonly disk?: string;
   readonly container?: Partial<Container>;
   readonly pod?: Partial<PodSpec>;
@@ -13,24 +13,24 @@ export interface BoxChoices {
   readonly spec?: Partial<SandboxSpec>;
 }
 
-/** Ends when told to and when the file /tmp/end appears, with the code it holds; a missing TERM handler would take the whole grace. */
+/** Ends on SIGTERM, or with the code in the file /tmp/end. Without a TERM handler the end would take the whole grace period. */
 export const RUNS_UNTIL_ENDED = `trap 'exit 0' TERM; until [ -e /tmp/end ]; do sleep 0.1; done; exit $(cat /tmp/end)`;
 
-/** As {@link RUNS_UNTIL_TOLD}, deaf to the kubelet: its Pod stays Terminating until somebody writes the file. */
+/** As {@link RUNS_UNTIL_TOLD}, but ignores SIGTERM: its Pod stays Terminating until a test writes the file. */
 export const IGNORES_TERM = `trap '' TERM; until [ -e /tmp/end ]; do sleep 0.1; done`;
 
-/** Shell command that ends a container of the above. */
+/** The shell command that ends such a container. */
 export const endWith = (code: number): string => `echo ${code} > /tmp/code && mv /tmp/code /tmp/end`;
 
-/** Takes more memory than {@link SMALL_MEMORY} allows, as process 1. */
+/** Uses more memory than {@link SMALL_MEMORY} allows, as process 1. */
 export const EATS_MEMORY = 'exec dd if=/dev/zero of=/dev/null bs=256M count=1';
 
 export const SMALL_MEMORY: Partial<Container> = { resources: { limits: { memory: '32Mi' } } };
 
-/** The disk of a Sandbox made here. */
+/** The name of the disk of a Sandbox. */
 export const diskOf = (name: string): string => `work-${name}`;
 
-/** A Sandbox of one container; its namespace is the caller's. */
+/** Builds a Sandbox with one container. */
 export function box(namespace: string, name: string, choices: BoxChoices = {}): Sandbox {
   const { run = RUNS_UNTIL_ENDED, disk, labels } = choices;
   const container: Container = {

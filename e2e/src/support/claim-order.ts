@@ -6,13 +6,13 @@ import { eventually } from './team.ts';
 import type { Team } from './team.ts';
 
 /**
- * Claims of some teams in the order in which the API server committed what was written of them. One watch of all
- * namespaces gives it, whoever writes and however long an answer takes on its way; no clock is asked.
+ * Records the order in which the API server committed the first status and the first Ready of claims. One watch of all
+ * namespaces shows that order, independent of clocks and of how long answers take.
  */
 export class ClaimOrder implements AsyncDisposable {
-  /** Keys of claims, each where its first status was committed. */
+  /** Keys of claims in the order of their first status. */
   readonly answered: string[] = [];
-  /** Keys of claims, each where it was first Ready. */
+  /** Keys of claims in the order in which they became Ready. */
   readonly served: string[] = [];
   readonly #namespaces: ReadonlySet<string>;
   readonly #stop = new AbortController();
@@ -22,7 +22,7 @@ export class ClaimOrder implements AsyncDisposable {
     this.#namespaces = new Set(teams.map(({ namespace }) => namespace));
   }
 
-  /** Claims that have a status already come in no particular order. */
+  /** Starts the watch. Claims that already have a status come in no particular order. */
   static async watch(first: Team, ...others: readonly Team[]): Promise<ClaimOrder> {
     const order = new ClaimOrder([first, ...others]);
     const informer = createInformer({ client: first.client, resource: sandboxClaims });
@@ -34,7 +34,7 @@ export class ClaimOrder implements AsyncDisposable {
     return order;
   }
 
-  /** Waits until so many claims have a status, and so many are Ready. */
+  /** Waits until at least that many claims have a status and are Ready. */
   async until(least: { readonly answered?: number; readonly served?: number }): Promise<void> {
     const { answered = 0, served = 0 } = least;
     await eventually(

@@ -5,11 +5,11 @@ import type { Team } from './team.ts';
 
 export interface AuditedWrite {
   readonly namespace: string;
-  /** Verb, resource and subresource. */
+  /** Verb, resource and subresource, separated by spaces. */
   readonly what: string;
 }
 
-/** Writes of the claim-controller in the teams' namespaces, in the order in which the API server received them. */
+/** The writes of the claim-controller in the namespaces of the teams, in the order in which the API server received them. */
 export async function claimControllerWrites(...teams: readonly Team[]): Promise<AuditedWrite[]> {
   const namespaces = teams.map(({ namespace }) => namespace);
   const writes: AuditEntry[] = [];

@@ -4,7 +4,7 @@ import { kubectlOk } from './kubectl.ts';
 import { eventually } from './team.ts';
 import type { Team } from './team.ts';
 
-/** Workloads of the release, by component. */
+/** The workloads of the release, by component. */
 const WORKLOADS = {
   nats: 'statefulset/sandlot-nats',
   redis: 'statefulset/sandlot-redis',
@@ -14,7 +14,7 @@ const WORKLOADS = {
 
 export type Component = keyof typeof WORKLOADS;
 
-/** What a Sandbox can do without for a while. */
+/** Components whose absence must not stop deletions, deadlines and wakes for good. */
 export const COMPONENTS = ['nats', 'redis', 'sandbox-controller'] as const satisfies readonly Component[];
 
 const inRelease = (...args: readonly string[]): Promise<string> =>
@@ -26,7 +26,7 @@ async function podsOf(team: Team, component: string): Promise<string[]> {
   return items.map(({ metadata }) => metadata.name ?? '');
 }
 
-/** Takes a component away and waits until none of it is left. */
+/** Scales a component to 0 and waits until its pods are gone. */
 export async function stopComponent(team: Team, component: Component): Promise<void> {
   await inRelease('scale', WORKLOADS[component], '--replicas=0');
   await eventually(`${component} is gone`, async () =>
@@ -34,13 +34,13 @@ export async function stopComponent(team: Team, component: Component): Promise<v
   );
 }
 
-/** Gives it back, if it is away, and waits until it is ready. */
+/** Scales a component to 1 and waits until it is ready. */
 export async function startComponent(component: Component): Promise<void> {
   await inRelease('scale', WORKLOADS[component], '--replicas=1');
   await inRelease('rollout', 'status', WORKLOADS[component], '--timeout=110s');
 }
 
-/** Deletes the pods of a component without any grace: nothing is drained, no lease is released. */
+/** Deletes the pods of a component without grace: they do not drain or release their lease. */
 export async function killComponent(team: Team, component: string): Promise<void> {
   const names = await podsOf(team, component);
   if (names.length === 0) throw new Error(`no pod of ${component} to kill`);

@@ -9,15 +9,15 @@ import type { Team } from './team.ts';
 
 const PORTS = { envd: 49_983, exec: 8_888 } as const;
 
-const executed = z.object({ stdout: z.string(), stderr: z.string(), exit_code: z.number() });
+const resultSchema = z.object({ stdout: z.string(), stderr: z.string(), exit_code: z.number() });
 
-/** The daemon in the Sandbox of a claim, spoken to at the pod's own address, which this machine reaches as the node. */
+/** A client of the daemon in the Sandbox of a claim. It uses the pod's address, which this machine reaches as the node. */
 export interface Daemon {
-  /** Status of a request for the variables it was given, with this token. */
+  /** The status of a request for the environment with this token. */
   statusOf(token: string): Promise<number>;
-  /** The variables it was given, with the claim's own token. */
+  /** The environment, read with the claim's own token. */
   envs(): Promise<unknown>;
-  /** What a shell command prints, by the API that knows no token. */
+  /** What a shell command prints, by the API without tokens. Rejects when it fails. */
   prints(command: string): Promise<string>;
 }
 
@@ -35,7 +35,7 @@ export async function daemonOf(team: Team, claim: SandboxClaim): Promise<Daemon>
       const body = JSON.stringify({ command });
       const headers = { 'content-type': 'application/json' };
       const answer = await fetch(`http://${host}:${PORTS.exec}/execute`, { method: 'POST', headers, body });
-      const { stdout, stderr, exit_code: code } = executed.parse(await answer.json());
+      const { stdout, stderr, exit_code: code } = resultSchema.parse(await answer.json());
       if (code !== 0) throw new Error(`${command} ended with ${code}: ${stderr}`);
       return stdout.trim();
     },

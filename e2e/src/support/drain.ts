@@ -2,7 +2,7 @@ import { nodes } from '@sandlot/kube';
 import { kubectlOk } from './kubectl.ts';
 import type { Team } from './team.ts';
 
-/** Drains the node of the pods with these labels, as an administrator would; the controllers stay on it. */
+/** Drains the node of the pods with these labels. The controllers stay on it. */
 export async function drain(team: Team, podSelector: string): Promise<void> {
   const how = ['--ignore-daemonsets', '--delete-emptydir-data', '--force', '--timeout=60s'];
   await kubectlOk(['drain', await nodeName(team), ...how, `--pod-selector=${podSelector}`]);

@@ -15,11 +15,11 @@ import type { Team } from './team.ts';
 const STREAM = 'SANDLOT_EVENTS';
 
 /**
- * Takes the events of a team through a durable consumer, as a service of its own would. Consumers whose names begin with the
- * team's namespace end with it.
+ * Records the events of a team through a durable consumer, as another service would. Disposing deletes the consumers whose
+ * names begin with the team's namespace.
  */
 export class EventRecorder implements AsyncDisposable {
-  /** In the order of their arrival, each as often as it was handled. */
+  /** In the order of arrival, each as often as it was handled. */
   readonly events: CloudEvent[] = [];
   readonly outcomes: Consumed[] = [];
   readonly bus: Bus;
@@ -47,13 +47,13 @@ export class EventRecorder implements AsyncDisposable {
     return new EventRecorder(bus, access, team.namespace);
   }
 
-  /** Types of what was told of an object of that name, as often as they were told, in alphabetical order. */
+  /** The types of the events of an object with that name, in alphabetical order, with repetitions. */
   typesOf(kind: string, name: string): string[] {
     const own = this.events.filter(({ type, data }) => type.startsWith(`${kind}.`) && data.name === name);
     return own.map(({ type }) => type.slice(kind.length + 1)).toSorted();
   }
 
-  /** Deletes the stream as if it had never been. */
+  /** Deletes the stream of events. */
   async deleteStream(): Promise<void> {
     await using session = await sessionOf(this.#access.url, { ...this.#access, pass: this.#access.password });
     await session.manager.streams.delete(STREAM);
@@ -69,12 +69,12 @@ export class EventRecorder implements AsyncDisposable {
   }
 }
 
-/** `sandlot events` as its user runs it; gives its lines. Throws when it fails. */
+/** Runs `sandlot events` and returns its lines. Throws when it fails. */
 export async function sandlotEvents(...args: readonly string[]): Promise<string[]> {
   const all = ['events', ...args, '--kubeconfig', inject('kubeconfigPath')];
   const child = spawn(join(checkoutRoot, 'node_modules/.bin/sandlot'), all, { stdio: ['ignore', 'pipe', 'pipe'] });
   const ended = new Promise<number | null>((resolve) => child.once('close', resolve));
-  const [out, complaint, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
-  if (code !== 0) throw new Error(`sandlot ${all.join(' ')} failed with ${code}:\n${complaint}`);
+  const [out, stderr, code] = await Promise.all([text(child.stdout), text(child.stderr), ended]);
+  if (code !== 0) throw new Error(`sandlot ${all.join(' ')} failed with ${code}:\n${stderr}`);
   return out.split('\n').filter((line) => line !== '');
 }

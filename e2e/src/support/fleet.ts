@@ -7,18 +7,18 @@ import { createBox, waitUntilOnlyDisksLeft, patchSpec, waitForReadySandbox, wait
 import { createTeam, eventually } from './team.ts';
 import type { Team } from './team.ts';
 
-/** A way for a Sandbox to be in the middle of something, in which it stays until it is deleted. */
+/** A state in which a Sandbox stays until it is deleted. */
 interface Scene {
   readonly choices: BoxChoices;
-  /** Resolves when it is there. */
+  /** Waits until the Sandbox is in this state. */
   readonly reach: (team: Team, name: string) => Promise<unknown>;
-  /** What has to happen outside for its Pod to go; after the deletion. */
+  /** Lets the Pod end after the deletion of the Sandbox. */
   readonly release?: (team: Team, name: string) => Promise<unknown>;
 }
 
 const suspended = { operatingMode: 'Suspended' } as const;
 
-/** The Pod is there and the kubelet says this of its first container, or of the container that comes before. */
+/** Waits until a container or init container of the Pod waits for one of these reasons. */
 const waitsFor =
   (reasons: RegExp) =>
   (team: Team, name: string): Promise<true> =>
@@ -33,7 +33,7 @@ const SCENES: Readonly<Record<string, Scene>> = {
     choices: {
       pod: {
         initContainers: [{ name: 'first', image: 'busybox', command: ['sleep', 'infinity'] }],
-        // A process 1 without a handler does not hear that it should end.
+        // Process 1 without a handler ignores SIGTERM.
         terminationGracePeriodSeconds: 1,
       },
     },
@@ -82,20 +82,20 @@ interface Member {
   readonly whenDeleted: Policy;
 }
 
-/** Sandboxes that are all in the middle of something: one for each scene and policy, in a namespace of their own. */
+/** Sandboxes in every state and with every policy, in one namespace. */
 export interface Fleet extends AsyncDisposable {
   readonly team: Team;
-  /** Disks that outlive their Sandboxes. */
+  /** The disks that outlive their Sandboxes. */
   readonly retained: readonly string[];
-  /** The scene that has to be the last one: no Pod starts on the node until it is uncordoned. */
+  /** Brings the drained Sandboxes into their state. Call it last: no Pod starts on the node until it is uncordoned. */
   drain(): Promise<void>;
-  /** Deletes all Sandboxes; does not wait. */
+  /** Deletes all Sandboxes without waiting. */
   delete(): Promise<void>;
-  /** Waits until nothing but the retained disks is left. */
+  /** Waits until only the retained disks are left. */
   waitUntilGone(): Promise<void>;
 }
 
-/** Creates a fleet and waits until each Sandbox is where its scene has it. `policiesOf` tells for a scene's number. */
+/** Creates a fleet and waits until each Sandbox is in its state. `policiesOf` returns the policies for the index of a scene. */
 export async function createFleet(purpose: string, policiesOf: (scene: number) => readonly Policy[]): Promise<Fleet> {
   const team = await createTeam(purpose);
   const members = Object.entries(SCENES).flatMap(([title, scene], index) =>

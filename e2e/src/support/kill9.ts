@@ -23,8 +23,8 @@ const isServing = ({ metadata, status }: Pod): boolean =>
   status?.conditions?.some(({ type, status: state }) => type === 'Ready' && state === 'True') === true;
 
 /**
- * Replaces pods of the component that have died before: the kubelet would let them wait before the next start, longer each
- * time, and a test would measure nothing but that.
+ * Replaces the pods of a component whose containers have restarted: the kubelet delays their next start by its back-off, which
+ * a test would otherwise measure.
  */
 export async function replaceRestartedPods(client: KubeClient, component: string): Promise<void> {
   const worn = (await podsOf(client, component)).filter(hasRestarted);
@@ -38,7 +38,7 @@ export async function replaceRestartedPods(client: KubeClient, component: string
   });
 }
 
-/** Kills all processes of the component's containers as if they had crashed: nothing is drained, no lease is released. */
+/** Kills all processes of a component with SIGKILL: they do not drain or release their lease. */
 export async function killProcessesOf(client: KubeClient, component: string): Promise<void> {
   const found = (await Promise.all((await podsOf(client, component)).map(processesOf))).flat();
   if (found.length === 0) throw new Error(`no process of ${component} to kill`);
@@ -46,8 +46,8 @@ export async function killProcessesOf(client: KubeClient, component: string): Pr
 }
 
 /**
- * Until the component's pods are known to have died and to serve again. The kubelet tells late of a process that died: its
- * successor may have answered already when the Service loses the endpoint for a while.
+ * Waits until the status of the component's pods shows the restart and that they serve again. The kubelet reports a crash late:
+ * the new process may answer before the Service loses the endpoint for a while.
  */
 export async function waitUntilRecovered(client: KubeClient, component: string): Promise<void> {
   await eventually(`${component} serves again`, async () => {
@@ -56,21 +56,21 @@ export async function waitUntilRecovered(client: KubeClient, component: string):
   });
 }
 
-/** Kills the daemon in a sandbox; whatever watches over it is left alone. */
+/** Kills the daemon in a sandbox, but not its supervisor. */
 export async function killDaemonIn(pod: Pod): Promise<void> {
   const daemon = (await processesOf(pod)).find(({ command }) => command === 'sandlot-runtime serve');
   if (daemon === undefined) throw new Error(`no daemon in ${pod.metadata.name ?? ''} to kill`);
   kill(daemon.pid);
 }
 
-/** Processes of a pod's containers, but for the one that only holds its network: this machine is its node. */
+/** The processes of a pod's containers, except the pause process. This machine is the node. */
 async function processesOf({ metadata: { uid = 'none' } }: Pod): Promise<Process[]> {
   const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name));
   const found = await Promise.all(
     pids.map(async (pid) => {
       const [groups, line] = await Promise.all([read(pid, 'cgroup'), read(pid, 'cmdline')]);
       const command = line.replaceAll('\0', ' ').trim();
-      // Some drivers of cgroups write the dashes of the UID as underscores.
+      // Some cgroup drivers write the dashes of the UID as underscores.
       const isTheirs = groups.replaceAll('_', '-').includes(uid) && command !== '/pause';
       return isTheirs ? [{ pid: Number(pid), command }] : [];
     }),
@@ -78,12 +78,12 @@ async function processesOf({ metadata: { uid = 'none' } }: Pod): Promise<Process
   return found.flat();
 }
 
-/** Empty once the process is gone. */
+/** Reads a file of a process; empty when the process is gone. */
 function read(pid: string, file: string): Promise<string> {
   return readFile(`/proc/${pid}/${file}`, 'utf8').catch(() => '');
 }
 
-/** The end of one process may be the end of others in its namespace. */
+/** Kills a process. It may be gone already: the end of one process may end others in its namespace. */
 function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');

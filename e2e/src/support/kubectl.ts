@@ -10,7 +10,7 @@ export interface CommandResult {
 
 const COMMAND_TIMEOUT_MS = 120_000;
 
-/** Runs kubectl as a user would, manifests on standard input. Does not throw: a refusal is a result. */
+/** Runs kubectl with `input` on standard input. Does not throw: a failure is a result. */
 export async function kubectl(args: readonly string[], input = ''): Promise<CommandResult> {
   const binaries = await ensureBinaries(['kube']);
   const all = ['kubectl', '--kubeconfig', inject('kubeconfigPath'), ...args];
@@ -24,7 +24,7 @@ export async function kubectl(args: readonly string[], input = ''): Promise<Comm
   return { code, stdout, stderr };
 }
 
-/** As {@link kubectl}, for commands that must succeed; gives standard output, trimmed. */
+/** Runs kubectl and returns its trimmed standard output. Throws when it fails. */
 export async function kubectlOk(args: readonly string[], input = ''): Promise<string> {
   const { code, stdout, stderr } = await kubectl(args, input);
   if (code !== 0) throw new Error(`kubectl ${args.join(' ')} failed with ${code}:\n${stderr}${stdout}`);

@@ -8,17 +8,17 @@ import { readyCondition, sandboxNamed } from './sandboxes.ts';
 import { eventually } from './team.ts';
 import type { Team } from './team.ts';
 
-/** Creates the Sandbox; does not wait. */
+/** Creates a Sandbox without waiting. */
 export function createBox(team: Team, name: string, choices: BoxChoices = {}): Promise<Sandbox> {
   return team.client.create(sandboxes, box(team.namespace, name, choices));
 }
 
-/** Merge patch of the spec. */
+/** Patches the spec of a Sandbox. */
 export function patchSpec(team: Team, name: string, spec: JsonObject): Promise<Sandbox> {
   return team.client.mergePatch(sandboxes, { namespace: team.namespace, name }, { spec });
 }
 
-/** The Sandbox once it is as wanted; a failure shows how it was. */
+/** Waits for a state of a Sandbox. The error shows its last status. */
 export async function waitForSandbox(
   team: Team,
   name: string,
@@ -36,8 +36,8 @@ export async function waitForSandbox(
 }
 
 /**
- * Every state of the Sandbox after `from`, up to the first that is wanted: a watch misses none, however short, where
- * asking again and again would.
+ * Returns every state of a Sandbox after `from`, up to the first wanted one. It uses a watch, which unlike polling misses no
+ * short state.
  */
 export async function statesUntil(
   team: Team,
@@ -56,7 +56,7 @@ export async function statesUntil(
   throw new Error(`Sandbox ${name} was only ${JSON.stringify(states.map(({ status }) => status))}`);
 }
 
-/** Whether the status is about the spec as it is now. */
+/** Whether the status belongs to the current spec. */
 const isCurrent = ({ metadata, status }: Sandbox): boolean => status?.observedGeneration === metadata.generation;
 
 export function waitForReadySandbox(team: Team, name: string): Promise<Sandbox> {
@@ -67,10 +67,10 @@ export function waitForPhase(team: Team, name: string, phase: string): Promise<S
   return waitForSandbox(team, name, (sandbox) => isCurrent(sandbox) && sandbox.status?.phase === phase);
 }
 
-/** A condition without what only says when, and for which generation. */
+/** A condition without times and generation. */
 export type ShownCondition = Pick<Condition, 'type' | 'status' | 'reason' | 'message'>;
 
-/** All conditions, each about the present generation. */
+/** The conditions of a Sandbox. Throws when one belongs to an old generation. */
 export function conditionsOf({ metadata, status }: Sandbox): ShownCondition[] {
   return (status?.conditions ?? []).map(({ type, status: state, reason, message, observedGeneration }) => {
     if (observedGeneration !== metadata.generation) throw new Error(`${type} is about an old generation`);
@@ -101,7 +101,7 @@ export const shown = {
   finished: (reason: string, message: string): ShownCondition => condition('Finished', 'True', [reason, message]),
 };
 
-/** Everything a Sandbox with a Service says while it runs. */
+/** The conditions of a running Sandbox with a Service. */
 export const RUNNING: readonly ShownCondition[] = [
   shown.scheduled,
   shown.ready('Pod is Ready; Service Exists'),
@@ -113,7 +113,7 @@ export const SUSPENDED: readonly ShownCondition[] = [
   shown.suspended,
 ];
 
-/** An Event on the Sandbox whose reason is this. */
+/** Waits for an Event with this reason on a Sandbox. */
 export function waitForEvent(team: Team, name: string, reason: string): Promise<Event> {
   return eventually(`${name} has an Event ${reason}`, async () => {
     const { items } = await team.client.listAll(events, { namespace: team.namespace });
@@ -123,22 +123,22 @@ export function waitForEvent(team: Team, name: string, reason: string): Promise<
   });
 }
 
-/** Names of the objects of this kind in the team's namespace, sorted. */
+/** The sorted names of all objects of a kind in the team's namespace. */
 export async function namesOf(team: Team, resource: Resource<KubeObject>): Promise<string[]> {
   const { items } = await team.client.listAll(resource, { namespace: team.namespace });
   return items.map(({ metadata }) => metadata.name ?? '').sort();
 }
 
-/** Waits until no Sandbox, Pod or Service is left, and of the disks exactly these. */
+/** Waits until no Sandbox, Pod or Service is left, and exactly these disks. */
 export async function waitUntilOnlyDisksLeft(team: Team, disks: readonly string[] = []): Promise<void> {
   const wanted = JSON.stringify({ sandboxes: [], pods: [], services: [], disks: [...disks].sort() });
   let left = '';
   try {
     await eventually('everything is gone', async () => {
-      const [boxes, podNames, serviceNames, claims] = await Promise.all(
+      const [boxes, podNames, serviceNames, diskNames] = await Promise.all(
         [sandboxes, pods, services, persistentVolumeClaims].map((resource) => namesOf(team, resource)),
       );
-      left = JSON.stringify({ sandboxes: boxes, pods: podNames, services: serviceNames, disks: claims });
+      left = JSON.stringify({ sandboxes: boxes, pods: podNames, services: serviceNames, disks: diskNames });
       return left === wanted ? true : undefined;
     });
   } catch (error) {
@@ -146,7 +146,7 @@ export async function waitUntilOnlyDisksLeft(team: Team, disks: readonly string[
   }
 }
 
-/** What the pod's command prints, once the pod can run one: a container starts a moment after its Sandbox is told so. */
+/** What a command in a pod prints. Retries, because a container may start a moment after its Sandbox is Ready. */
 export function readIn(team: Team, pod: string, command: string): Promise<string> {
   return eventually(`${command} in ${pod}`, () => team.sh(pod, command), 30_000);
 }

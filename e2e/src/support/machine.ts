@@ -4,7 +4,7 @@ import { promisify } from 'node:util';
 
 const run = promisify(execFile);
 
-/** What a cluster leaves on its machine while it is up, one line each, in a form that two moments can be compared by. */
+/** What a cluster adds to its machine, as lines that can be compared between two moments. */
 export interface MachineState {
   readonly links: readonly string[];
   readonly mounts: readonly string[];
@@ -14,7 +14,7 @@ export interface MachineState {
   readonly settings: readonly string[];
 }
 
-/** A tool that is not installed has nothing to show. */
+/** The output lines of a command; none when it is not installed. */
 async function lines(command: string, ...args: readonly string[]): Promise<string[]> {
   const stdout = await run(command, args).then(
     (result) => result.stdout,
@@ -33,7 +33,7 @@ async function cgroups(): Promise<string[]> {
   return all.flat().filter((path) => path.endsWith('/sandlot'));
 }
 
-/** Programs of a cluster, whichever checkout started them: those of tests run under another supervisor. */
+/** The processes of clusters of all checkouts. Those of tests run under another supervisor. */
 async function processes(): Promise<string[]> {
   const pids = (await folder('/proc')).filter((name) => /^\d+$/.test(name));
   const commands = await Promise.all(pids.map((pid) => readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')));
@@ -42,7 +42,7 @@ async function processes(): Promise<string[]> {
     .filter((line) => /\/run\/sandlot\/|\/\.sandlot\//.test(line));
 }
 
-/** The machine as it is now. */
+/** Reads the current state of the machine. */
 export async function machineState(): Promise<MachineState> {
   const mounts = (await readFile('/proc/mounts', 'utf8')).split('\n').map((line) => line.split(' ')[1] ?? '');
   return {

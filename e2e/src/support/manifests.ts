@@ -1,7 +1,7 @@
 /** The API group of claims, pools and templates. */
 export const GROUP = 'extensions.agents.x-k8s.io';
 
-/** A template of one container that sleeps and ends at once when told to; `container` holds its other fields, as YAML. */
+/** A template with one container that sleeps and ends at once; `container` holds its other fields as YAML. */
 export function templateManifest(name: string, container = 'image: busybox'): string {
   return `
 apiVersion: ${GROUP}/v1beta1

@@ -4,7 +4,7 @@ import type { Team } from './team.ts';
 
 const NATS_PORT = 4222;
 
-/** Where the release's NATS is, and its administrator. */
+/** The address and the administrator of the release's NATS. */
 export interface NatsAccess {
   readonly url: string;
   readonly user: string;

@@ -7,7 +7,7 @@ export function readyCondition(object: Sandbox | SandboxClaim): Condition | unde
   return findCondition(object.status?.conditions, 'Ready');
 }
 
-/** The claim once it is Ready. */
+/** Waits until a claim is Ready. */
 export function waitForReadyClaim(team: Team, name: string): Promise<SandboxClaim> {
   return eventually(`claim ${name} is Ready`, async () => {
     const claim = await team.client.get(sandboxClaims, { namespace: team.namespace, name });
@@ -15,7 +15,7 @@ export function waitForReadyClaim(team: Team, name: string): Promise<SandboxClai
   });
 }
 
-/** The claim once its Ready condition has this reason. */
+/** Waits until the Ready condition of a claim has this reason. */
 export function waitForClaimReason(team: Team, name: string, reason: string): Promise<SandboxClaim> {
   return eventually(`claim ${name} reports ${reason}`, async () => {
     const claim = await team.client.get(sandboxClaims, { namespace: team.namespace, name });
@@ -23,7 +23,7 @@ export function waitForClaimReason(team: Team, name: string, reason: string): Pr
   });
 }
 
-/** The pool once this many members are Ready and no more are wanted. */
+/** Waits until a pool has as many Ready members as replicas. */
 export function waitForFullPool(team: Team, name: string): Promise<SandboxWarmPool> {
   return eventually(
     `pool ${name} is full`,
@@ -39,7 +39,7 @@ export function sandboxNamed(team: Team, name: string): Promise<Sandbox> {
   return team.client.get(sandboxes, { namespace: team.namespace, name });
 }
 
-/** The name of the Sandbox a Ready claim shows. */
+/** The name of the Sandbox of a Ready claim. Throws when the claim has none. */
 export function sandboxNameOf(claim: SandboxClaim): string {
   const name = claim.status?.sandbox?.name;
   if (name === undefined) throw new Error(`claim ${claim.metadata.name ?? ''} names no Sandbox`);

@@ -4,23 +4,23 @@ import { inject } from 'vitest';
 import { kubectl, kubectlOk } from './kubectl.ts';
 import type { CommandResult } from './kubectl.ts';
 
-/** A tenant's namespace of its own, and the ways to work in it. */
+/** A namespace for one test or file, and the ways to work in it. */
 export interface Team extends AsyncDisposable {
   readonly namespace: string;
   readonly client: KubeClient;
-  /** `kubectl apply` of a manifest; must succeed. */
+  /** Applies a manifest. Rejects when the API server refuses it. */
   apply(manifest: string): Promise<void>;
-  /** `kubectl apply` of a manifest that may be refused. */
+  /** Applies a manifest that the API server may refuse. */
   tryApply(manifest: string): Promise<CommandResult>;
-  /** kubectl in this namespace; must succeed. */
+  /** Runs kubectl in this namespace and returns its output. Rejects when it fails. */
   kubectl(...args: readonly string[]): Promise<string>;
-  /** A shell command in the pod's first container. */
+  /** Runs a shell command in the pod's first container and returns its output. */
   sh(pod: string, command: string): Promise<string>;
 }
 
 let counter = 0;
 
-/** Creates the namespace; disposing deletes it with everything in it. */
+/** Creates a namespace. Disposing deletes it with everything in it. */
 export async function createTeam(purpose: string): Promise<Team> {
   const namespace = `e2e-${purpose}-${process.pid}-${(counter += 1)}`;
   const client = createKubeClient({ credentials: await loadCredentials({ kubeconfig: inject('kubeconfigPath') }) });
@@ -47,13 +47,13 @@ export async function createTeam(purpose: string): Promise<Team> {
   };
 }
 
-/** Runs a test in a namespace of its own. */
+/** Runs a test in its own namespace. */
 export async function inTeam(purpose: string, test: (team: Team) => Promise<void>): Promise<void> {
   await using team = await createTeam(purpose);
   await test(team);
 }
 
-/** Asks until the answer is not undefined; fails with what was seen last after `timeoutMs`. */
+/** Asks until the answer is not undefined. Throws with the last error after `timeoutMs`. */
 export async function eventually<T>(what: string, ask: () => Promise<T | undefined>, timeoutMs = 120_000): Promise<T> {
   const deadlineMs = performance.now() + timeoutMs;
   let last: unknown;

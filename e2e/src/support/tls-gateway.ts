@@ -14,20 +14,20 @@ import { z } from 'zod';
 import { kubectlOk } from './kubectl.ts';
 import { eventually } from './team.ts';
 
-/** Where clients look for it; the pod's user is not root. */
+/** The port that clients expect. The sysctl lets the pod's user, who is not root, listen on it. */
 const TLS_PORT = 443;
 const SYSCTL = { name: 'net.ipv4.ip_unprivileged_port_start', value: String(TLS_PORT) };
 
-/** A gateway of the release that speaks TLS, with a certificate for the sandboxes' domain by an authority of its own. */
+/** A gateway of the release with TLS, and a certificate for the sandboxes' domain by its own authority. */
 export interface TlsGateway extends AsyncDisposable {
-  /** PEM of the authority. */
+  /** The certificate of the authority, as PEM. */
   readonly caFile: string;
   readonly ca: string;
   readonly address: string;
 }
 
 const named = z.looseObject({ name: z.string() });
-/** What is taken over of the release's own gateway: image, environment, probes, account. */
+/** The parts of the release's gateway that the new pod reuses: image, environment, probes, account. */
 const deployment = z.object({
   spec: z.object({
     template: z.object({
@@ -41,7 +41,7 @@ const deployment = z.object({
   }),
 });
 
-/** Starts it beside the release's own; disposing removes it. */
+/** Starts a TLS gateway beside the release's own. Disposing removes it. */
 export async function startTlsGateway(client: KubeClient, domain: string): Promise<TlsGateway> {
   const namespace = inject('releaseNamespace');
   const name = `gateway-tls-${process.pid}`;
@@ -98,10 +98,7 @@ async function podOf(namespace: string, name: string): Promise<object> {
   };
 }
 
-/**
- * Has this process resolve the names below the domain to the door and trust its authority, as the DNS and the certificates of
- * an installation would have it.
- */
+/** Makes this process resolve names below the domain to the gateway and trust its authority, as DNS and certificates would. */
 export function trust(tlsGateway: TlsGateway, domain: string): void {
   const before = dns.lookup;
   const lookup = (name: string, ...rest: [dns.LookupOptions, () => void]): void => {
@@ -111,7 +108,7 @@ export function trust(tlsGateway: TlsGateway, domain: string): void {
   tls.setDefaultCACertificates([...tls.getCACertificates('default'), tlsGateway.ca]);
 }
 
-/** An HTTP proxy whose every tunnel leads to the door, for processes that cannot be told how to resolve a name. */
+/** Starts an HTTP proxy whose tunnels all lead to the gateway, for processes whose name resolution cannot be changed. */
 export async function proxyTo({ address }: TlsGateway): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createServer().on('connect', (_, socket, head) => {
     const upstream = connect(TLS_PORT, address, () => {

@@ -4,17 +4,17 @@ import { tracesUrl } from '@sandlot/up';
 import { expect } from 'vitest';
 import { eventually } from './team.ts';
 
-/** The span of the client in every trace that a test begins. */
+/** The span of the client in every trace that a test starts. */
 const CLIENT_SPAN = 'b7ad6b7169203331';
 
-/** A new trace of a client, and the annotation that carries it. */
-export function clientTrace(): { readonly traceId: string; readonly annotations: Record<string, string> } {
+/** Starts a trace of a client, and returns the annotation that carries it. */
+export function startClientTrace(): { readonly traceId: string; readonly annotations: Record<string, string> } {
   const traceId = crypto.randomUUID().replaceAll('-', '');
   const traceparent = `00-${traceId}-${CLIENT_SPAN}-01`;
   return { traceId, annotations: { 'opentelemetry.io/trace-context': JSON.stringify({ traceparent }) } };
 }
 
-/** One trace as the backend has it. */
+/** A trace from the backend. */
 export class Trace {
   readonly spans: readonly ReceivedSpan[];
 
@@ -22,8 +22,8 @@ export class Trace {
     this.spans = spans;
   }
 
-  /** The trace once spans of all these names have arrived: exporters send every few seconds. */
-  static async with(traceId: string, names: readonly string[]): Promise<Trace> {
+  /** Waits until the trace has spans of all these names: exporters send every few seconds. */
+  static async waitFor(traceId: string, names: readonly string[]): Promise<Trace> {
     return eventually(`trace ${traceId} with ${names.join(', ')}`, async () => {
       const trace = new Trace(await receivedTrace(tracesUrl, traceId));
       const missing = names.filter((name) => !trace.spans.some((span) => span.name === name));
@@ -38,7 +38,7 @@ export class Trace {
     return span;
   }
 
-  /** `child < parent` for every pair of names. */
+  /** `child < parent` for every span, by name. */
   shape(): string[] {
     const names = new Map(this.spans.map(({ spanId, name }) => [spanId, name]));
     const parentOf = ({ parentSpanId }: ReceivedSpan): string =>
@@ -46,7 +46,7 @@ export class Trace {
     return [...new Set(this.spans.map((span) => `${span.name} < ${parentOf(span)}`))].sort();
   }
 
-  /** Children lie inside their parents, but for what nobody waits for. */
+  /** Expects spans to lie within their parents, except these, which end later. */
   expectNested(exceptions: readonly string[] = []): void {
     const byId = new Map(this.spans.map((span) => [span.spanId, span]));
     for (const span of this.spans.filter(({ name }) => !exceptions.includes(name))) {
@@ -58,7 +58,7 @@ export class Trace {
     }
   }
 
-  /** The phases of a start follow each other without gaps, and add up to it. */
+  /** Expects the phases of a start to follow each other without gaps and to fill it. */
   expectChain(start: string, phases: readonly string[]): void {
     const parent = this.only(start);
     let endedNs = parent.startNs;

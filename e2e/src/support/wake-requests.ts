@@ -5,11 +5,11 @@ import { natsAccess } from './nats.ts';
 import { eventually } from './team.ts';
 import type { Team } from './team.ts';
 
-/** Asks for these Sandboxes as a gateway would: a message for each on the release's NATS. */
+/** Requests the wake of Sandboxes as a gateway does, with a message for each on the release's NATS. */
 export async function requestWakes(team: Team, asleep: readonly Sandbox[]): Promise<void> {
   const bus = await connectBus({ ...(await natsAccess(team)), service: 'e2e', log: silentLogger });
   try {
-    await eventually('NATS is reached', async () => (bus.connected() ? true : undefined));
+    await eventually('NATS is connected', async () => (bus.connected() ? true : undefined));
     for (const { metadata } of asleep) bus.publish(wakeOf(team.namespace, metadata));
     await bus.flush();
   } finally {

@@ -10,14 +10,14 @@ import { access, newSandbox } from '../support/sdk/client.ts';
 
 const run = promisify(execFile);
 
-/** A public address that only this machine has while the tests run, out of a block that is nobody's host. */
+/** A public address that this machine takes while the tests run, from a block without hosts. */
 const OUTSIDE = '192.175.48.77';
-/** Where a sandbox of the first tenant listens besides its daemon. */
+/** The port on which the sandbox of the first tenant serves HTTP. */
 const PORT = 7_070;
-/** An answer takes milliseconds here: what has not come by then is refused. */
+/** Answers take milliseconds here: no answer within this time counts as refused. */
 const PATIENCE_S = 2;
 
-/** For what others do in their own time. */
+/** For changes that controllers make asynchronously. */
 const SOON = { timeout: 60_000, interval: 200 };
 
 let outside: Server;
@@ -40,7 +40,7 @@ afterAll(async () => {
   await run('ip', ['address', 'delete', `${OUTSIDE}/32`, 'dev', 'lo']);
 });
 
-/** Which of these `address:port` take a connection from inside a sandbox, all tried at once. */
+/** Which of these `address:port` accept a connection from inside a sandbox. */
 async function reachableFrom(sandbox: Sandbox, places: readonly string[]): Promise<string[]> {
   const attempts = places.map((place) => {
     const [host = '', port = ''] = place.split(':');
@@ -67,7 +67,7 @@ async function services(): Promise<string[]> {
 describe('the ports of a sandbox', () => {
   const ports = (): string[] => [8_888, 49_983, PORT].map((port) => `${address}:${port}`);
 
-  it('are open to the gateway, and to the node, where its kubelet is', async () => {
+  it('are open to the gateway and to the node with its kubelet', async () => {
     expect((await mine.commands.run('echo through')).stdout).toBe('through\n');
     const page = async (): Promise<string> =>
       (await run('curl', ['--silent', '--max-time', '5', `http://${address}:${PORT}`])).stdout;
@@ -75,12 +75,12 @@ describe('the ports of a sandbox', () => {
     expect(await reachableFrom(mine, [`127.0.0.1:${PORT}`])).toEqual([`127.0.0.1:${PORT}`]);
   });
 
-  it.each(['E2B_API_KEY', 'E2B_API_KEY_2'])('are closed to other sandboxes, whose ever they are: %s', async (key) => {
+  it.each(['E2B_API_KEY', 'E2B_API_KEY_2'])('are closed to the sandboxes of every tenant: %s', async (key) => {
     await using other = await newSandbox(await access(key));
     expect(await reachableFrom(other, [...ports(), `${OUTSIDE}:80`])).toEqual([`${OUTSIDE}:80`]);
   });
 
-  it('run no command of another tenant, whom the agent-sandbox API asks for no proof', async () => {
+  it('run no command of another tenant through the agent-sandbox API', async () => {
     await using other = await newSandbox(await access('E2B_API_KEY_2'));
     const curl = `curl --silent --max-time ${PATIENCE_S} --data '{"command":"id"}' http://${address}:8888/execute`;
     expect((await other.commands.run(`${curl} || echo refused`)).stdout).toBe('refused\n');
@@ -88,7 +88,7 @@ describe('the ports of a sandbox', () => {
 });
 
 describe('a sandbox', () => {
-  it('reaches the internet, and nothing of the cluster, its node or its cloud', async () => {
+  it('reaches the internet, but not the cluster, its node or the cloud metadata', async () => {
     const path = '{.items[0].status.addresses[0].address}';
     const node = await kubectlOk(['get', 'nodes', '-o', `jsonpath=${path}`]);
     const inside = [...(await services()), `${node}:16443`, `${node}:10250`, '169.254.169.254:80'];
@@ -96,14 +96,14 @@ describe('a sandbox', () => {
     expect(await reachableFrom(mine, [...inside, `${OUTSIDE}:80`])).toEqual([`${OUTSIDE}:80`]);
   });
 
-  it('has no address by which it could reach a neighbour past the rules', async () => {
+  it('has no IPv6 address that would bypass the rules', async () => {
     const { stdout } = await mine.commands.run('cat /proc/net/if_inet6 | grep -v " lo$" || true');
     expect(stdout).toBe('');
   });
 });
 
 describe('egress rules of a single sandbox', () => {
-  it('without internet access reaches nothing, and says so', async () => {
+  it('without internet access reach nothing, which getInfo shows', async () => {
     await using closed = await newSandbox({ allowInternetAccess: false });
     expect(await canReachOutside(closed)).toBe(false);
     expect(await closed.getInfo()).toMatchObject({ allowInternetAccess: false });
@@ -111,7 +111,7 @@ describe('egress rules of a single sandbox', () => {
     expect(await canReachOutside(mine)).toBe(true);
   });
 
-  it('with a list reaches what it allows, of what its template allows', async () => {
+  it('with allowOut and denyOut apply within what the template allows', async () => {
     const allowOut = [OUTSIDE, '10.0.0.0/8', '169.254.169.254'];
     await using narrow = await newSandbox({ network: { allowOut, denyOut: ['0.0.0.0/0'] } });
     const tried = [`${OUTSIDE}:80`, '10.96.0.1:443', `${address}:${PORT}`];
@@ -120,7 +120,7 @@ describe('egress rules of a single sandbox', () => {
     expect(await canReachOutside(denied)).toBe(false);
   });
 
-  it('are replaced while it runs, and hold when the answer comes, also after a pause', async () => {
+  it('can be replaced at run time, and stay after a pause', async () => {
     await using sandbox = await newSandbox();
     await sandbox.updateNetwork({ allowInternetAccess: false });
     await expect.poll(() => canReachOutside(sandbox), SOON).toBe(false);
@@ -136,7 +136,7 @@ describe('egress rules of a single sandbox', () => {
     expect(await reachableFrom(resumed, [`${address}:${PORT}`, '10.96.0.1:443'])).toEqual([]);
   });
 
-  it('hold for a sandbox that had to be started cold', async () => {
+  it('apply to sandboxes that start cold', async () => {
     const many = await Promise.all(Array.from({ length: 4 }, () => newSandbox({ allowInternetAccess: false })));
     try {
       expect(await Promise.all(many.map(canReachOutside))).toEqual(many.map(() => false));
@@ -145,7 +145,7 @@ describe('egress rules of a single sandbox', () => {
     }
   });
 
-  it('go with the sandbox', async () => {
+  it('are deleted with the sandbox', async () => {
     const closed = await newSandbox({ allowInternetAccess: false });
     const policies = async (): Promise<string> => kubectlOk(['get', 'networkpolicies', '-n', 'tenant-a', '-o', 'name']);
     expect(await policies()).toContain(`${closed.sandboxId}-network`);

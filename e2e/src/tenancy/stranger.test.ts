@@ -9,7 +9,7 @@ import type { Ask } from '../support/sdk/http.ts';
 import { access, newSandbox } from '../support/sdk/client.ts';
 
 const SECRET = 'kept by the first tenant';
-/** All that the stranger has: a key, a sandbox with its tokens, and an account of the cluster that may edit his namespace. */
+/** The stranger has an API key, a sandbox with tokens, and a cluster account that may edit the stranger's namespace. */
 const account = `stranger-${process.pid}`;
 const inTenantB = ['--namespace', 'tenant-b'];
 const stack = new AsyncDisposableStack();
@@ -46,14 +46,14 @@ const READ: Ask = { path: '/files?path=private.txt' };
 const LIST: Ask = { method: 'POST', path: '/process.Process/List', body: '{}' };
 const EXECUTE: Ask = { method: 'POST', path: '/execute', body: '{"command":"cat private.txt"}' };
 
-describe('a stranger with a key, tokens and a sandbox of his own', () => {
+describe('a stranger with a key, tokens and a sandbox', () => {
   it.each<[string, number, Ask, number]>([
     ['the daemon’s files', 49_983, READ, 401],
     ['the daemon’s processes', 49_983, LIST, 401],
     ['the daemon’s initialisation', 49_983, { method: 'POST', path: '/init', body: '{}' }, 404],
     ['the API without authentication', 8_888, EXECUTE, 404],
     ['a port that is not public', 8_000, {}, 403],
-  ])('does not reach %s, by host name nor by headers', async (...[, port, what, status]) => {
+  ])('does not reach %s by host name or by headers', async (...[, port, what, status]) => {
     const byHost = await ask(mine.getHost(port), { ...what, headers });
     const routing = { 'E2b-Sandbox-Id': mine.sandboxId, 'E2b-Sandbox-Port': String(port) };
     const byHeader = await ask(undefined, { ...what, headers: { ...headers, ...routing } });
@@ -62,26 +62,26 @@ describe('a stranger with a key, tokens and a sandbox of his own', () => {
   });
 
   it.each<[string, () => Readonly<Record<string, string>>, number]>([
-    ['a token of his own namespace', () => ({ Authorization: bearer }), 403],
+    ['a token of their own namespace', () => ({ Authorization: bearer }), 403],
     ['no token', () => ({}), 401],
-    ['his API key', () => ({ Authorization: `Bearer ${headers['X-API-Key'] ?? ''}` }), 403],
-    ['a key that nobody issued', () => ({ Authorization: `Bearer e2b_${'0'.repeat(40)}` }), 401],
-  ])('does not reach it by the headers of agent-sandbox with %s', async (_, proof, status) => {
+    ['their own API key', () => ({ Authorization: `Bearer ${headers['X-API-Key'] ?? ''}` }), 403],
+    ['an unknown key', () => ({ Authorization: `Bearer e2b_${'0'.repeat(40)}` }), 401],
+  ])('does not reach it by agent-sandbox headers with %s', async (_, proof, status) => {
     const routing = { 'X-Sandbox-ID': name, 'X-Sandbox-Namespace': 'tenant-a', 'Content-Type': 'application/json' };
     const answer = await ask(undefined, { ...EXECUTE, headers: { ...routing, ...proof() } });
     expect(answer.statusCode).toBe(status);
   });
 
   it.each<[string, Readonly<Record<string, string>>]>([
-    ['as one of his own namespace', { 'X-Sandbox-Namespace': 'tenant-b' }],
-    ['at an address he says', { 'X-Sandbox-Namespace': 'tenant-b', 'X-Sandbox-Pod-IP': '127.0.0.1' }],
-  ])('finds none %s', async (_, more) => {
+    ['in their own namespace', { 'X-Sandbox-Namespace': 'tenant-b' }],
+    ['at an address they choose', { 'X-Sandbox-Namespace': 'tenant-b', 'X-Sandbox-Pod-IP': '127.0.0.1' }],
+  ])('finds no sandbox %s', async (_, more) => {
     const routing = { 'X-Sandbox-ID': name, 'Content-Type': 'application/json', Authorization: bearer };
     const answer = await ask(undefined, { ...EXECUTE, headers: { ...routing, ...more } });
     expect(answer.statusCode).toBe(502);
   });
 
-  it('does not find it with its name for an id, nor kills it so', async () => {
+  it('neither finds nor kills it with variants of its id', async () => {
     const stranger = await access('E2B_API_KEY_2');
     for (const id of [name, mine.sandboxId, mine.sandboxId.toUpperCase(), `../tenant-a/${mine.sandboxId}`]) {
       expect(await Sandbox.kill(id, stranger).catch(() => false)).toBe(false);
@@ -92,7 +92,7 @@ describe('a stranger with a key, tokens and a sandbox of his own', () => {
 });
 
 describe('the owner', () => {
-  it('is let in where the stranger is not', async () => {
+  it('has access where the stranger has none', async () => {
     const token = String(Reflect.get(mine, 'envdAccessToken'));
     const answer = await ask(mine.getHost(49_983), { ...READ, headers: { 'X-Access-Token': token } });
     expect([answer.statusCode, await text(answer)]).toEqual([200, SECRET]);

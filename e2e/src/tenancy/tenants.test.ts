@@ -9,7 +9,7 @@ import type { Access } from '../support/sdk/client.ts';
 
 const WHOSE = `mine-${process.pid}`;
 
-/** Every way of the first tenant's sandbox that the second one, who knows its id, might try. */
+/** A sandbox of the first tenant, and the access of the second tenant, who knows its id. */
 let mine: Sandbox & AsyncDisposable;
 let stranger: Access;
 let client: KubeClient;
@@ -25,7 +25,7 @@ afterAll(async () => {
 });
 
 describe('a sandbox of another tenant', () => {
-  it('is in no list', async () => {
+  it('is in no list of another tenant', async () => {
     const own = await Sandbox.list({
       ...(await access()),
       query: { metadata: { whose: WHOSE } },
@@ -38,7 +38,7 @@ describe('a sandbox of another tenant', () => {
   });
 
   it.each<[string, (id: string) => Promise<unknown>]>([
-    ['looked at', (id) => Sandbox.getInfo(id, stranger)],
+    ['read', (id) => Sandbox.getInfo(id, stranger)],
     ['connected to', (id) => Sandbox.connect(id, stranger)],
     ['extended', (id) => Sandbox.setTimeout(id, 1_000, stranger)],
     ['paused', (id) => Sandbox.pause(id, stranger)],
@@ -53,7 +53,7 @@ describe('a sandbox of another tenant', () => {
     expect(await mine.isRunning()).toBe(true);
   });
 
-  it('cannot be reached with the token of one’s own sandbox', async () => {
+  it('cannot be reached with the token of another sandbox', async () => {
     await using own = await newSandbox(stranger);
     const token: unknown = Reflect.get(own, 'envdAccessToken');
     expect(token).toMatch(/^[0-9a-f]{64}$/);
@@ -69,9 +69,9 @@ describe('a sandbox of another tenant', () => {
     expect(await mine.files.read('private.txt')).toBe('private');
   });
 
-  it('has a daemon that lets nobody in who comes past the gateway', async () => {
+  it('has a daemon that refuses requests past the gateway without its token', async () => {
     const { status } = await client.get(sandboxClaims, { namespace: 'tenant-a', name: mine.sandboxId });
-    // From the node, which policies of the network let through.
+    // From the node, which network policies let through.
     const daemon = `http://${status?.sandbox?.podIPs?.[0] ?? ''}:49983`;
     expect((await fetch(`${daemon}/health`)).status).toBe(204);
     const json = { method: 'POST', headers: { 'Content-Type': 'application/json' }, body: '{}' };
@@ -87,7 +87,7 @@ describe('a sandbox of another tenant', () => {
     }
   });
 
-  it.each([49_983, 8888])('cannot be reached from another one past the gateway, on port %d', async (port) => {
+  it.each([49_983, 8888])('cannot be reached from another sandbox past the gateway on port %d', async (port) => {
     const { status } = await client.get(sandboxClaims, { namespace: 'tenant-a', name: mine.sandboxId });
     const address = status?.sandbox?.podIPs?.[0] ?? '';
     expect(address).toMatch(/^\d+\./);
@@ -96,9 +96,9 @@ describe('a sandbox of another tenant', () => {
     expect((await own.commands.run(`${curl} || true`)).stdout).toBe('000');
   });
 
-  it('answers nobody on the port of the agent-sandbox API, which knows no tokens, wherever he asks from', async () => {
+  it('refuses the agent-sandbox API, which has no tokens, even from the node', async () => {
     const { status } = await client.get(sandboxClaims, { namespace: 'tenant-a', name: mine.sandboxId });
-    // From the node, which policies of the network let through.
+    // From the node, which network policies let through.
     const runtime = `http://${status?.sandbox?.podIPs?.[0] ?? ''}:8888`;
     expect((await fetch(runtime)).status).toBe(200);
     const execute = { method: 'POST', body: JSON.stringify({ command: 'cat private.txt' }) };
@@ -114,19 +114,21 @@ describe('a sandbox of another tenant', () => {
     }
   });
 
-  it('is not given up to a namesake that the other tenant makes by kubectl', async () => {
+  it('keeps its traffic when another tenant creates a claim with its id by kubectl', async () => {
     const key = { namespace: 'tenant-b', name: mine.sandboxId };
     const metadata = { ...key, labels: { 'sandlot.dev/sandbox-id': mine.sandboxId } };
     await client.create(sandboxClaims, { metadata, spec: { warmPoolRef: { name: 'base' } } });
     try {
-      await eventually('the namesake is served', async () => {
+      await eventually('the claim with the same id is served', async () => {
         const { status } = await client.get(sandboxClaims, key);
         return (status?.readyReplicas ?? 0) > 0 ? true : undefined;
       });
       expect(await mine.files.read('private.txt')).toBe('private');
       expect((await mine.getInfo()).metadata['whose']).toBe(WHOSE);
-      // The stranger has a sandbox of that id now, and its token; requests go to the older one, which knows another.
-      const namesake = await eventually('the API knows the namesake', () => Sandbox.connect(mine.sandboxId, stranger));
+      // The stranger now has a sandbox with that id, and its token. Requests still go to the older one, whose token differs.
+      const namesake = await eventually('the API returns the claim with the same id', () =>
+        Sandbox.connect(mine.sandboxId, stranger),
+      );
       await expect(namesake.files.read('private.txt')).rejects.toThrow();
       await expect(namesake.commands.run('cat private.txt')).rejects.toThrow('401');
       expect(await namesake.kill()).toBe(true);

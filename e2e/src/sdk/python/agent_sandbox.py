@@ -1,4 +1,4 @@
-"""The stock `k8s-agent-sandbox` client: the Kubernetes API for the sandbox, the gateway for what is in it."""
+"""The stock `k8s-agent-sandbox` client: it creates sandboxes through Kubernetes and uses them through the gateway."""
 
 import os
 import unittest
@@ -34,7 +34,7 @@ class AgentSandbox(unittest.TestCase):
         self.assertTrue(files.exists("dir/a file.txt"))
         self.assertFalse(files.exists("dir/none"))
 
-    def test_nobody_without_a_token(self):
+    def test_refuses_requests_without_a_token(self):
         other = client({}).get_sandbox(self.sandbox.claim_name, namespace=NAMESPACE)
         with self.assertRaises(Exception) as refused:
             other.commands.run("true")

@@ -1,4 +1,4 @@
-"""The stock `e2b` client with nothing but a domain: names and certificates lead to the gateway, over TLS."""
+"""The stock `e2b` client with only a domain: host names lead to the gateway over TLS."""
 
 import os
 import ssl

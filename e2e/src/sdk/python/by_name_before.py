@@ -1,4 +1,4 @@
-"""The stock `e2b` client of the major before, which knows nothing but a domain."""
+"""The previous major version of the stock `e2b` client, which supports domain mode only."""
 
 import os
 import unittest

@@ -20,7 +20,7 @@ class Code(unittest.TestCase):
         self.assertEqual("".join(execution.logs.stdout), "at work\n")
         self.assertEqual("".join(printed), "at work\n")
 
-    def test_errors_are_told(self):
+    def test_errors_are_reported(self):
         error = self.sandbox.run_code("1 / 0").error
         self.assertEqual((error.name, error.value), ("ZeroDivisionError", "division by zero"))
 

@@ -1,4 +1,4 @@
-"""The stock `e2b` client in debug mode; prints what it got as a line of JSON."""
+"""The stock `e2b` client in debug mode; prints its results as a line of JSON."""
 
 import json
 
@@ -6,9 +6,9 @@ from e2b import Sandbox
 
 sandbox = Sandbox.create()
 sandbox.files.write("/tmp/python.txt", "debugged")
-said = {
+results = {
     "id": sandbox.sandbox_id,
     "stdout": sandbox.commands.run("echo $((6 * 7))").stdout,
     "file": sandbox.files.read("/tmp/python.txt"),
 }
-print(json.dumps(said), flush=True)
+print(json.dumps(results), flush=True)

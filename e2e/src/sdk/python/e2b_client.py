@@ -1,4 +1,4 @@
-"""The stock `e2b` client of Python against a real installation. Keys and URLs are in the environment."""
+"""The stock `e2b` client for Python with a real installation. Keys and URLs come from the environment."""
 
 import asyncio
 import os
@@ -24,7 +24,7 @@ RUN = f"python-{os.getpid()}"
 
 
 def until(ask, seconds=60):
-    """What `ask` gives, once it is true."""
+    """Asks until the answer is true, and returns it."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if answer := ask():

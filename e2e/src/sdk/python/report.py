@@ -1,4 +1,4 @@
-"""Runs the tests of a module and prints one line of JSON for each: its name, and what went wrong."""
+"""Runs the tests of a module and prints a line of JSON for each: its name and its error."""
 
 import importlib
 import json

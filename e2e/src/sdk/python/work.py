@@ -1,4 +1,4 @@
-"""A command and an upload of the stock `e2b` client under way; prints JSON lines: when they are, and how they ended."""
+"""Runs a command and an upload of the stock `e2b` client; prints lines of JSON when both run and how they ended."""
 
 import json
 import threading
@@ -47,7 +47,7 @@ def end_of(work):
 
 
 def until_connected(call):
-    """The gateway may be out of reach once more: its Service hears late of the process that died."""
+    """Retries connection errors: the Service may lose the restarted gateway once more for a while."""
     end = time.monotonic() + 60
     while time.monotonic() < end:
         try:

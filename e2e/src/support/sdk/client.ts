@@ -2,7 +2,7 @@ import { readEnv } from '@sandlot/up';
 import { Sandbox } from 'e2b';
 import type { SandboxOpts } from 'e2b';
 
-/** How the stock clients are told where this installation is: one URL for the control plane and the sandboxes. */
+/** The options with which stock clients find this installation: one URL for the API and the sandboxes. */
 export interface Access {
   readonly apiKey: string;
   readonly apiUrl: string;
@@ -10,7 +10,7 @@ export interface Access {
   readonly domain: string;
 }
 
-/** The variables that `npm run up` wrote for the shells of clients. Throws when one is missing. */
+/** The variables that `npm run up` wrote for clients. The result throws when one is missing. */
 async function clientEnv(): Promise<(name: string) => string> {
   const variables = await readEnv();
   return (name) => {
@@ -20,7 +20,7 @@ async function clientEnv(): Promise<(name: string) => string> {
   };
 }
 
-/** Access with the key of the first tenant, or of another one by the variable that holds its key. */
+/** Access with the key of the first tenant, or with the key in another variable. */
 export async function access(key = 'E2B_API_KEY'): Promise<Access> {
   const env = await clientEnv();
   return {
@@ -31,10 +31,10 @@ export async function access(key = 'E2B_API_KEY'): Promise<Access> {
   };
 }
 
-/** Long enough for a file of tests; what a broken run leaves behind ends by itself. */
+/** Long enough for a test file. Sandboxes that a broken run leaves end by themselves. */
 export const LIFETIME_MS = 600_000;
 
-/** A sandbox of the template `base` that is killed when disposed. */
+/** Creates a sandbox of the template `base`. Disposing kills it. */
 export async function newSandbox(options: SandboxOpts = {}): Promise<Sandbox & AsyncDisposable> {
   const sandbox = await Sandbox.create('base', { timeoutMs: LIFETIME_MS, ...(await access()), ...options });
   return Object.assign(sandbox, {

@@ -11,7 +11,7 @@ export interface Ask {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
-/** A request as a browser makes it to `http://HOST`, its name resolved to the gateway; no host is the gateway's own. */
+/** Sends a request to the gateway with this Host, or with the gateway's own. */
 export async function ask(host: string | undefined, { method = 'GET', path = '/', body, headers }: Ask = {}) {
   const { hostname, port, host: own } = new URL((await access()).apiUrl);
   const sent = request({ agent: false, hostname, port, method, path, headers: { ...headers, Host: host ?? own } });
@@ -20,7 +20,7 @@ export async function ask(host: string | undefined, { method = 'GET', path = '/'
   return answer;
 }
 
-/** The body of an answer, which is a JSON object. */
+/** Reads the body of an answer as a JSON object. */
 export async function json(answer: IncomingMessage): Promise<Record<string, unknown>> {
   return JSON.parse(await text(answer)) as Record<string, unknown>;
 }

@@ -9,11 +9,11 @@ const folder = join(import.meta.dirname, '../../sdk/python');
 
 /** A program of `python/` that runs beside a test. */
 export interface PythonProgram extends AsyncDisposable {
-  /** The next line of JSON that it prints. Throws when there is none: what it complained about is on standard error. */
+  /** The next line of JSON that the program prints. Throws when it has ended; standard error shows why. */
   nextLine(): Promise<unknown>;
 }
 
-/** Starts a program of `python/` with the variables of `.sandlot/env` and those given; disposing waits for its end. */
+/** Starts a program of `python/` with the variables of `.sandlot/env` and `more`. Disposing waits for its end. */
 export async function startPython(file: string, more: Readonly<Record<string, string>> = {}): Promise<PythonProgram> {
   const env = { ...process.env, ...(await readEnv()), ...more };
   const child = spawn(await pythonWithClients(), ['-B', file], {
@@ -27,7 +27,7 @@ export async function startPython(file: string, more: Readonly<Record<string, st
   return {
     nextLine: async () => {
       const line = await lines.next();
-      if (line.done === true) throw new Error(`${file} has ended and says nothing more`);
+      if (line.done === true) throw new Error(`${file} has ended and prints nothing more`);
       return JSON.parse(line.value) as unknown;
     },
     [Symbol.asyncDispose]: async () => {

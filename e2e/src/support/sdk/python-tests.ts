@@ -11,12 +11,12 @@ const run = promisify(execFile);
 const folder = join(import.meta.dirname, '../../sdk/python');
 const outcome = z.object({ name: z.string(), error: z.string().nullable() });
 
-/** A Python that has the stock clients, at the versions of a file of requirements. */
+/** The path of a Python with the stock clients at the versions of a requirements file. */
 export async function pythonWithClients(requirements = 'requirements.txt'): Promise<string> {
   return join(await ensurePython(join(folder, requirements)), 'python');
 }
 
-/** Every test of a module of `python/` as one of ours, with the variables of `.sandlot/env` and those given. */
+/** Declares each test of a module of `python/` as a test of ours, with the variables of `.sandlot/env` and `more`. */
 export function pythonTests(
   module: string,
   more: () => Promise<Readonly<Record<string, string>>> = async () => ({}),
@@ -39,7 +39,7 @@ export function pythonTests(
     expect(Object.fromEntries(outcomes)).toHaveProperty(name);
     expect(outcomes.get(name)).toBeNull();
   });
-  it(`says of nothing but its ${names.length} tests that it failed`, () => {
+  it(`reports exactly its ${names.length} tests`, () => {
     expect([...outcomes.keys()].toSorted()).toEqual(names.toSorted());
   });
 }

@@ -1,9 +1,9 @@
 import type { Sandbox } from 'e2b';
 
-/** Where they listen, the last one on loopback alone. */
+/** The ports of the servers; the last one listens on loopback only. */
 export const PORTS = { echo: 8000, events: 8001, sockets: 8002, loopback: 8003 } as const;
 
-/** Four servers of the sandbox' own, of Python's standard library alone. */
+/** Four servers in a sandbox, with Python's standard library. */
 const SERVERS = `
 import base64, hashlib, json, os, socketserver, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -58,7 +58,7 @@ serve(ThreadingHTTPServer, Echo, "127.0.0.1", ${PORTS.loopback})
 print("up", flush=True)
 `;
 
-/** Starts them in the sandbox; resolves when they listen. */
+/** Starts the servers in the sandbox and waits until they listen. */
 export async function startServers(sandbox: Sandbox): Promise<void> {
   await sandbox.files.write('servers.py', SERVERS);
   const { promise: up, resolve } = Promise.withResolvers<undefined>();

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Sandbox } from 'e2b';
 
-/** How a client's call ended: with an answer or with an error. */
+/** How a call of a client ended. */
 export type Outcome<T> = { readonly value: T } | { readonly error: unknown };
 
-/** What clients wait for at most, said in every call below. Nobody hangs for longer, whoever dies. */
+/** The timeout of every call below. No call may hang longer, whichever component dies. */
 export const PATIENCE_MS = 20_000;
-/** Scheduling on a busy machine. */
+/** For scheduling on a busy machine. */
 const SLACK_MS = 5_000;
 
 const LINES = 40;
@@ -26,7 +26,7 @@ export function digestOf(bytes: number): string {
 
 /** A command that prints and an upload that is sent, both for some seconds. */
 export interface Work {
-  /** Resolves when both are under way: lines have come, and bytes have gone. */
+  /** Resolves when both run: lines have arrived and bytes have been sent. */
   readonly isUnderWay: Promise<unknown>;
   readonly command: Promise<Outcome<string>>;
   readonly upload: Promise<Outcome<string>>;
@@ -34,7 +34,7 @@ export interface Work {
 
 export const WORK = { trace: '/tmp/trace', upload: '/home/user/upload.bin' } as const;
 
-/** Begins the work in the sandbox. What the command prints is in a file, too. */
+/** Starts the work in a sandbox. The command also writes its output to a file. */
 export function beginWork(sandbox: Sandbox): Work {
   const [printed, sent] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
   const each = `printf 'line %s\\n' $i | tee -a ${WORK.trace}; sleep 0.1`;
@@ -52,7 +52,7 @@ export function beginWork(sandbox: Sandbox): Work {
   };
 }
 
-/** A mebibyte every tenth of a second; calls back when the fifth is asked for: those before are on their way. */
+/** A stream of one MiB every 100 ms. Calls back when the fifth is read: the ones before are being sent. */
 function trickle(onFifth: (nothing: undefined) => void): ReadableStream {
   let count = 0;
   return new ReadableStream({
@@ -66,7 +66,7 @@ function trickle(onFifth: (nothing: undefined) => void): ReadableStream {
   });
 }
 
-/** How it ends. Throws when it has not within the client's own time. */
+/** Waits for the outcome of a call. Throws when the call hangs beyond the client's timeout. */
 export async function outcomeOf<T>(call: Promise<T>): Promise<Outcome<T>> {
   const { promise: hung, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
@@ -83,8 +83,8 @@ export async function outcomeOf<T>(call: Promise<T>): Promise<Outcome<T>> {
   }
 }
 
-/** The error it ended with. Throws when it ended well. */
+/** The error of a failed call. Throws when the call succeeded. */
 export function errorOf(end: Outcome<unknown>): unknown {
-  if ('value' in end) throw new Error(`it ended well: ${JSON.stringify(end.value)}`);
+  if ('value' in end) throw new Error(`the call succeeded: ${JSON.stringify(end.value)}`);
   return end.error;
 }
