@@ -132,6 +132,9 @@ function withoutName({ message, key }: KubeError): string {
   return name === '' ? message : message.replaceAll(key, 'of the pool').replaceAll(name, '...');
 }
 
+/** How long the cache may lag behind what a write met. */
+const CATCH_UP_MS = 1_000;
+
 async function writeStatus(
   { client, clock, pools, statusPace }: ApplyDeps,
   { pool, key, signal }: Pass,
@@ -147,8 +150,9 @@ async function writeStatus(
       client.mergePatch(sandboxWarmPools, { namespace, name }, { metadata: { uid }, status }, options),
     );
   } catch (error) {
-    // The pool is gone, or another one has its name.
-    if (!isNotFound(error) && !isConflict(error)) throw error;
+    // Another pool has the name, or the API server gave up on competing writes: the next pass sees which.
+    if (isConflict(error)) return requeueAfter(CATCH_UP_MS, 'the status write met a conflict');
+    if (!isNotFound(error)) throw error;
   }
   return done;
 }

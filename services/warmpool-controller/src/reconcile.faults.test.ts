@@ -81,6 +81,17 @@ describe('creates that the API server refuses', () => {
   });
 });
 
+describe('a status write that meets a conflict', () => {
+  it('is retried although no event follows', async () => {
+    await using harness = await PoolHarness.start();
+    const match = { verb: 'patch', resource: 'sandboxwarmpools', subresource: 'status' } as const;
+    harness.api.faults.failNext({ match, answer: { status: 409 } });
+    harness.createPool(0);
+    harness.startController();
+    await harness.eventually(() => expect(harness.pool().status?.desiredReplicas).toBe(0));
+  });
+});
+
 describe('members whose Pods end at once', () => {
   it('are replaced with a growing back-off, and reported', async () => {
     await using harness = await PoolHarness.start();
