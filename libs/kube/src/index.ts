@@ -11,8 +11,8 @@ export type {
   WatchEvent,
   WatchOptions,
 } from './client/types.ts';
-export { loadCredentials } from './load-credentials.ts';
-export type { Credentials } from './credentials.ts';
+export { loadCredentials } from './credentials/load-credentials.ts';
+export type { Credentials } from './credentials/credentials.ts';
 export {
   KubeError,
   isAborted,
@@ -39,8 +39,8 @@ export { done, requeueAfter, RetryableError, TerminalError } from './controller/
 export type { ReconcileResult } from './controller/result.ts';
 export { channelSource, watchSource } from './controller/source.ts';
 export type { ChannelSource, Source } from './controller/source.ts';
-export { createExpectations } from './expectations.ts';
-export type { Expectations, ExpectationsOptions, PendingExpectations } from './expectations.ts';
+export { createExpectations } from './own-writes/expectations.ts';
+export type { Expectations, ExpectationsOptions, PendingExpectations } from './own-writes/expectations.ts';
 export { createInformer } from './informer/informer.ts';
 export type { Change, ChangeHandler, Informer, InformerOptions } from './informer/informer.ts';
 export type { Indexers, Store } from './informer/store.ts';
@@ -53,7 +53,7 @@ export { FairOrder } from './queue/fair-order.ts';
 export type { QueueOrder } from './queue/order.ts';
 export { createWorkQueue } from './queue/workqueue.ts';
 export type { AddOptions, QueueStats, WorkQueue, WorkQueueOptions } from './queue/workqueue.ts';
-export { createEventRecorder } from './recorder.ts';
-export type { EventInput, EventRecorder, EventRecorderOptions } from './recorder.ts';
+export { createEventRecorder } from './events/recorder.ts';
+export type { EventInput, EventRecorder, EventRecorderOptions } from './events/recorder.ts';
 export { limitsWithin } from './transport/limiter.ts';
 export type { RateLimits } from './transport/limiter.ts';

@@ -10,7 +10,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { createKubeClient } from '../src/client/client.ts';
 import type { KubeClientOptions } from '../src/client/client.ts';
 import type { KubeClient } from '../src/client/types.ts';
-import type { Credentials } from '../src/credentials.ts';
+import type { Credentials } from '../src/credentials/credentials.ts';
 import { noMetrics } from '../src/metrics.ts';
 import type { TransportSample } from '../src/metrics.ts';
 import { pods } from '../src/objects/resources.ts';

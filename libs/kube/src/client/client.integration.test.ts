@@ -1,7 +1,7 @@
 import { startControlPlane } from '@sandlot/local-cluster';
 import type { ControlPlane } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { loadCredentials } from '../load-credentials.ts';
+import { loadCredentials } from '../credentials/load-credentials.ts';
 import { isAlreadyExists, isConflict, isForbidden, isInvalid, isNotFound } from '../errors.ts';
 import { defineResource } from '../objects/object.ts';
 import type { KubeObject } from '../objects/object.ts';

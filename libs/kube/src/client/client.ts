@@ -1,6 +1,6 @@
 import { systemClock, systemRandom } from '@sandlot/std';
 import type { Clock, Random } from '@sandlot/std';
-import type { Credentials } from '../credentials.ts';
+import type { Credentials } from '../credentials/credentials.ts';
 import { isNotFound } from '../errors.ts';
 import type { Verb } from '../errors.ts';
 import { noMetrics } from '../metrics.ts';

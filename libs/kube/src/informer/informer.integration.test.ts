@@ -3,7 +3,7 @@ import type { ControlPlane } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createKubeClient } from '../client/client.ts';
 import type { KubeClient } from '../client/types.ts';
-import { loadCredentials } from '../load-credentials.ts';
+import { loadCredentials } from '../credentials/load-credentials.ts';
 import { KubeError } from '../errors.ts';
 import { noMetrics } from '../metrics.ts';
 import { defineResource, keyOf } from '../objects/object.ts';

@@ -1,7 +1,7 @@
 import type { Clock } from '@sandlot/std';
 import type { KubeClient, WatchEvent } from '../client/types.ts';
 import { isNotFound } from '../errors.ts';
-import { microTime } from '../micro-time.ts';
+import { microTime } from '../objects/micro-time.ts';
 import type { ObjectMeta } from '../objects/object.ts';
 import { leases } from '../objects/resources.ts';
 import type { Lease } from '../objects/resources.ts';

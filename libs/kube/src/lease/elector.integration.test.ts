@@ -3,7 +3,7 @@ import type { ControlPlane } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createKubeClient } from '../client/client.ts';
 import type { KubeClient } from '../client/types.ts';
-import { loadCredentials } from '../load-credentials.ts';
+import { loadCredentials } from '../credentials/load-credentials.ts';
 import { leases } from '../objects/resources.ts';
 import { LeaseElector } from './elector.ts';
 import type { LeaseOptions, Term } from './elector.ts';

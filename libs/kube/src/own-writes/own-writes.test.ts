@@ -153,6 +153,17 @@ describe('calls that run at the same time', () => {
 });
 
 describe('a deletion', () => {
+  it('leaves the other one of two objects that were created at the same time', async () => {
+    const { own, version, write } = setup();
+    const slow = Promise.withResolvers<Box>();
+    const writing = own.write(KEY, () => slow.promise);
+    await write(box('3'));
+    slow.resolve(box('1', { uid: 'former' }));
+    await writing;
+    own.recordGone(box('1', { uid: 'former' }));
+    expect(version()).toBe('3');
+  });
+
   it('shows the object as terminating until the watch shows its end', () => {
     const { informer, own } = setup(box('1'));
     const deletionTimestamp = '2030-01-01T00:00:00.000Z';
@@ -332,6 +343,15 @@ describe('doubt', () => {
     await write(box('3'));
     informer.lists(box('5'));
     expect(version()).toBe('5');
+  });
+
+  it('about a deletion leaves the object that has the name now', async () => {
+    const { clock, own, version, write } = setup(box('1', { uid: 'former' }), { onDoubt: undefined });
+    own.recordGone(box('1', { uid: 'former' }));
+    await clock.advance(KEEP_MS / 2);
+    await write(box('3'));
+    await clock.advance(KEEP_MS / 2);
+    expect(version()).toBe('3');
   });
 
   it('ends when a read in its handler answers what the informer shows', async () => {

@@ -20,7 +20,7 @@ export interface OwnWritesOptions<T extends KubeObject> {
   /**
    * Nothing says any more whether what is remembered under the key (`object`; undefined: a deletion) or what the informer
    * shows is newer. A list skipped versions: the object is still remembered. Or the watch did not show it in time: it is not.
-   * Read the object again, or forget it. Default: {@link OwnWrites.forget}.
+   * Read the object again, or forget it. Default: an object is forgotten.
    */
   readonly onDoubt?: ((key: string, object: T | undefined) => void) | undefined;
 }
@@ -96,7 +96,7 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
   constructor({ informer, clock, keepMs = 5_000, maxKept: maxSize = 10_000, onDoubt }: OwnWritesOptions<T>) {
     this.#informer = informer;
     this.#clock = clock;
-    this.#onDoubt = onDoubt ?? ((key) => this.forget(key));
+    this.#onDoubt = onDoubt ?? ((key, object) => object !== undefined && this.forget(key));
     this.#kept = new ExpiringMap({ clock, keepMs, maxSize, onExpired: (key, kept) => this.#keptExpired(key, kept) });
     this.#ended = new ExpiringMap({ clock, keepMs, maxSize, onExpired: (_, { key }) => this.#onDoubt(key, undefined) });
     for (const name of informer.indexNames) {
@@ -201,7 +201,7 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
   #answered(key: string, call: Call, object: T): void {
     const overlaps = this.#overlaps(key, call);
     // What came while a read was under way may be newer than its answer; a write's own answer has to be found.
-    if (overlaps && call.kind === 'read') return;
+    if ((overlaps && call.kind === 'read') || this.#unlessEnded(object) === undefined) return;
     if (!this.#isPast(call, object)) this.#remember(key, call, object);
     // What was kept before this call began is older than its answer.
     else if (!overlaps) this.forget(key);
@@ -215,7 +215,7 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
   #remember(key: string, call: Call, object: T): void {
     const overlaps = this.#overlaps(key, call);
     const before = this.#kept.get(key);
-    const answers = before === undefined ? [] : [...before.rivals, before.object];
+    const answers = before === undefined ? [] : answersOf(before);
     const shown = versionOf(this.#informer.store.get(key));
     const isSkippable = this.#mayBeSkipped(call, shown);
     const rivals = overlaps ? answers.filter((rival) => !isSame(rival, object)) : [];
@@ -232,10 +232,7 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
 
   /** Whether the watch is at this answer, or beyond it. */
   #isPast({ seen }: Call, object: T): boolean {
-    const { uid = '' } = object.metadata;
-    const ended = this.#ended.get(uid);
-    if (ended !== undefined && ended.terminatingSince === undefined) return true;
-    return seen.includes(versionOf(object)) || seen.includes(uid);
+    return seen.includes(versionOf(object)) || seen.includes(object.metadata.uid ?? '');
   }
 
   /** There is nothing under the key, so what was known before the call is gone for good. */
@@ -244,7 +241,11 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
   }
 
   #markEnded(uid: string | undefined, ended: Ended): void {
-    if (uid !== undefined) this.#ended.set(uid, ended);
+    if (uid === undefined) return;
+    this.#ended.set(uid, ended);
+    const kept = this.#kept.get(ended.key);
+    if (kept === undefined || ended.terminatingSince !== undefined) return;
+    this.#leaveOut(ended.key, kept, ({ metadata }) => metadata.uid === uid);
   }
 
   #keep(key: string, { object, rivals, older }: Omit<Kept<T>, 'at'>): void {
@@ -266,16 +267,18 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
     // An object of this name that is none of those came before them: the watch shows all versions of a name in order.
     const isPast = ({ metadata }: T): boolean =>
       (next === undefined ? metadata.uid : metadata.resourceVersion) === sign;
-    const answers = [...kept.rivals, kept.object];
-    const rest = answers.filter((answer) => !isPast(answer));
-    if (rest.length === answers.length) return;
+    if (!this.#leaveOut(key, kept, isPast)) this.forget(key);
+  }
+
+  /** Leaves out answers, unless none would be left: then it changes nothing and says false. */
+  #leaveOut(key: string, kept: Kept<T>, isPast: (answer: T) => boolean): boolean {
+    const rest = answersOf(kept).filter((answer) => !isPast(answer));
     const object = rest.pop();
-    if (object === undefined) {
-      this.forget(key);
-      return;
-    }
+    if (object === undefined) return false;
+    if (rest.length === kept.rivals.length) return true;
     this.#moveIndexes(key, kept.object, object);
     this.#kept.update(key, { ...kept, object, rivals: rest });
+    return true;
   }
 
   /** What the list shows is done with already. Where it shows an older version, the watch goes on from there. */
@@ -291,6 +294,11 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
   #moveIndexes(key: string, old: T | undefined, next: T | undefined): void {
     for (const index of this.#indexes.values()) index.move(key, old, next);
   }
+}
+
+/** The one that counts comes last. */
+function answersOf<T>({ rivals, object }: Kept<T>): T[] {
+  return [...rivals, object];
 }
 
 function terminating<T extends KubeObject>(object: T, since: string): T {

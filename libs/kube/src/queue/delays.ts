@@ -1,5 +1,5 @@
 import type { Clock, Timer } from '@sandlot/std';
-import { Heap } from './heap.ts';
+import TinyQueue from 'tinyqueue';
 
 interface Delayed {
   readonly key: string;
@@ -13,7 +13,7 @@ export class Delays {
   readonly #due: (key: string, priority: number) => void;
   readonly #entries = new Map<string, Delayed>();
   /** May hold entries that were replaced; `#entries` knows the valid ones. */
-  #heap = new Heap(isEarlier);
+  #queue = new TinyQueue<Delayed>([], byDueTime);
   #armed: { readonly dueMs: number; readonly timer: Timer } | undefined;
 
   constructor(clock: Clock, due: (key: string, priority: number) => void) {
@@ -27,7 +27,7 @@ export class Delays {
     const entry = waiting === undefined ? asked : merge(waiting, asked);
     if (entry === waiting) return;
     this.#entries.set(key, entry);
-    this.#heap.push(entry);
+    this.#queue.push(entry);
     this.#arm();
   }
 
@@ -35,7 +35,7 @@ export class Delays {
   clear(): readonly string[] {
     const keys = [...this.#entries.keys()];
     this.#entries.clear();
-    this.#heap = new Heap(isEarlier);
+    this.#queue = new TinyQueue<Delayed>([], byDueTime);
     this.#armed?.timer.cancel();
     this.#armed = undefined;
     return keys;
@@ -53,7 +53,7 @@ export class Delays {
     this.#armed = undefined;
     for (let next = this.#next(); next !== undefined; next = this.#next()) {
       if (next.dueMs > this.#clock.monotonic()) break;
-      this.#heap.pop();
+      this.#queue.pop();
       this.#entries.delete(next.key);
       this.#due(next.key, next.priority);
     }
@@ -61,17 +61,17 @@ export class Delays {
   }
 
   #next(): Delayed | undefined {
-    let next = this.#heap.peek();
+    let next = this.#queue.peek();
     while (next !== undefined && this.#entries.get(next.key) !== next) {
-      this.#heap.pop();
-      next = this.#heap.peek();
+      this.#queue.pop();
+      next = this.#queue.peek();
     }
     return next;
   }
 }
 
-function isEarlier(a: Delayed, b: Delayed): boolean {
-  return a.dueMs < b.dueMs;
+function byDueTime(a: Delayed, b: Delayed): number {
+  return a.dueMs - b.dueMs;
 }
 
 /** The same entry when the other one adds nothing to it. */

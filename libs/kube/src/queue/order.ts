@@ -1,4 +1,4 @@
-import { Heap } from './heap.ts';
+import TinyQueue from 'tinyqueue';
 
 /**
  * Which of the waiting keys is next. The queue gives every key at most once until it has popped it, so that an order
@@ -21,7 +21,7 @@ interface Entry {
 /** Higher priority first; first come, first served within a priority. A raised key keeps the turn it came at. */
 export class PriorityOrder implements QueueOrder {
   /** May hold entries that a raise has replaced; `#entries` knows the valid ones. */
-  readonly #heap = new Heap<Entry>((a, b) => a.priority > b.priority || (a.priority === b.priority && a.turn < b.turn));
+  readonly #queue = new TinyQueue<Entry>([], (a, b) => b.priority - a.priority || a.turn - b.turn);
   readonly #entries = new Map<string, Entry>();
   #turn = 0;
 
@@ -39,7 +39,7 @@ export class PriorityOrder implements QueueOrder {
   }
 
   pop(): string | undefined {
-    for (let entry = this.#heap.pop(); entry !== undefined; entry = this.#heap.pop()) {
+    for (let entry = this.#queue.pop(); entry !== undefined; entry = this.#queue.pop()) {
       if (this.#entries.get(entry.key) !== entry) continue;
       this.#entries.delete(entry.key);
       return entry.key;
@@ -49,6 +49,6 @@ export class PriorityOrder implements QueueOrder {
 
   #enter(entry: Entry): void {
     this.#entries.set(entry.key, entry);
-    this.#heap.push(entry);
+    this.#queue.push(entry);
   }
 }

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import type { Duplex } from 'node:stream';
 import { connect as connectTls } from 'node:tls';
 import type { Clock } from '@sandlot/std';
-import type { Credentials } from '../credentials.ts';
+import type { Credentials } from '../credentials/credentials.ts';
 import { NotProcessed } from './connection.ts';
 import type { Connection, Lane } from './connection.ts';
 import { Http1Connection } from './http1.ts';

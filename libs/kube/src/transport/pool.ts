@@ -1,5 +1,5 @@
 import type { Clock } from '@sandlot/std';
-import type { Credentials } from '../credentials.ts';
+import type { Credentials } from '../credentials/credentials.ts';
 import type { KubeMetrics } from '../metrics.ts';
 import { NotProcessed } from './connection.ts';
 import type { Connection, Lane, WireRequest, WireResponse } from './connection.ts';

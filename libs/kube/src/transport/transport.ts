@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream';
 import { Gate } from '@sandlot/pacing';
 import type { Clock, Random } from '@sandlot/std';
 import type { Priority } from '../client/types.ts';
-import type { Credentials } from '../credentials.ts';
+import type { Credentials } from '../credentials/credentials.ts';
 import { KubeError } from '../errors.ts';
 import type { CallTarget } from '../errors.ts';
 import type { KubeMetrics } from '../metrics.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { FakeClock } from '@sandlot/std/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { inClusterCredentials } from './credentials-in-cluster.ts';
+import { inClusterCredentials } from './in-cluster.ts';
 import { loadCredentials } from './load-credentials.ts';
 
 let folder = '';

@@ -1,12 +1,12 @@
 import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
-import type { KubeClient } from './client/types.ts';
-import { KubeError } from './errors.ts';
-import { noMetrics } from './metrics.ts';
-import type { JsonObject, KubeObject, ObjectKey } from './objects/object.ts';
+import type { KubeClient } from '../client/types.ts';
+import { KubeError } from '../errors.ts';
+import { noMetrics } from '../metrics.ts';
+import type { JsonObject, KubeObject, ObjectKey } from '../objects/object.ts';
 import { createEventRecorder } from './recorder.ts';
 import type { EventInput, EventRecorder } from './recorder.ts';
-import type { Event } from './objects/resources.ts';
+import type { Event } from '../objects/resources.ts';
 
 interface Setup {
   readonly clock: FakeClock;

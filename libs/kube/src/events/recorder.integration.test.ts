@@ -1,12 +1,12 @@
 import { startControlPlane } from '@sandlot/local-cluster';
 import type { ControlPlane } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { createKubeClient } from './client/client.ts';
-import type { KubeClient } from './client/types.ts';
-import { loadCredentials } from './load-credentials.ts';
-import { noMetrics } from './metrics.ts';
+import { createKubeClient } from '../client/client.ts';
+import type { KubeClient } from '../client/types.ts';
+import { loadCredentials } from '../credentials/load-credentials.ts';
+import { noMetrics } from '../metrics.ts';
 import { createEventRecorder } from './recorder.ts';
-import { events, namespaces } from './objects/resources.ts';
+import { events, namespaces } from '../objects/resources.ts';
 
 let plane: ControlPlane;
 let client: KubeClient;

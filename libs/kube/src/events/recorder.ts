@@ -1,14 +1,14 @@
 import { pacing } from '@sandlot/pacing';
 import { silentLogger, systemClock, systemRandom, TokenBucket } from '@sandlot/std';
 import type { Clock, Logger, Random } from '@sandlot/std';
-import type { KubeClient } from './client/types.ts';
-import { KubeError } from './errors.ts';
-import { noMetrics } from './metrics.ts';
-import type { KubeMetrics } from './metrics.ts';
-import { microTime } from './micro-time.ts';
-import type { KubeObject } from './objects/object.ts';
-import { events } from './objects/resources.ts';
-import type { Event, ObjectReference } from './objects/resources.ts';
+import type { KubeClient } from '../client/types.ts';
+import { KubeError } from '../errors.ts';
+import { noMetrics } from '../metrics.ts';
+import type { KubeMetrics } from '../metrics.ts';
+import { microTime } from '../objects/micro-time.ts';
+import type { KubeObject } from '../objects/object.ts';
+import { events } from '../objects/resources.ts';
+import type { Event, ObjectReference } from '../objects/resources.ts';
 
 /** An object events can be about: one read from the API server, or a manifest with its kind and apiVersion. */
 export type Regarding = KubeObject;

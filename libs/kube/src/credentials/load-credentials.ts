@@ -1,7 +1,7 @@
 import { systemClock } from '@sandlot/std';
 import type { Clock } from '@sandlot/std';
-import { inClusterCredentials } from './credentials-in-cluster.ts';
-import { kubeconfigCredentials } from './credentials-kubeconfig.ts';
+import { inClusterCredentials } from './in-cluster.ts';
+import { kubeconfigCredentials } from './kubeconfig.ts';
 import type { Credentials } from './credentials.ts';
 
 /**

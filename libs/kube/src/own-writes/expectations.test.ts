@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createExpectations } from './expectations.ts';
 import type { Expectations } from './expectations.ts';
-import { noMetrics } from './metrics.ts';
+import { noMetrics } from '../metrics.ts';
 
 function setup(ttlMs?: number): { clock: FakeClock; expectations: Expectations; expired: string[] } {
   const clock = new FakeClock();

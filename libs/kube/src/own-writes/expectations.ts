@@ -1,7 +1,7 @@
 import { systemClock } from '@sandlot/std';
 import type { Clock } from '@sandlot/std';
-import { noMetrics } from './metrics.ts';
-import type { KubeMetrics } from './metrics.ts';
+import { noMetrics } from '../metrics.ts';
+import type { KubeMetrics } from '../metrics.ts';
 
 /** What an owner has asked for and its cache does not show yet. */
 export interface PendingExpectations {
