@@ -20,12 +20,12 @@ interface Written {
   readonly spec: object;
 }
 
-/** What a person may write: identity is the API server's. */
+/** The part of an object that a client writes, without the identity that the API server sets. */
 function manifest(object: Written): string {
   return JSON.stringify({ ...object, metadata: { name: object.metadata.name } });
 }
 
-/** What the API server says about creating an object; nothing is stored. */
+/** The API server's answer to a dry-run create. */
 async function refusal(object: Written): Promise<string> {
   const { code, stderr } = await server.kubectl(['create', '--dry-run=server', '-f', '-'], manifest(object));
   return code === 0 ? '' : stderr;
@@ -36,7 +36,7 @@ async function created(object: Written): Promise<void> {
   expect({ code, stderr }).toMatchObject({ code: 0 });
 }
 
-/** What the API server says about a merge patch of a spec; nothing is stored. */
+/** The API server's answer to a dry-run merge patch of a spec. */
 async function patchRefusal(resource: string, name: string, spec: object): Promise<string> {
   const patch = ['--type=merge', '-p', JSON.stringify({ spec }), '--dry-run=server'];
   const { code, stderr } = await server.kubectl(['patch', resource, name, ...patch]);
@@ -45,7 +45,7 @@ async function patchRefusal(resource: string, name: string, spec: object): Promi
 
 const volumes = [{ metadata: { name: 'work' }, spec: { resources: { requests: { storage: '1Gi' } } } }];
 
-describe('the examples of the contract', async () => {
+describe('the examples', async () => {
   const files = await readdir(examples);
   const versions = 'custom-columns=NAME:.metadata.name,VERSION:.metadata.resourceVersion';
   it.each(files)('%s applies as written, and again without a change', async (file) => {
@@ -116,7 +116,7 @@ describe('a Sandbox is refused', () => {
     expect(await refusal(bare)).toContain('spec.podTemplate.spec.containers: Required value');
   });
 
-  it('for a field nobody knows, by a client that asks to be told', async () => {
+  it('for an unknown field, with strict field validation', async () => {
     const misspelt = { ...sandbox(), spec: { ...sandbox().spec, colour: 'red' } };
     expect(await refusal(misspelt)).toContain('unknown field "spec.colour"');
   });
@@ -147,7 +147,7 @@ describe('a Sandbox is refused', () => {
 });
 
 describe('a SandboxTemplate is refused', () => {
-  it('for the lifecycle a Sandbox would be refused for', async () => {
+  it('for a lifecycle that a Sandbox must not have either', async () => {
     const idle = { suspendAfterSeconds: 60, deleteAfterSeconds: 30 };
     expect(await refusal(template({ spec: { idle } }))).toContain('idle.deleteAfterSeconds must be greater');
   });
@@ -253,7 +253,7 @@ describe('a SandboxClaim is refused', () => {
     expect(await refusal({ ...claim(), spec: {} })).toContain(both);
   });
 
-  it('for a change of what decides its mode, but not for a new deadline', async () => {
+  it('for a change of its mode, but not for a new deadline', async () => {
     await created(claim({ name: 'batch', spec: { replicas: 3, ttlSecondsAfterCompleted: 60 } }));
     await created(claim({ name: 'single' }));
     for (const [name, spec, text] of [

@@ -35,7 +35,7 @@ export function customResourceDefinition(kind: Kind, definitions: Definitions): 
   };
 }
 
-/** Upstream's own words. */
+/** The warning text of the upstream project. */
 function warning({ group, kind }: Kind): string {
   return `${group}/v1alpha1 ${kind} is deprecated; use ${group}/v1beta1 ${kind} instead`;
 }

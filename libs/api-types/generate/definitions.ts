@@ -38,7 +38,7 @@ const definition: z.ZodType<Definition> = z.lazy(() =>
   }),
 );
 
-/** The committed snapshot: what the pinned API server says about the parts of Kubernetes that Sandlot embeds. */
+/** The committed snapshot: the pinned API server's schemas of the Kubernetes types that Sandlot embeds. */
 export const snapshotSchema = z.object({ kubernetes: z.string(), schemas: z.record(z.string(), definition) });
 export type Snapshot = z.infer<typeof snapshotSchema>;
 
@@ -58,7 +58,7 @@ export const names = {
   time: 'io.k8s.apimachinery.pkg.apis.meta.v1.Time',
 } as const;
 
-/** What a CRD embeds; everything else in the snapshot is reached from these. */
+/** The definitions that a CRD embeds; they reach all others in the snapshot. */
 export const roots: readonly string[] = [names.podSpec, names.claimSpec, names.ingressRule, names.egressRule];
 
 /**

@@ -50,7 +50,7 @@ export const kinds: readonly Kind[] = [
       wide(text('Phase', '.status.phase')),
       wide(text('Node', '.status.nodeName')),
       wide(text('IP', '.status.podIPs[0]')),
-      // A date column shows an age, which a time to come does not have.
+      // A date column shows an age, but this time lies in the future.
       wide(text('Expires', '.status.expiresAt')),
     ],
   },

@@ -74,7 +74,7 @@ describe('the committed files', () => {
     },
   );
 
-  it('hold each CRD unchanged by YAML', () => {
+  it('contain each CRD unchanged by YAML', () => {
     const files = outputsOf(snapshot).filter(({ path }) => path.endsWith('.yaml'));
     expect(files.map(({ text }): unknown => parse(text))).toEqual(crds.map(({ crd }) => crd));
   });
@@ -94,7 +94,7 @@ describe.each(crds)('the CRD of $kind', ({ crd }) => {
     expect(alpha.additionalPrinterColumns).toEqual(beta.additionalPrinterColumns);
   });
 
-  it('says of every field what it is', () => {
+  it('has a description of every field', () => {
     const untyped = all.filter(({ node }) => node.type === undefined && node['x-kubernetes-int-or-string'] !== true);
     expect(untyped.map(({ path }) => path)).toEqual([]);
   });

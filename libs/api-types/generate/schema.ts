@@ -25,13 +25,13 @@ function rewrite(value: unknown, definitions: Definitions): unknown {
   return Object.fromEntries(entries);
 }
 
-/** Drops what JSON Schema says and a CRD must not, or need not, repeat. */
+/** Drops keywords of JSON Schema that a CRD must not have or does not need. */
 function tidy(node: SchemaNode): SchemaNode {
   const rest = { ...node };
   delete rest['$schema'];
   // Descriptions are for docs/reference/; a CRD has to stay small enough for a client-side apply.
   if (typeof rest['description'] === 'string') delete rest['description'];
-  // The API server allows an int-or-string no branches of its own beyond the two it implies.
+  // An int-or-string must not have branches beyond the two that it implies.
   if (rest['x-kubernetes-int-or-string'] === true) delete rest['anyOf'];
   if (rest['maximum'] === Number.MAX_SAFE_INTEGER) delete rest['maximum'];
   // The API server checks date-time itself; zod's pattern for it is long.

@@ -8,7 +8,7 @@ export const snapshotFile: string = join(import.meta.dirname, 'openapi/kubernete
 /** The documents of the API server that describe what a CRD embeds. */
 export const documentPaths: readonly string[] = ['/openapi/v3/api/v1', '/openapi/v3/apis/networking.k8s.io/v1'];
 
-/** What an API server answered: its `gitVersion` and the documents of {@link documentPaths}. */
+/** The answers of an API server: its `gitVersion` and the documents of {@link documentPaths}. */
 export interface ServerAnswers {
   readonly version: string;
   readonly documents: readonly unknown[];

@@ -4,7 +4,7 @@ import type { Definition, Definitions } from './definitions.ts';
 /** A node of a CRD schema, as JSON. */
 export type SchemaNode = Record<string, unknown>;
 
-/** What a Kubernetes quantity looks like; the API server's own parser is stricter only about magnitude. */
+/** The syntax of a Kubernetes quantity; the API server's parser is stricter about magnitude only. */
 const QUANTITY =
   '^[+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][+-]?([0-9]+(\\.[0-9]*)?|\\.[0-9]+))?$';
 
@@ -14,7 +14,7 @@ const scalars: Readonly<Record<string, SchemaNode>> = {
   [names.time]: { type: 'string', format: 'date-time' },
 };
 
-/** Formats the API server knows in a CRD; others would be noise. */
+/** The formats that the API server validates in a CRD. */
 const FORMATS = new Set(['int32', 'int64', 'double', 'float', 'byte', 'date-time']);
 
 /**

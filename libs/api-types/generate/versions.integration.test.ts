@@ -141,8 +141,8 @@ describe('both versions', () => {
   });
 });
 
-describe('what the API server makes of a manifest', () => {
-  it('prunes unknown fields for clients that do not ask, inside the Pod spec too', async () => {
+describe('the API server', () => {
+  it('prunes unknown fields without strict validation, also inside the Pod spec', async () => {
     const spec = { colour: 'red', podTemplate: { spec: { containers: [{ name: 'main', flavour: 'sweet' }] } } };
     await create('v1beta1', { ...sandbox({ name: 'pruned' }), spec });
     expect((await read('v1beta1', 'sandboxes', 'pruned')).spec).toEqual({
@@ -151,7 +151,7 @@ describe('what the API server makes of a manifest', () => {
     });
   });
 
-  it('defaults a port to TCP, which tells entries of the list apart', async () => {
+  it('defaults a port to TCP, which is a key of the list', async () => {
     const containers = [{ name: 'main', ports: [{ containerPort: 53 }, { containerPort: 53, protocol: 'UDP' }] }];
     await create('v1beta1', sandbox({ name: 'ports', spec: { podTemplate: { spec: { containers } } } }));
     expect((await read('v1beta1', 'sandboxes', 'ports')).spec['podTemplate']).toEqual({
@@ -234,7 +234,7 @@ describe('kubectl', () => {
     expect((await read('v1alpha1', 'sandboxes', 'scaled')).spec).toMatchObject({ replicas: 0 });
   });
 
-  it('cannot scale a Sandbox that says operatingMode', async () => {
+  it('cannot scale a Sandbox that uses operatingMode', async () => {
     await create('v1beta1', sandbox({ name: 'by-mode', spec: { operatingMode: 'Running' } }));
     const { code, stderr } = await server.kubectl(['scale', 'sandbox', 'by-mode', '--replicas=0']);
     expect(code).toBe(1);
@@ -259,7 +259,7 @@ describe('kubectl', () => {
     ['sandboxtemplate', 'NAME AGE', 'NAME AGE POOLS NETWORKPOLICY HASH'],
     ['sbt', 'NAME AGE', 'NAME AGE POOLS NETWORKPOLICY HASH'],
     ['swp', 'NAME READY DESIRED AGE', 'NAME READY DESIRED AGE TARGET UPDATED INUSE TEMPLATE'],
-  ])('lists %s by its short name, with the columns of the contract', async (resource, columns, wideColumns) => {
+  ])('lists %s by its short name, with the documented columns', async (resource, columns, wideColumns) => {
     for (const object of [
       sandbox({ name: 'listed' }),
       claim({ name: 'listed' }),

@@ -11,7 +11,7 @@ export const CORE_GROUP = 'agents.x-k8s.io';
 /** API group of SandboxClaim, SandboxTemplate and SandboxWarmPool. */
 export const EXTENSIONS_GROUP = 'extensions.agents.x-k8s.io';
 
-/** What may be written; a field with a schema default may be left out. */
+/** The input side of a schema: a field with a default may be left out. */
 export type SandboxSpec = z.input<typeof sandboxSpec>;
 export type SandboxStatus = z.input<typeof sandboxStatus>;
 /** One pod, one identity, its own disks. */
@@ -30,7 +30,7 @@ export interface SandboxClaim extends KubeObject {
 
 export type SandboxTemplateSpec = z.input<typeof sandboxTemplateSpec>;
 export type SandboxTemplateStatus = z.input<typeof sandboxTemplateStatus>;
-/** What sandboxes of pools and claims look like. */
+/** The blueprint of the sandboxes of pools and claims. */
 export interface SandboxTemplate extends KubeObject {
   spec: SandboxTemplateSpec;
   status?: SandboxTemplateStatus | undefined;
@@ -52,7 +52,7 @@ const claim = { group: EXTENSIONS_GROUP, plural: 'sandboxclaims', kind: 'Sandbox
 const template = { group: EXTENSIONS_GROUP, plural: 'sandboxtemplates', kind: 'SandboxTemplate', namespaced: true };
 const pool = { group: EXTENSIONS_GROUP, plural: 'sandboxwarmpools', kind: 'SandboxWarmPool', namespaced: true };
 
-/** Storage version, the one controllers talk. */
+/** The storage version, which the controllers use. */
 const V1BETA1 = 'v1beta1';
 /** Deprecated, served for old manifests and clients. */
 const V1ALPHA1 = 'v1alpha1';

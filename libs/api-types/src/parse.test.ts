@@ -3,7 +3,7 @@ import { claim, pool, sandbox, template } from '../test/index.ts';
 import { parseSandbox, parseSandboxClaim, parseSandboxTemplate, parseSandboxWarmPool } from './parse.ts';
 
 describe('parsing from outside', () => {
-  it('accepts what the builders make', () => {
+  it('accepts the objects of the builders', () => {
     expect(parseSandbox(sandbox())).toMatchObject(sandbox());
     expect(parseSandboxClaim(claim())).toMatchObject(claim());
     expect(parseSandboxTemplate(template())).toMatchObject(template());
@@ -22,7 +22,7 @@ describe('parsing from outside', () => {
     expect(parseSandboxClaim(claim()).spec).toMatchObject({ createOnNoStock: true, skipInitRuntime: false });
   });
 
-  it('gives no default to the spellings that exclude each other', () => {
+  it('sets no default for spellings that exclude each other', () => {
     expect(parseSandbox(sandbox()).spec).not.toHaveProperty('replicas');
     expect(parseSandbox(sandbox()).spec).not.toHaveProperty('operatingMode');
     expect(parseSandboxClaim(claim()).spec).not.toHaveProperty('warmpool');

@@ -6,7 +6,7 @@ import { sandboxSpec, sandboxStatus } from './schema/sandbox.ts';
 import { sandboxTemplateSpec, sandboxTemplateStatus } from './schema/template.ts';
 import { sandboxWarmPoolSpec, sandboxWarmPoolStatus } from './schema/warmpool.ts';
 
-/** Kinds and metadata belong to the API server; only that metadata is an object is checked. */
+/** The API server checks kinds and metadata; here metadata only has to be an object. */
 const envelope = {
   apiVersion: z.string().optional(),
   kind: z.string().optional(),
@@ -19,8 +19,8 @@ const template = z.object({ ...envelope, spec: sandboxTemplateSpec, status: sand
 const pool = z.object({ ...envelope, spec: sandboxWarmPoolSpec, status: sandboxWarmPoolStatus.optional() });
 
 /**
- * A Sandbox from outside (a file, a request body): unknown fields pruned, defaults filled in, as the API server does.
- * Rules across fields are the API server's. Throws ZodError.
+ * Parses a Sandbox from outside (a file, a request body). It prunes unknown fields and fills in defaults as the API server
+ * does, and leaves rules across fields to the API server. Throws ZodError.
  */
 export function parseSandbox(value: unknown): Sandbox {
   return sandbox.parse(value);

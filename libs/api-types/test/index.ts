@@ -2,7 +2,7 @@ import type { ObjectMeta } from '@sandlot/kube/objects';
 import { CORE_GROUP, EXTENSIONS_GROUP } from '../src/objects.ts';
 import type { Sandbox, SandboxClaim, SandboxTemplate, SandboxWarmPool } from '../src/objects.ts';
 
-/** What a test says about an object; everything else has a plain value. */
+/** The parts of an object that matter to a test; the others have plain values. */
 export interface Parts<O extends { spec: object; status?: object | undefined }> {
   readonly name?: string;
   readonly namespace?: string;

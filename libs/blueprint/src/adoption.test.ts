@@ -24,7 +24,7 @@ const job = (labels: Strings = {}, podLabels: Strings = {}): SandboxClaim =>
 describe('the adoption patch', () => {
   const python = templateWith({ team: 'a' }, { note: 'n' });
 
-  it('is guarded, hands the member over, takes the marks of the pool off and the lifecycle of the template on', () => {
+  it('is guarded, changes the owner, removes the pool’s labels and adds the lifecycle of the template', () => {
     const patch = adoptionPatch({
       claim: job({ 'agents.x-k8s.io/created-by': 'go-client' }, { 'sandbox.users.io/user': 'ana' }),
       template: python,
@@ -80,7 +80,7 @@ describe('the adoption patch', () => {
     });
   });
 
-  it('removes the creator of a claim that names none, and says nothing about a trace it does not have', () => {
+  it('removes created-by for a claim without it, and carries no trace context for a claim without one', () => {
     const patch = adoptionPatch({ claim: job(), template: python, member: memberOf(python), poolName: 'fast' });
     expect(patch).toMatchObject({
       metadata: { labels: { 'agents.x-k8s.io/created-by': null } },
@@ -89,7 +89,7 @@ describe('the adoption patch', () => {
     expect(JSON.stringify(patch)).not.toContain('trace-context');
   });
 
-  it('keeps the pod name that the Sandbox already goes by', () => {
+  it('keeps the pod name that the Sandbox already has', () => {
     const member = memberOf(python);
     const annotations = { 'agents.x-k8s.io/pod-name': 'older-pod' };
     const renamed = { ...member, metadata: { ...member.metadata, annotations } };
@@ -98,8 +98,8 @@ describe('the adoption patch', () => {
   });
 
   it.each([
-    ['takes leave to be evicted away when the pool gave it', {}, null],
-    ['leaves a ban on eviction that the template states', { [SAFE_TO_EVICT]: 'false' }, undefined],
+    ['removes safe-to-evict when the pool set it', {}, null],
+    ['keeps safe-to-evict "false" of the template', { [SAFE_TO_EVICT]: 'false' }, undefined],
   ])('%s', (_, annotations, expected) => {
     const pinned = templateWith({}, annotations);
     const patch = adoptionPatch({ claim: job(), template: pinned, member: memberOf(pinned), poolName: 'fast' });
@@ -112,11 +112,11 @@ describe('the metadata of a bound Sandbox', () => {
   const bound = (of: SandboxTemplate, by: SandboxClaim): Sandbox =>
     coldSandbox({ claim: by, template: of, defaults: POD_DEFAULTS });
 
-  it('needs no patch while template and claim stay as they are', () => {
+  it('needs no patch while template and claim do not change', () => {
     expect(metadataPatch(bound(templateWith({ a: '1' }), job()), templateWith({ a: '1' }), job())).toBeUndefined();
   });
 
-  it('follows both: new values come, dropped ones go, reserved keys are skipped', () => {
+  it('follows template and claim: adds new values, removes dropped keys, skips reserved keys', () => {
     const before = bound(templateWith({ a: '1', b: '1' }, { note: 'old' }), job({}, { 'sandbox.users.io/u': 'ana' }));
     const patch = metadataPatch(
       before,
@@ -135,7 +135,7 @@ describe('the metadata of a bound Sandbox', () => {
     });
   });
 
-  it('never depends on what stood there before', () => {
+  it('never depends on the metadata before it', () => {
     const strings = fc.dictionary(fc.constantFrom('a', 'b', 'c', 'agents.x-k8s.io/x'), fc.constantFrom('1', '2'));
     fc.assert(
       fc.property(strings, strings, strings, (before, labels, annotations) => {

@@ -10,18 +10,18 @@ import { custodyOf, networkLabels } from './slots.ts';
 export interface AdoptionInput {
   readonly claim: SandboxClaim;
   readonly template: SandboxTemplate;
-  /** The member as last read: its resourceVersion guards the patch, its metadata says what has to go. */
+  /** The member as last read: its resourceVersion guards the patch, and the patch removes keys of its metadata. */
   readonly member: Sandbox;
   readonly poolName: string;
-  /** Of a detached claim: the slot it fills. Absent: the claim becomes the owner. */
+  /** The slot it fills, for a detached claim. Absent: the claim becomes the owner. */
   readonly slot?: number | undefined;
-  /** Trace context to hand on, as the annotation's JSON. */
+  /** Trace context for the Sandbox, as the JSON of the annotation. */
   readonly traceContext?: string | undefined;
 }
 
 /**
- * W1, the commit: one merge patch that makes a pool member the claim's. It carries the member's uid and resourceVersion,
- * so that of two claims only one can succeed (API contract, the commit protocol).
+ * W1, the commit: one merge patch by which a claim adopts a pool member. It carries the member's uid and resourceVersion, so
+ * that only one of two claims succeeds (docs/reference/sandbox-claim.md#adoption).
  */
 export function adoptionPatch(input: AdoptionInput): JsonObject {
   const { claim, template, member, slot, traceContext } = input;
@@ -33,8 +33,8 @@ export function adoptionPatch(input: AdoptionInput): JsonObject {
     metadata: {
       uid,
       resourceVersion,
-      // No longer kept from here on: nobody applies a Sandbox that a claim was given, and keeping account of who set which
-      // field costs the API server more than the rest of a patch.
+      // No client applies an adopted Sandbox server-side, and tracking field owners costs the API server more than the rest
+      // of a patch.
       managedFields: [{}],
       ownerReferences: custody.ownerReferences.map((owner) => ({ ...owner })),
       labels: { ...adoptedLabels(input), ...custody.labels },
@@ -88,13 +88,13 @@ export function metadataPatch(
 ): JsonObject | undefined {
   const podMetadata = podMetadataPatch(sandbox.spec.podTemplate.metadata, claimedPodMetadata(template, claim));
   if (podMetadata === undefined) return undefined;
-  // For rules of its own that are asked for later; what is in the podTemplate already came with the label.
+  // A claim may ask for network rules of its own after the adoption; the podTemplate then carries the label, too.
   const own = networkLabels(claim);
   const labelled = Object.keys(own).length === 0 ? {} : { metadata: { labels: { ...own } } };
   return { ...labelled, spec: { podTemplate: { metadata: podMetadata } } };
 }
 
-/** Spec fields are JSON by construction: they came from the API server. */
+/** Spec fields came from the API server, so they are JSON. */
 function jsonOf(fields: object): JsonObject {
   return fields as JsonObject;
 }

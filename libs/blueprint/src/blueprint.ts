@@ -3,7 +3,7 @@ import type { Blueprint, SandboxSpec, SandboxTemplate } from '@sandlot/api-types
 import type { PodDefaults } from './defaults.ts';
 import { podSpecOf } from './defaults.ts';
 
-/** Lifecycle defaults of a template: copied when a claim takes a sandbox, never run by unclaimed members. */
+/** Lifecycle defaults of a template: copied when a claim adopts a Sandbox; unclaimed members ignore them. */
 const LIFECYCLE_FIELDS = [
   'ttlSeconds',
   'ttlSecondsAfterFinished',
@@ -27,7 +27,10 @@ export function blueprintOf(template: SandboxTemplate, defaults: PodDefaults): B
   };
 }
 
-/** Hash that members carry: equal means current, different means compare (API contract, staleness). */
+/**
+ * The hash that members carry. An equal hash means current; a different one means that the blueprints have to be compared
+ * (docs/reference/sandbox-warm-pool.md#staleness-and-rollout).
+ */
 export function blueprintHashOf(template: SandboxTemplate, defaults: PodDefaults): string {
   return blueprintHash(blueprintOf(template, defaults));
 }

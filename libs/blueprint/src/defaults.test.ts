@@ -18,10 +18,10 @@ function podSpecOf({ spec = {}, template: parts = {}, defaults = {} }: Row): Pod
   return blueprintOf(template({ spec: { podTemplate, ...parts } }), { ...POD_DEFAULTS, ...defaults }).podTemplate.spec;
 }
 
-describe('a pod made through a template', () => {
+describe('a pod of a template', () => {
   const containers = [{ name: 'main' }];
   const rows: readonly (readonly [string, Row, Partial<PodSpec>])[] = [
-    ['gets no token and resolvers it can reach', {}, { ...TOKENLESS, ...PUBLIC_DNS }],
+    ['gets no token, and resolvers that it can reach', {}, { ...TOKENLESS, ...PUBLIC_DNS }],
     [
       'keeps a token that its template asks for',
       { spec: { automountServiceAccountToken: true } },
@@ -33,12 +33,12 @@ describe('a pod made through a template', () => {
       { ...TOKENLESS, dnsPolicy: 'ClusterFirst' },
     ],
     [
-      'keeps what else its template says about DNS',
+      'keeps the other DNS settings of its template',
       { spec: { dnsConfig: { searches: ['corp'] } } },
       { ...TOKENLESS, dnsPolicy: 'None', dnsConfig: { searches: ['corp'], nameservers: ['8.8.8.8', '1.1.1.1'] } },
     ],
     [
-      'uses the cluster DNS when nobody manages its network',
+      'uses the cluster DNS when its network is unmanaged',
       { template: { networkPolicyManagement: 'Unmanaged' } },
       TOKENLESS,
     ],
@@ -49,7 +49,7 @@ describe('a pod made through a template', () => {
       { ...TOKENLESS, dnsPolicy: 'None', dnsConfig: { nameservers: ['9.9.9.9'] } },
     ],
     [
-      'gets neither resources nor a runtime class of the installation',
+      'gets neither resources nor a runtime class from the installation',
       { defaults: { resources: { limits: { cpu: '1' } }, runtimeClassName: 'gvisor', dnsNameservers: [] } },
       TOKENLESS,
     ],
@@ -64,7 +64,7 @@ describe('a hardened pod', () => {
   const hardened = { securityDefaults: 'Hardened', dnsNameservers: [] } as const;
   const confined = { allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
 
-  it('is confined in every field that its template leaves open', () => {
+  it('is hardened in every field that its template leaves unset', () => {
     const spec = { initContainers: [{ name: 'init' }] };
     expect(podSpecOf({ spec, defaults: { ...hardened, runtimeClassName: 'gvisor' } })).toEqual({
       ...TOKENLESS,
@@ -95,7 +95,7 @@ describe('a hardened pod', () => {
   type Context = NonNullable<PodSpec['containers'][number]['securityContext']>;
   const contexts: readonly (readonly [string, Context, Context])[] = [
     [
-      'loses all capabilities but those its template adds',
+      'drops all capabilities but those that its template adds',
       { capabilities: { add: ['NET_ADMIN'] } },
       { ...confined, capabilities: { add: ['NET_ADMIN'], drop: ['ALL'] } },
     ],
@@ -104,18 +104,14 @@ describe('a hardened pod', () => {
       { capabilities: { add: ['ALL'] } },
       { allowPrivilegeEscalation: false, capabilities: { add: ['ALL'] } },
     ],
+    ['stays wholly privileged, because the API server refuses half of it', { privileged: true }, { privileged: true }],
     [
-      'stays privileged as a whole, as half of it is refused by the API server',
-      { privileged: true },
-      { privileged: true },
-    ],
-    [
-      'may escalate with CAP_SYS_ADMIN, which the API server demands',
+      'may escalate with CAP_SYS_ADMIN, because the API server demands it',
       { capabilities: { add: ['CAP_SYS_ADMIN'] } },
       { capabilities: { add: ['CAP_SYS_ADMIN'], drop: ['ALL'] } },
     ],
     [
-      'keeps what else its template says',
+      'keeps the other settings of its template',
       { runAsNonRoot: true, readOnlyRootFilesystem: true },
       { ...confined, runAsNonRoot: true, readOnlyRootFilesystem: true },
     ],
@@ -128,7 +124,7 @@ describe('a hardened pod', () => {
     expect([containers[0]?.securityContext, initContainers?.[0]?.securityContext]).toEqual([expected, expected]);
   });
 
-  it('gets nothing on Windows that the API server refuses there', () => {
+  it('gets no field on Windows that the API server refuses there', () => {
     const spec = podSpecOf({ spec: { os: { name: 'windows' } }, defaults: hardened });
     expect(spec).toEqual({
       ...TOKENLESS,
@@ -141,7 +137,7 @@ describe('a hardened pod', () => {
   const resources = { requests: { cpu: '100m', memory: '64Mi' }, limits: { memory: '256Mi' } };
   type Resources = PodSpec['containers'][number]['resources'];
   const amounts: readonly (readonly [string, Resources, Resources])[] = [
-    ['states nothing', undefined, resources],
+    ['states no resources', undefined, resources],
     ['states a request', { requests: { memory: '1Gi' } }, { requests: { cpu: '100m', memory: '1Gi' } }],
     ['states a limit', { limits: { memory: '32Mi' } }, { requests: { cpu: '100m' }, limits: { memory: '32Mi' } }],
     [
@@ -160,7 +156,7 @@ describe('a hardened pod', () => {
     expect([containers[0]?.resources, initContainers?.[0]?.resources]).toEqual([expected, expected]);
   });
 
-  it('has no resources of the installation when its template states those of the whole pod', () => {
+  it('gets no resources of the installation when its template sets resources of the whole pod', () => {
     const spec = { resources: { limits: { memory: '1Gi' } } };
     const { containers } = podSpecOf({ spec, defaults: { ...hardened, resources } });
     expect(containers[0]?.resources).toBeUndefined();

@@ -1,11 +1,11 @@
 import type { ContainerResources, PodSpec, SandboxTemplate } from '@sandlot/api-types';
 import { harden } from './harden.ts';
 
-/** What the installation, not the template, decides about pods made through templates (chart values). */
+/** Chart values about pods of templates. */
 export interface PodDefaults {
-  /** Name servers of pods that may only reach the internet; empty leaves `dnsPolicy` alone. */
+  /** Name servers of pods that can reach the internet only; empty leaves `dnsPolicy` unchanged. */
   readonly dnsNameservers: readonly string[];
-  /** Used when the template does not say (API contract, secure defaults). */
+  /** Used when the template sets none (docs/reference/sandbox-template.md#secure-defaults). */
   readonly securityDefaults: 'Compat' | 'Hardened';
   /** Runtime class of hardened pods; empty for the cluster's own. */
   readonly runtimeClassName: string;
@@ -20,7 +20,7 @@ export const POD_DEFAULTS: PodDefaults = {
   resources: {},
 };
 
-/** Under the managed default policy the cluster's DNS is out of reach, so public resolvers are named. */
+/** The managed default policy blocks the cluster's DNS, so pods get public resolvers. */
 function withDns(spec: PodSpec, template: SandboxTemplate, defaults: PodDefaults): PodSpec {
   const managed = (template.spec.networkPolicyManagement ?? 'Managed') === 'Managed';
   const custom = template.spec.networkPolicy !== undefined;
@@ -29,15 +29,15 @@ function withDns(spec: PodSpec, template: SandboxTemplate, defaults: PodDefaults
   return { ...spec, dnsPolicy: 'None', dnsConfig: { ...spec.dnsConfig, nameservers: nameServersOf(spec, defaults) } };
 }
 
-/** Under `dnsPolicy: None` without name servers the API server refuses the pod. */
+/** The API server refuses a pod with `dnsPolicy: None` and no name servers. */
 function nameServersOf(spec: PodSpec, defaults: PodDefaults): string[] {
   const own = spec.dnsConfig?.nameservers ?? [];
   return own.length > 0 ? own : [...defaults.dnsNameservers];
 }
 
 /**
- * The pod spec of a sandbox made through a template: no service account token unless the template asks for one, name
- * servers it can reach, and the hardened fields when chosen. Sandboxes authored directly never pass here.
+ * The pod spec of a Sandbox that comes from a template: no service account token unless the template asks for one, name
+ * servers that it can reach, and the hardened fields when they are chosen. Directly authored Sandboxes get none of this.
  */
 export function podSpecOf(template: SandboxTemplate, defaults: PodDefaults): PodSpec {
   const written = template.spec.podTemplate.spec;

@@ -2,7 +2,7 @@ import type { Container, ContainerResources, PodSpec } from '@sandlot/api-types'
 
 type Amounts = NonNullable<ContainerResources['requests']>;
 
-/** What the installation gives hardened pods. */
+/** Chart values for hardened pods. */
 export interface Hardening {
   readonly runtimeClassName: string;
   readonly resources: ContainerResources;
@@ -11,7 +11,7 @@ export interface Hardening {
 type SecurityContext = NonNullable<Container['securityContext']>;
 type Capabilities = NonNullable<SecurityContext['capabilities']>;
 
-/** Fills what is unset; never overrides a field the template sets (API contract, secure defaults). */
+/** Fills in unset fields; never overrides a field that the template sets (docs/reference/sandbox-template.md#secure-defaults). */
 export function harden(spec: PodSpec, { runtimeClassName, resources }: Hardening): PodSpec {
   const runtimeClass = isSet(spec.runtimeClassName) ? spec.runtimeClassName : runtimeClassName;
   const each = (container: Container): Container => withResources(confined(container, spec), resources, spec);
@@ -40,7 +40,7 @@ function withSeccomp(given: PodSpec['securityContext']): NonNullable<PodSpec['se
 
 function confined(container: Container, spec: PodSpec): Container {
   const given = container.securityContext ?? {};
-  // A privileged container has everything by the choice of its template; the API server refuses half a choice.
+  // The API server refuses a privileged container without escalation or with dropped capabilities.
   if (isWindows(spec) || given.privileged === true) return container;
   const { allowPrivilegeEscalation = mayEscalate(given.capabilities) } = given;
   return {
@@ -53,19 +53,19 @@ function confined(container: Container, spec: PodSpec): Container {
   };
 }
 
-/** With CAP_SYS_ADMIN it cannot be refused: the API server says no to both together. */
+/** The API server refuses CAP_SYS_ADMIN together with `allowPrivilegeEscalation: false`. */
 function mayEscalate(capabilities: Capabilities | undefined): false | undefined {
   return capabilities?.add?.includes('CAP_SYS_ADMIN') === true ? undefined : false;
 }
 
-/** What a template adds stays: dropping `ALL` takes away the rest, and would take away an added `ALL`. */
+/** Capabilities that a template adds stay. Dropping `ALL` would also remove an added `ALL`. */
 function withoutCapabilities(given: Capabilities | undefined): Capabilities {
   return given?.add?.includes('ALL') === true ? given : { drop: ['ALL'], ...given };
 }
 
 /**
- * Fills both amounts of a resource or neither: a default request above a stated limit would make the pod invalid. With
- * resources of the whole pod the template has decided already.
+ * Fills in both amounts of a resource or neither: a default request above a stated limit would make the pod invalid. A
+ * template with resources of the whole pod gets none.
  */
 function withResources(container: Container, defaults: ContainerResources, spec: PodSpec): Container {
   if (spec.resources !== undefined) return container;

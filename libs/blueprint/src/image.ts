@@ -1,7 +1,7 @@
 import { annotations } from '@sandlot/api-types';
 import type { PodSpec, SandboxClaim } from '@sandlot/api-types';
 
-/** The image a claim wants in the first container; undefined when the pod has it already, or none is wanted. */
+/** The image that a claim wants in the first container; undefined when it wants none or the pod has it already. */
 export function wantedImage(claim: SandboxClaim, podSpec: PodSpec): string | undefined {
   const image = claim.spec.inplaceUpdate?.image;
   return image === podSpec.containers[0]?.image ? undefined : image;
@@ -12,7 +12,7 @@ export function withImage(podSpec: PodSpec, image: string): PodSpec['containers'
   return podSpec.containers.map((container, index) => (index === 0 ? { ...container, image } : container));
 }
 
-/** The mark by which the sandbox-controller knows that this of the pod's spec is to be changed in the live pod. */
+/** The annotation that asks the sandbox-controller to change the image in the live pod. */
 export function imageMark(image: string): Readonly<Record<string, string>> {
   return { [annotations.inplaceImage]: image };
 }

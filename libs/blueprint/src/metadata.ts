@@ -12,7 +12,7 @@ export interface PodMetadata {
   readonly annotations: Strings;
 }
 
-/** Metadata of a pool member's podTemplate: the template's, the pool's mark, and leave to be evicted while unclaimed. */
+/** Metadata of a pool member's podTemplate: the template's, the pool's labels, and `safe-to-evict` while unclaimed. */
 export function memberPodMetadata(template: SandboxTemplate, poolName: string): PodMetadata {
   const written = mergedPodMetadata(template.spec.podTemplate.metadata, undefined);
   return {
@@ -27,8 +27,8 @@ export function memberPodMetadata(template: SandboxTemplate, poolName: string): 
 }
 
 /**
- * Metadata of a claimed sandbox's podTemplate, whole: the template's, the claim's and the system's labels. Anything else
- * goes, the pool's marks first among them. Keys were validated before: the claim never overrides the template.
+ * The whole metadata of a claimed Sandbox's podTemplate: that of the template, the claim and the system. Every other key is
+ * removed, such as the pool's labels. The claim was validated before: it never overrides the template.
  */
 export function claimedPodMetadata(template: SandboxTemplate, claim: SandboxClaim): PodMetadata {
   const written = mergedPodMetadata(template.spec.podTemplate.metadata, claim.spec.additionalPodMetadata);
@@ -45,7 +45,7 @@ export function claimedPodMetadata(template: SandboxTemplate, claim: SandboxClai
   };
 }
 
-/** Merge patch of a podTemplate's metadata that turns `current` into exactly `wanted`; undefined when it is so already. */
+/** Merge patch of a podTemplate's metadata that turns `current` into exactly `wanted`; undefined when they are equal. */
 export function podMetadataPatch(
   current: SandboxSpec['podTemplate']['metadata'],
   wanted: PodMetadata,
@@ -57,7 +57,7 @@ export function podMetadataPatch(
   return changed.length === 0 ? undefined : Object.fromEntries(changed);
 }
 
-/** What has to go becomes null. */
+/** A key to remove becomes null. */
 function stringsPatch(current: Strings = {}, wanted: Strings): JsonObject {
   const gone = Object.keys(current).filter((key) => !(key in wanted));
   const set = Object.entries(wanted).filter(([key, value]) => current[key] !== value);

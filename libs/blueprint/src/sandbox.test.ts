@@ -36,7 +36,7 @@ describe('a pool member', () => {
       suffix: 'bcdfg',
     });
 
-  it('carries the marks of its pool and the blueprint of its template, and does not live by its lifecycle', () => {
+  it('carries the labels of its pool and the blueprint of its template, but not its lifecycle', () => {
     expect(member()).toEqual({
       apiVersion: 'agents.x-k8s.io/v1beta1',
       kind: 'Sandbox',
@@ -91,7 +91,7 @@ describe('a pool member', () => {
     expect(expected.length).toBeLessThanOrEqual(63);
   });
 
-  it('leaves the eviction of its pod to a template that says something about it', () => {
+  it('leaves safe-to-evict to a template that sets it', () => {
     const pinned = template({
       spec: {
         podTemplate: {
@@ -119,7 +119,7 @@ describe('a cold start', () => {
     },
   });
 
-  it('is named like the claim, controlled by it, and lives by the lifecycle of the template', () => {
+  it('has the name of the claim, which controls it, and the lifecycle of the template', () => {
     expect(coldSandbox({ claim: job, template: written, defaults: POD_DEFAULTS })).toEqual({
       apiVersion: 'agents.x-k8s.io/v1beta1',
       kind: 'Sandbox',
@@ -166,7 +166,7 @@ describe('a cold start', () => {
     });
   });
 
-  it('takes the pod spec and the volumes that the claim changed', () => {
+  it('has the pod spec and the volumes that the claim changed', () => {
     const changed = { containers: [{ name: 'main', image: 'busybox', env: [{ name: 'A', value: 'b' }] }] };
     const volumes = [{ metadata: { name: 'more' }, spec: {} }];
     const input = { claim: job, template: written, defaults: POD_DEFAULTS };

@@ -11,10 +11,10 @@ import type { PodMetadata } from './metadata.ts';
 import { ownedBy } from './owner.ts';
 import { custodyOf } from './slots.ts';
 
-/** Pod and PVC names are derived from the Sandbox's, and a pod's host name holds 63 characters. */
+/** The Sandbox's name becomes the pod's host name, which holds 63 characters. */
 const MAX_NAME = 63;
 
-/** The name of its future Pod stands in it from the start, which spares the sandbox-controller a write before Ready. */
+/** The annotation names the future Pod from the start, which saves the sandbox-controller a write before Ready. */
 function sandboxOf(metadata: ObjectMeta & { readonly name: string }, spec: SandboxSpec): Sandbox {
   const named = { ...metadata.annotations, [annotations.podName]: metadata.name };
   return {
@@ -37,11 +37,11 @@ export interface MemberInput {
   readonly pool: SandboxWarmPool;
   readonly template: SandboxTemplate;
   readonly defaults: PodDefaults;
-  /** Random lower-case letters and digits; chosen by us, so that a repeated create is recognised. */
+  /** Random lower-case letters and digits. The controller chooses them, so that a repeated create is recognised. */
   readonly suffix: string;
 }
 
-/** As much of the pool's name as fits; what is left of a cut name must not end in a dot or dash. */
+/** As much of the pool's name as fits; a cut name must not end in a dot or dash. */
 function memberName(poolName: string, suffix: string): string {
   const prefix = poolName.slice(0, MAX_NAME - suffix.length - 1).replace(/[.-]+$/, '');
   return `${prefix}-${suffix}`;
@@ -74,17 +74,17 @@ export interface ColdStartInput {
   readonly claim: SandboxClaim;
   readonly template: SandboxTemplate;
   readonly defaults: PodDefaults;
-  /** Pod spec with the variables of the claim; absent when it has none, for the template's own. */
+  /** Pod spec with the variables of the claim; absent: that of the template. */
   readonly podSpec?: SandboxSpec['podTemplate']['spec'] | undefined;
   /** The template's volumes merged with the claim's. */
   readonly volumeClaimTemplates?: SandboxSpec['volumeClaimTemplates'];
-  /** Of a detached claim: the slot it fills. Absent: the claim is the owner. */
+  /** The slot it fills, for a detached claim. Absent: the claim is the owner. */
   readonly slot?: number | undefined;
 }
 
 /**
- * The Sandbox of a claim that no warm one can serve, living by its template: named like the claim and controlled by it,
- * or of a detached claim `<claim>-<slot>` and controlled by nobody.
+ * The Sandbox of a cold start, with the lifecycle of its template. A bound claim gives it its name and controls it; for a
+ * detached claim its name is `<claim>-<slot>` and it has no controller.
  */
 export function coldSandbox(input: ColdStartInput): Sandbox {
   const { claim, template, defaults, slot } = input;
@@ -118,14 +118,14 @@ export function coldSandbox(input: ColdStartInput): Sandbox {
   );
 }
 
-/** With the claim's variables and its image. */
+/** The pod spec with the variables and the image of the claim. */
 function claimedPod({ claim, podSpec }: ColdStartInput, ofTemplate: PodSpec): PodSpec {
   const spec = podSpec ?? ofTemplate;
   const image = wantedImage(claim, spec);
   return image === undefined ? spec : { ...spec, containers: withImage(spec, image) };
 }
 
-/** Of the Sandbox that a claim is given cold, or one slot of it. */
+/** Name of the Sandbox of a cold start, for the claim or one of its slots. */
 export function coldName({ metadata: { name = '' } }: SandboxClaim, slot: number | undefined): string {
   return slot === undefined ? name : `${name}-${slot}`;
 }

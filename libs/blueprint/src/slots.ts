@@ -6,18 +6,18 @@ import { ownedBy } from './owner.ts';
 
 type Strings = Readonly<Record<string, string>>;
 
-/** How a Sandbox says whose it is. */
+/** The metadata by which a Sandbox shows whose it is. */
 export interface Custody {
   readonly ownerReferences: OwnerReference[];
   readonly labels: Strings;
   readonly annotations: Strings;
-  /** Lifetime that the claim hands on. */
+  /** The lifetime that the claim passes to its Sandbox. */
   readonly spec: Partial<SandboxSpec>;
 }
 
 /**
- * A bound claim owns its Sandbox. A Sandbox of a detached claim is owned by nobody: slot and claim UID on it are the whole
- * record of who it was delivered to.
+ * A bound claim owns its Sandbox. A Sandbox of a detached claim has no owner: its labels, slot and claim UID, are the only
+ * record of the delivery.
  */
 export function custodyOf(claim: SandboxClaim, slot: number | undefined): Custody {
   if (slot === undefined) {
@@ -33,29 +33,32 @@ export function custodyOf(claim: SandboxClaim, slot: number | undefined): Custod
   };
 }
 
-/** On the Sandbox and in its podTemplate, where it makes a generation: the Pod leaves its template's rules by it. */
+/**
+ * Labels that take the Pod out of its template's network rules. They are on the Sandbox and in its podTemplate, where they
+ * cause a new generation.
+ */
 export function networkLabels(claim: SandboxClaim): Strings {
   return hasOwnNetwork(claim) ? { [labels.network]: 'own' } : {};
 }
 
-/** Slot of a detached claim that a Sandbox fills; undefined when it fills none. */
+/** The slot of a detached claim that the Sandbox fills; undefined when it fills none. */
 export function slotOf({ metadata }: Sandbox): number | undefined {
   const text = metadata.labels?.[labels.claimSlot];
   return text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-/** Name of the detached claim that a Sandbox was delivered to, whole; undefined when there is none. */
+/** The full name of the detached claim that the Sandbox was delivered to; undefined when there is none. */
 export function claimNameOf({ metadata }: Sandbox): string | undefined {
   return metadata.annotations?.[annotations.claimName] ?? metadata.labels?.[labels.claimName];
 }
 
-/** Whether the Sandbox fills a slot of exactly this claim: by UID and label, owned by nobody. */
+/** Whether the Sandbox fills a slot of exactly this claim: it has its UID as a label, and no owner. */
 export function fillsSlotOf(sandbox: Sandbox, claim: Pick<SandboxClaim, 'metadata'>): boolean {
   if (controllerOf(sandbox) !== undefined || slotOf(sandbox) === undefined) return false;
   return sandbox.metadata.labels?.[labels.claimUid] === claim.metadata.uid;
 }
 
-/** The claim's lifetime as each of its delivered Sandboxes carries it (API contract, bound and detached claims). */
+/** The claim's lifetime for each of its delivered Sandboxes (docs/reference/sandbox-claim.md#bound-and-detached-claims). */
 function slotLifecycle({ spec: { lifecycle } }: SandboxClaim): Partial<SandboxSpec> {
   const { shutdownTime, ttlSecondsAfterFinished } = lifecycle ?? {};
   if (shutdownTime === undefined && ttlSecondsAfterFinished === undefined) return {};

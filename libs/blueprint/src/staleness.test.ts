@@ -22,14 +22,14 @@ const member: Sandbox = memberSandbox({
 
 describe('a member', () => {
   const rows: readonly (readonly [string, SandboxTemplate, boolean])[] = [
-    ['is current while nothing changes', changedTo({}), true],
+    ['is current while the template does not change', changedTo({}), true],
     ['is stale when the image changes', changedTo(image('debian')), false],
     ['is stale when its volume changes', changedTo({ volumeClaimTemplates: [volume('2Gi')] }), false],
     ['is stale when a volume is added', changedTo({ volumeClaimTemplates: [volume('1Gi'), volume('1Gi')] }), false],
-    ['is stale when it is to have a Service', changedTo({ service: true }), false],
-    ['is stale when a runtime is put in', changedTo({ runtime: { inject: true } }), false],
+    ['is stale when the template asks for a Service', changedTo({ service: true }), false],
+    ['is stale when the template injects a runtime', changedTo({ runtime: { inject: true } }), false],
     ['is stale when the secure defaults change', changedTo({ securityDefaults: 'Hardened' }), false],
-    ['is stale when the pool turns to another template', template({ name: 'other', spec: base }), false],
+    ['is stale when the pool switches to another template', template({ name: 'other', spec: base }), false],
     ['is current when only metadata changes', changedTo(labelled({ team: 'b' })), true],
     ['is current when the lifecycle changes', changedTo({ ttlSeconds: 5, idle: { suspendAfterSeconds: 9 } }), true],
     ['is current when a policy changes', changedTo({ envVarsInjectionPolicy: 'Allowed' }), true],
@@ -40,7 +40,7 @@ describe('a member', () => {
     expect(createCurrencyTest(POD_DEFAULTS)(member, changed)).toBe(expected);
   });
 
-  it('that another writer hashed is compared by meaning', () => {
+  it('with a hash of another writer is compared by meaning', () => {
     const labels = { ...member.metadata.labels, 'agents.x-k8s.io/sandbox-template-hash': 'otherhash' };
     const foreign = { ...member, metadata: { ...member.metadata, labels } };
     const isCurrent = createCurrencyTest(POD_DEFAULTS);

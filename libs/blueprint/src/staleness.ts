@@ -14,10 +14,11 @@ interface Wanted {
 }
 
 /**
- * Judges members under the installation's pod defaults. Equal hashes settle it; a member that another writer hashed
- * differently is compared by meaning: pod spec, volume claim templates by position, service and runtime. Metadata never
- * makes a member stale (API contract, staleness). What it works out about a template object is kept as long as that
- * object: give the objects of a cache, which are never changed.
+ * Judges members under the installation's pod defaults. A member with an equal hash is current. With a different hash, which
+ * another writer may have computed in its own way, the blueprints are compared by meaning: pod spec, volume claim templates
+ * by position, service and runtime. Metadata never makes a member stale
+ * (docs/reference/sandbox-warm-pool.md#staleness-and-rollout). Results are cached per template object, so pass the unchanging
+ * objects of an informer.
  */
 export function createCurrencyTest(defaults: PodDefaults): CurrencyTest {
   const known = new WeakMap<SandboxTemplate, Wanted>();

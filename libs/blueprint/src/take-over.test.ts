@@ -11,8 +11,8 @@ const owner = {
   blockOwnerDeletion: true,
 };
 
-describe('taking over a Sandbox that nobody controls', () => {
-  it('makes the pool its controller, of exactly the version that was seen', () => {
+describe('taking over a Sandbox without a controller', () => {
+  it('makes the pool the controller of exactly the version that was read', () => {
     expect(takeOverPatch(sandbox({ metadata: { resourceVersion: '7' } }), pool())).toEqual({
       metadata: { uid: 'uid-default-sandbox', resourceVersion: '7', ownerReferences: [owner] },
     });

@@ -3,8 +3,8 @@ import type { JsonObject } from '@sandlot/kube/objects';
 import { ownedBy } from './owner.ts';
 
 /**
- * Merge patch that makes a Sandbox nobody controls a member of a pool. It carries the Sandbox's uid and resourceVersion,
- * so that whoever takes it first has it (API contract, members).
+ * Merge patch by which a pool takes over a Sandbox without a controller. It carries the Sandbox's uid and resourceVersion, so
+ * that only the first writer succeeds (docs/reference/sandbox-warm-pool.md#members).
  */
 export function takeOverPatch({ metadata }: Sandbox, pool: SandboxWarmPool): JsonObject {
   const { uid = '', resourceVersion = '', ownerReferences = [] } = metadata;

@@ -10,13 +10,13 @@ function valueAt(document: unknown, pointer: string): unknown {
 }
 
 describe('the published catalogue', () => {
-  it.each(eventTypes)('has a schema of %s under the name that its events bear', (type) => {
+  it.each(eventTypes)('has a schema of %s under the name in its events', (type) => {
     const schema = files.get(`docs/events/v1/${type}.json`);
     expect(schema).toMatchObject({ $id: schemaUrl(type), type: 'object' });
     expect(schema?.['required']).toEqual(expect.arrayContaining(['namespace', 'name', 'uid']));
   });
 
-  it('has a channel, an operation and a message for every type, all of whose references exist', () => {
+  it('has a channel, an operation and a message for every type, and no dangling references', () => {
     const document = files.get('docs/events/asyncapi.json');
     expect(Object.keys(document?.['channels'] ?? {})).toEqual(eventTypes);
     const references = [...JSON.stringify(document).matchAll(/"\$ref":"([^"]+)"/g)].map(([, name = '']) => name);

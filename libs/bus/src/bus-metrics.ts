@@ -1,12 +1,12 @@
 /** What happened to a published event. `retried` counts attempts, the others are final. */
 export type PublishOutcome = 'acked' | 'retried' | 'dropped';
 
-/** Where a bus reports to, or to a part of it. */
+/** Where a bus reports its metrics. */
 export interface BusMetrics {
   connected(up: boolean): void;
-  /** Of events given to `publish`; whoever uses `send` counts them himself. */
+  /** For events of `publish`; callers of `send` count their own. */
   published(type: string, outcome: PublishOutcome): void;
-  /** Events given to `publish` and not acknowledged yet. */
+  /** Events of `publish` that are not acknowledged yet. */
   pending(count: number): void;
   hint(type: string, outcome: 'handled' | 'invalid' | 'failed'): void;
   /** How many declared settings of a stream the server refuses; a stream that it refuses counts as one. */
@@ -15,7 +15,7 @@ export interface BusMetrics {
 
 const ignore = (): void => undefined;
 
-/** Metrics that go nowhere. */
+/** Metrics that are not recorded. */
 export const noMetrics: BusMetrics = {
   connected: ignore,
   published: ignore,

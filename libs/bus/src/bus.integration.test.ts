@@ -73,7 +73,7 @@ describe.each(['memory', 'NATS'] as const)('a bus over %s', (kind) => {
     await vi.waitFor(() => expect(bus.connected()).toBe(true), PATIENCE);
   });
 
-  it('gives hints to subscribers of the type, from every namespace, with the data that was published', async () => {
+  it('delivers hints to subscribers of the type, from every namespace, with the published data', async () => {
     const seen: unknown[] = [];
     bus.onHint('claim.bound', (event) => seen.push([event.id, event.data]));
     bus.onHint('claim.failed', (event) => seen.push(event));
@@ -82,7 +82,7 @@ describe.each(['memory', 'NATS'] as const)('a bus over %s', (kind) => {
     await vi.waitFor(() => expect(seen).toEqual(events.map((event) => [event.id, event.data])), PATIENCE);
   });
 
-  it('gives no hints to a subscriber that is disposed of', async () => {
+  it('delivers no hints to a disposed subscriber', async () => {
     const seen: string[] = [];
     const first = bus.onHint('claim.bound', () => seen.push('disposed'));
     bus.onHint('claim.bound', () => seen.push('kept'));
@@ -93,7 +93,7 @@ describe.each(['memory', 'NATS'] as const)('a bus over %s', (kind) => {
 });
 
 describe('presence on a bus over NATS', () => {
-  it('misses nobody who answers, everybody who is gone, and nobody while it cannot tell', async () => {
+  it('reports absence for a process that is gone, not for one that answers, and not while disconnected', async () => {
     await using server = await startNats();
     const [asking, process] = [await openBus({ url: server.url }), await openBus({ url: server.url })];
     await vi.waitFor(() => expect([asking.connected(), process.connected()]).toEqual([true, true]), PATIENCE);
@@ -112,7 +112,7 @@ describe('presence on a bus over NATS', () => {
     expect(await isAbsent()).toBe(false);
   });
 
-  it('answers again after NATS was killed', async () => {
+  it('answers again after NATS is killed and restarted', async () => {
     await using server = await startNats();
     const process = await openBus({ url: server.url });
     process.announce('pod');
@@ -129,7 +129,7 @@ describe('presence on a bus over NATS', () => {
 });
 
 describe('a bus without a server', () => {
-  it('does nothing and says that it is not connected', async () => {
+  it('does nothing and is not connected', async () => {
     const bus = nullBus();
     bus.publish(bound(1));
     bus.onHint('claim.bound', () => undefined)[Symbol.dispose]();
@@ -141,7 +141,7 @@ describe('a bus without a server', () => {
 });
 
 describe('presence on a bus in memory', () => {
-  it('misses who has not announced itself, or no longer does', async () => {
+  it('reports absence for a name that is not announced, or no longer', async () => {
     const bus = memoryBus();
     const presence = bus.announce('pod');
     expect([await bus.isAbsent('pod'), await bus.isAbsent('other')]).toEqual([false, true]);
@@ -158,7 +158,7 @@ describe('connectBus', () => {
   });
   afterEach(() => server.stop());
 
-  it('delivers once what was published while NATS was away', async () => {
+  it('delivers an event once that was published while NATS was away', async () => {
     await server.kill();
     const bus = await openBus({ url: server.url });
     bus.publish(bound(1));
@@ -172,7 +172,7 @@ describe('connectBus', () => {
     expect(await idsInStream(server.url)).toEqual([bound(1).id, bound(2).id]);
   });
 
-  it('creates the stream again when somebody deletes it, without a reconnect', async () => {
+  it('creates a deleted stream again without a reconnect', async () => {
     const bus = await openBus({ url: server.url });
     bus.publish(bound(1));
     await bus.flush();
@@ -183,7 +183,7 @@ describe('connectBus', () => {
     expect(await idsInStream(server.url)).toEqual([bound(2).id]);
   });
 
-  it('corrects a stream that was changed', async () => {
+  it('corrects a changed stream', async () => {
     const bus = await openBus({ url: server.url });
     bus.publish(bound(1));
     await bus.flush();
@@ -194,7 +194,7 @@ describe('connectBus', () => {
     expect(config).toMatchObject(declareStreams()[0] ?? {});
   });
 
-  it('loses nothing and drains its buffer when NATS is killed in the middle of publishing', async () => {
+  it('loses no event and drains its buffer when NATS is killed while it publishes', async () => {
     const acked: string[] = [];
     const metrics = {
       ...noMetrics,
@@ -217,7 +217,7 @@ describe('connectBus', () => {
     expect(ids).toHaveLength(3_000);
   });
 
-  it('hears hints again after NATS was killed', async () => {
+  it('receives hints again after NATS is killed and restarted', async () => {
     const bus = await openBus({ url: server.url });
     const seen: string[] = [];
     bus.onHint('claim.bound', (event) => seen.push(event.id));
@@ -230,7 +230,7 @@ describe('connectBus', () => {
     await vi.waitFor(() => expect(seen).toContain(bound('after').id), PATIENCE);
   });
 
-  it('survives a handler that throws and a message that is no event', async () => {
+  it('survives a handler that throws and a malformed message', async () => {
     const outcomes: string[] = [];
     const lines: string[] = [];
     const metrics = { ...noMetrics, hint: (_type: string, outcome: string) => void outcomes.push(outcome) };
@@ -248,7 +248,7 @@ describe('connectBus', () => {
     expect(bus.connected()).toBe(true);
   });
 
-  it('drops an event that no server would ever take, and goes on with the next', async () => {
+  it('drops an event that no server accepts and continues with the next', async () => {
     const outcomes: string[] = [];
     const metrics = { ...noMetrics, published: (_type: string, outcome: string) => void outcomes.push(outcome) };
     const bus = await openBus({ url: server.url, metrics });
@@ -262,7 +262,7 @@ describe('connectBus', () => {
 });
 
 describe('connectBus to a server with other settings', () => {
-  it('says once that the credentials are refused, keeps trying, and never throws', async () => {
+  it('logs refused credentials once, keeps trying and never throws', async () => {
     await using server = await startNats({ user: 'sandlot', password: 'right' });
     const lines: string[] = [];
     const bus = await openBus({
@@ -295,7 +295,7 @@ describe('connectBus to a server with other settings', () => {
     await bus.close();
   });
 
-  it('passes hints on even when the server has no JetStream', async () => {
+  it('delivers hints even when the server has no JetStream', async () => {
     await using server = await startNats({ jetstream: false });
     const bus = await openBus({ url: server.url });
     const seen = new Set<string>();

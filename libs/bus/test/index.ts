@@ -8,7 +8,7 @@ import type { CloudEvent, OutgoingEvent } from '../src/events/cloudevent.ts';
 import { parseCloudEvent, toCloudEvent } from '../src/events/cloudevent.ts';
 import type { SpendingReport } from '../src/reports/spending.ts';
 
-/** A session of one user, for tests of what that user may do. */
+/** A session of one NATS user, for tests of its permissions. */
 export async function sessionOf(
   servers: string,
   { user, pass }: { readonly user: string; readonly pass: string },
@@ -18,9 +18,9 @@ export async function sessionOf(
   return { ...session, [Symbol.asyncDispose]: () => connection.close() };
 }
 
-/** A bus inside the process, for tests of who publishes what and who reacts to which hint. */
+/** An in-process bus for tests of published events and of reactions to hints. */
 export interface MemoryBus extends Bus {
-  /** Every event once, in the order of publishing; the same id twice is one event. */
+  /** Every event once, in the order of publishing; events with one id count once. */
   readonly published: readonly OutgoingEvent[];
   /** Types of the published events. */
   readonly types: readonly EventType[];
@@ -28,7 +28,7 @@ export interface MemoryBus extends Bus {
   readonly reports: readonly ActivityReport[];
 }
 
-/** A ledger inside the process. */
+/** An in-process ledger. */
 export function memoryLedger(): Ledger {
   const texts = new Map<string, string>();
   return {
@@ -74,7 +74,7 @@ function memoryReports() {
   };
 }
 
-/** Events reach hint handlers in a later turn, as JSON that went through the same parser as on the wire. */
+/** Creates an in-process bus. Events reach hint handlers in a later turn, after the same parser as on the wire. */
 export function memoryBus(): MemoryBus {
   const published = new Map<string, OutgoingEvent>();
   const listeners = new Set<Listener>();

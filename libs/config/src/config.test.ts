@@ -40,7 +40,12 @@ describe('values', () => {
     ['a number below the limit', integer({ min: 1 }), '0', 'expected a whole number of at least 1, got "0"'],
     ['a number above the limit', integer({ max: 9 }), '10', 'expected a whole number of at most 9, got "10"'],
     ['yes as a boolean', flag(), 'yes', 'expected true or false, got "yes"'],
-    ['a property of every object as a boolean', flag(), 'toString', 'expected true or false, got "toString"'],
+    [
+      'a property of every JavaScript object as a boolean',
+      flag(),
+      'toString',
+      'expected true or false, got "toString"',
+    ],
     [
       'text for JSON',
       json('JSON', z.array(z.int())),
@@ -72,12 +77,12 @@ describe('loadConfig', () => {
     WORKERS: integer({ min: 1 }),
   });
 
-  it('fills defaults and takes an empty variable for one that is not set', () => {
+  it('fills in defaults and treats an empty variable as not set', () => {
     const config = loadConfig(schema, { PROBE_PORT: '', NATS_URL: '', WORKERS: '4', UNRELATED: 'x' });
     expect(config).toEqual({ PROBE_PORT: 8081, WORKERS: 4 });
   });
 
-  it('names every wrong variable at once, those that are missing included', () => {
+  it('names every wrong and every missing variable at once', () => {
     const error = (() => {
       try {
         return loadConfig(schema, { PROBE_PORT: 'http', NATS_URL: 'nats' });
@@ -134,7 +139,7 @@ describe('Secret', () => {
     expect(shown).not.toContain('hunter2');
   });
 
-  it('gives its value to who asks for it', () => {
+  it('returns its value to a caller that asks for it', () => {
     expect(password).toBeInstanceOf(Secret);
     expect(password.reveal()).toBe('hunter2');
   });

@@ -20,7 +20,7 @@ export function loadConfig<S extends z.ZodObject>(schema: S, env: Environment): 
   throw new ConfigError(problemsOf(given, parsed.error));
 }
 
-/** The first issue of each variable; a second one about the same text helps nobody. */
+/** The first problem of each variable: a second one about the same text does not help. */
 function problemsOf(given: Environment, error: z.ZodError): ConfigProblem[] {
   const problems = new Map<string, ConfigProblem>();
   for (const issue of error.issues) {

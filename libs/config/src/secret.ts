@@ -2,7 +2,7 @@ import { inspect } from 'node:util';
 
 const SHOWN = '[secret]';
 
-/** A value that prints as `[secret]` in strings, JSON, logs and inspection; only {@link Secret.reveal} gives it away. */
+/** A value that prints as `[secret]` in strings, JSON, logs and inspection; only {@link Secret.reveal} returns it. */
 export class Secret {
   readonly #value: string;
 
@@ -10,7 +10,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The value itself: pass it straight to the client that needs it. */
+  /** The value itself. Pass it straight to the client that needs it. */
   reveal(): string {
     return this.#value;
   }

@@ -2,7 +2,7 @@ import { parseDurationMs } from '@sandlot/std';
 import { z } from 'zod';
 import { Secret } from './secret.ts';
 
-/** A variable read by `read`, which returns undefined for text it does not take; `expected` completes "expected ...". */
+/** A variable that `read` parses; it returns undefined for text it refuses. `expected` completes "expected ...". */
 function variable<T>(expected: string, read: (text: string) => T | undefined) {
   return z.string({ error: expected }).transform((text, context): T => {
     const value = read(text.trim());
@@ -50,7 +50,7 @@ export function ratio() {
   });
 }
 
-/** `true` or `false`, and nothing that merely looks like one. */
+/** `true` or `false`; `yes` or `1` are refused. */
 export function flag() {
   return variable('true or false', (text) => (text === 'true' ? true : text === 'false' ? false : undefined));
 }
@@ -82,7 +82,7 @@ export function json<T extends z.ZodType>(expected: string, schema: T) {
   });
 }
 
-/** Text that is not JSON is a value that no schema of ours takes. */
+/** Text that is not JSON becomes a value that every schema refuses. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

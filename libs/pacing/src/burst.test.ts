@@ -15,7 +15,7 @@ describe('a burst', () => {
     ['is not 50 events a second, however long they last', 50, 10_000, 10_000, false],
     ['is 200 events a second', 200, 1_000, 1_000, true],
     ['is over a second after its last event', 200, 1_000, 2_000, false],
-  ])('%s', (_, perSecond, forMs, nowMs, expected) => {
+  ])('%s', (...[, perSecond, forMs, nowMs, expected]) => {
     expect(isBurst(rateOf(perSecond, forMs), nowMs)).toBe(expected);
   });
 

@@ -7,6 +7,6 @@ it.each([
   ['no item waits longer than the longest delay', 1_000, undefined, 5_000],
   ['no item waits less than the least delay', 1, 2_000, 2_000],
   ['no item waits without others when there is no least delay', 0, undefined, 0],
-])('%s', (_, count, leastMs, expected) => {
+])('%s', (...[, count, leastMs, expected]) => {
   expect(fairDelayMs(count, { perItemMs: 100, longestMs: 5_000, leastMs })).toBe(expected);
 });

@@ -14,8 +14,9 @@ describe('a benchmark', () => {
   });
 
   it.each([undefined, '', ','])('that names none (%j) changes nothing', (list) => {
-    using _ = switchOffPacing(list);
+    const off = switchOffPacing(list);
     for (const [name, { values }] of Object.entries(mechanisms)) expect(Reflect.get(pacing, name)).toEqual(values);
+    off[Symbol.dispose]();
   });
 
   it('learns which names there are from a wrong one', () => {

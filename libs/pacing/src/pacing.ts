@@ -14,14 +14,14 @@ const current: Record<string, Readonly<Record<string, number>>> = Object.fromEnt
 export const pacing = current as Pacing;
 
 /** A name that {@link switchOffPacing} does not know. */
-export class UnknownMechanismError extends Error {
+class UnknownMechanismError extends Error {
   override readonly name = 'UnknownMechanismError';
   readonly code = 'UnknownMechanism';
 }
 
 /**
  * Switches mechanisms off in this process, for benchmarks: `list` has their names, separated by commas; undefined or empty
- * switches nothing off. Disposing of the result switches them on again. Throws {@link UnknownMechanismError}.
+ * switches nothing off. Disposing of the result switches them on again. Throws UnknownMechanismError.
  */
 export function switchOffPacing(list: string | undefined): Disposable {
   const wanted = (list ?? '').split(',').filter((name) => name !== '');

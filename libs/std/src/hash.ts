@@ -3,7 +3,7 @@ const PRIME = 0x01000193;
 const utf8 = new TextEncoder();
 
 /**
- * FNV-1a, 32 bits, over UTF-8 bytes, as 8 lower-case hex digits (API contract, names and hashes).
+ * FNV-1a, 32 bits, over UTF-8 bytes, as 8 lower-case hex digits (docs/reference/names-and-hashes.md#hashes).
  * Finds candidates only: 32-bit values collide, ownership is proven by owner UID.
  */
 export function nameHash(text: string): string {

@@ -4,7 +4,7 @@ export interface Rate {
   readonly atMs: number;
 }
 
-/** The rate as it is at `nowMs`, when nothing has happened since: it fades by a factor of e every `windowMs`. */
+/** The rate at `nowMs` when no event has come since: it fades by a factor of e every `windowMs`. */
 export function rateAt(rate: Rate | undefined, nowMs: number, windowMs: number): number {
   if (rate === undefined) return 0;
   return rate.perSecond * Math.exp(-Math.max(0, nowMs - rate.atMs) / windowMs);

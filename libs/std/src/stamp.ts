@@ -4,7 +4,7 @@ const NS_PER_MS = 1_000_000;
 
 /**
  * RFC 3339 in UTC with nine fractional digits, never all zero: the form in which clients compare first-observed and
- * first-ready times. Anchored once to wall time and moved by the monotonic clock, so that two stamps never run backwards.
+ * first-ready times. It is anchored once to wall time and follows the monotonic clock, so that stamps never run backwards.
  */
 export function createStamp(clock: Clock): () => string {
   const anchorMs = clock.now();

@@ -3,7 +3,7 @@ import { backoffMs, createStamp, nameHash, parseDurationMs, systemClock } from '
 import { FakeClock } from '../test/index.ts';
 
 describe('runtime', () => {
-  it('is the Node the project pins, not whatever the host has', () => {
+  it('is the Node version that the project pins', () => {
     expect(process.version).toBe('v24.21.0');
   });
 });

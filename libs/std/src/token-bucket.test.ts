@@ -27,16 +27,16 @@ describe('the tokens of a bucket', () => {
     ['never exceed a burst', { left: 4, atMs: 1_000 }, 2_000, 5],
     ['pay what is owed first', { left: -2, atMs: 1_000 }, 1_100, -1],
     ['do not shrink when time goes backwards', { left: 3, atMs: 1_000 }, 900, 3],
-  ])('%s', (_, tokens, nowMs, left) => {
+  ])('%s', (...[, tokens, nowMs, left]) => {
     expect(tokensAt(tokens, rate, nowMs)).toEqual({ left, atMs: nowMs });
   });
 
   it.each([
     ['one that is there', 1, 1, 0],
-    ['one that is not', 0.5, 1, 0.05],
+    ['one that is not there yet', 0.5, 1, 0.05],
     ['several', 1, 5, 0.4],
     ['one while others are owed', -1, 1, 0.2],
-  ])('say how long it takes to get %s', (_, left, count, seconds) => {
+  ])('say how long it takes to get %s', (...[, left, count, seconds]) => {
     expect(secondsUntil({ left, atMs: 0 }, rate, count)).toBeCloseTo(seconds, 12);
   });
 });

@@ -7,7 +7,7 @@ interface PendingTimer {
   readonly fn: () => void;
 }
 
-/** A clock that moves only when told to. Timers fire in order of their due time, and timers they start count too. */
+/** A clock that moves only in `advance`. Timers fire in order of their due time, and so do timers that they start. */
 export class FakeClock implements Clock {
   readonly #originMs: number;
   #elapsedMs = 0;
@@ -41,7 +41,7 @@ export class FakeClock implements Clock {
     return next === undefined ? undefined : next.dueMs - this.#elapsedMs;
   }
 
-  /** Moves time by `ms`, running what falls due and letting promises settle after each timer. */
+  /** Moves time by `ms`: runs the timers that fall due and lets promises settle after each. */
   async advance(ms: number): Promise<void> {
     const targetMs = this.#elapsedMs + ms;
     await settle();
@@ -63,7 +63,7 @@ export class FakeClock implements Clock {
   }
 }
 
-/** A repeatable source, so that the same test sees the same uids and names. */
+/** A repeatable source: a test sees the same uids and names in every run. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {
@@ -74,7 +74,7 @@ export function seededRandom(seed: number): Random {
   };
 }
 
-/** A turn of the event loop: every promise that can settle without time passing has settled. */
+/** One turn of the event loop: afterwards every promise has settled that needs no time to pass. */
 function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

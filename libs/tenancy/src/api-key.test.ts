@@ -16,7 +16,7 @@ describe('the Secret of a key', () => {
   const { key, text } = mintApiKey(INPUT);
   const secret = keySecret(key, 'sandlot-system');
 
-  it('says all about it but the key itself', () => {
+  it('holds everything about the key but its text', () => {
     expect(keyOfSecret(secret)).toEqual(key);
     expect(JSON.stringify(secret)).not.toContain(text.slice(4));
     expect(Object.values(secret.data ?? {}).map((value) => Buffer.from(value, 'base64').toString())).not.toContain(
@@ -45,7 +45,7 @@ describe('a ring of keys', () => {
   const one = mintApiKey(INPUT);
   const other = mintApiKey({ ...INPUT, namespace: 'team-b' });
 
-  it('finds a key by its text, and no other text', () => {
+  it('finds a key by its text and by no other text', () => {
     const ring = new MapRing();
     ring.set('one', one.key);
     ring.set('other', other.key);
@@ -56,7 +56,7 @@ describe('a ring of keys', () => {
     }
   });
 
-  it('forgets a key that was revoked, and the one that another replaces', () => {
+  it('forgets a revoked key and a replaced key', () => {
     const ring = new MapRing();
     ring.set('one', one.key);
     ring.set('one', other.key);

@@ -4,29 +4,29 @@ import { z } from 'zod';
 import { hashApiKey, newApiKey } from './tokens.ts';
 import type { RandomBytes } from './tokens.ts';
 
-/** Label of the Secrets that stand for API keys. */
+/** Label of the Secrets of API keys. */
 export const API_KEY_LABEL = 'sandlot.dev/api-key';
 
-/** `tenant`: everything of its own namespace. `admin`: also the keys, and any namespace that it names. */
+/** `tenant`: all of its own namespace. `admin`: also the keys, and every namespace that a request names. */
 export const roles = ['tenant', 'admin'] as const;
 export type Role = (typeof roles)[number];
 
 const count = z.int().min(0).max(1_000_000);
 
-/** What a key may use. What is left out is the installation's default; 0 means no limit. */
+/** The limits of a key. The installation's default applies to a limit that is left out; 0 means no limit. */
 export const keyLimits = z.object({
-  /** Sandboxes at a time, paused ones included. */
+  /** Sandboxes at a time, including paused ones. */
   sandboxes: count.optional(),
   /** Creates a second in the long run. */
   createsPerSecond: z.number().min(0).max(100_000).optional(),
-  /** Longest timeout that may be asked for, seconds. */
+  /** Longest timeout that a request may set, seconds. */
   maxTimeoutSeconds: count.optional(),
-  /** Whether sandboxes without any timeout may be made. */
+  /** Whether a request may create sandboxes without a timeout. */
   neverTimeout: z.boolean().optional(),
 });
 export type KeyLimits = z.output<typeof keyLimits>;
 
-/** A Kubernetes name of at most 63 characters: of a namespace, and for teams alike. */
+/** A Kubernetes name of at most 63 characters, for namespaces and teams. */
 export const dnsLabel = z.string().regex(/^[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?$/);
 
 const keyData = z.object({
@@ -38,32 +38,32 @@ const keyData = z.object({
   limits: z.string().default('{}'),
 });
 
-/** An API key as it is known to the installation: its digest, never the key itself. */
+/** An API key as the installation stores it: its digest, never the key itself. */
 export interface ApiKey {
-  /** Public name of the key: in lists, in the audit log, on what it made. */
+  /** Public name of the key, in lists, in the audit log and on the objects that it created. */
   readonly id: string;
   /** Hex SHA-256 of the key. */
   readonly hash: string;
-  /** Where everything happens that is done with it. */
+  /** The namespace of everything that its holder does. */
   readonly namespace: string;
   readonly team: string;
   readonly role: Role;
   readonly description: string;
   readonly limits: KeyLimits;
-  /** RFC 3339; empty before it was stored. */
+  /** RFC 3339; empty before the key is stored. */
   readonly createdAt: string;
 }
 
 export type ApiKeyInput = Pick<ApiKey, 'namespace' | 'team' | 'role' | 'description' | 'limits'>;
 
-/** Annotations of a key's Secret: who made it and who takes it back. What begins with `api:` was done over the API, by that key. */
+/** Annotations of a key's Secret: who created and who revoked it. `api:<id>` names the API key that did so through the API. */
 export const keyAuthors = { createdBy: 'sandlot.dev/created-by', revokedBy: 'sandlot.dev/revoked-by' } as const;
 export const VIA_API = 'api:';
 
 const SECRET_PREFIX = 'api-key-';
 const ID_BYTES = 6;
 
-/** A new key with its text, which nobody can give again. */
+/** A new key with its text, which exists nowhere else. */
 export function mintApiKey(
   input: ApiKeyInput,
   random: RandomBytes = randomBytes,
@@ -73,12 +73,12 @@ export function mintApiKey(
   return { text, key: { ...input, id, hash: hashApiKey(text), createdAt: '' } };
 }
 
-/** Name of the Secret that stands for the key of that id. */
+/** Name of the Secret of the key with that id. */
 export function keySecretName(id: string): string {
   return `${SECRET_PREFIX}${id}`;
 }
 
-/** The Secret that stands for a key, in the namespace where keys are kept. */
+/** The Secret of a key, in the namespace of all keys. */
 export function keySecret(key: ApiKey, namespace: string): Secret {
   const { id, hash, namespace: tenant, team, role, description, limits } = key;
   const texts = { hash, namespace: tenant, team, role, description, limits: JSON.stringify(limits) };
@@ -90,7 +90,7 @@ export function keySecret(key: ApiKey, namespace: string): Secret {
   };
 }
 
-/** The key that a Secret stands for; undefined when it is none, or none that is complete. */
+/** The key that a Secret holds; undefined for a Secret that holds none, or an incomplete one. */
 export function keyOfSecret({ metadata, data = {} }: Secret): ApiKey | undefined {
   const { name = '', creationTimestamp = '', labels = {} } = metadata;
   if (labels[API_KEY_LABEL] !== 'true' || !name.startsWith(SECRET_PREFIX)) return undefined;

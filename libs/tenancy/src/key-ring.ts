@@ -6,25 +6,25 @@ import { hashApiKey, isApiKey, sameDigest } from './tokens.ts';
 
 /** The keys of the installation, as of the last event of the watch. */
 export interface KeyRing {
-  /** The key of that text; undefined when it is unknown or was revoked. Takes as long for any text that is no key. */
+  /** The key with that text; undefined when it is unknown or revoked. It takes equally long for every wrong text. */
   find(text: string): ApiKey | undefined;
   byId(id: string): ApiKey | undefined;
   all(): readonly ApiKey[];
 }
 
 export interface WatchedKeyRing extends KeyRing {
-  /** Whoever builds the ring runs it. */
+  /** The caller that creates the ring runs this informer. */
   readonly informer: Informer<Secret>;
 }
 
 export type KeyRingOptions = Pick<InformerOptions<Secret>, 'client' | 'clock' | 'random' | 'metrics' | 'log'> & {
-  /** Where keys are kept. */
+  /** The namespace of the keys' Secrets. */
   readonly namespace: string;
-  /** Told the name of a Secret that has the label and is no key. */
+  /** Called with the name of a Secret that has the label but holds no key. */
   readonly onMalformed?: ((name: string) => void) | undefined;
 };
 
-/** A ring over the Secrets with the label of keys in one namespace. */
+/** A ring of the keys in one namespace, found by their label. */
 export function watchKeys({ onMalformed, ...options }: KeyRingOptions): WatchedKeyRing {
   const informer = createInformer<Secret>({ ...options, resource: secrets, labelSelector: `${API_KEY_LABEL}=true` });
   const ring = new MapRing();
@@ -42,15 +42,15 @@ export function watchKeys({ onMalformed, ...options }: KeyRingOptions): WatchedK
 }
 
 /**
- * Keys by their digest. Whoever tries texts cannot choose the digest that a text leads to, so the look-up in the map tells
- * him nothing about the digests there are; the comparison after it is constant in time as well.
+ * Keys by their digest. An attacker cannot choose the digest of the text that he tries, so the time of the look-up in the
+ * map reveals nothing about the digests in it. The comparison after it takes constant time, too.
  */
 export class MapRing implements KeyRing {
   readonly #byName = new Map<string, ApiKey>();
   readonly #byHash = new Map<string, ApiKey>();
   readonly #byId = new Map<string, ApiKey>();
 
-  /** What stands under that name from now on; undefined: nothing. */
+  /** Replaces the key of that Secret; undefined removes it. */
   set(name: string, key: ApiKey | undefined): void {
     const before = this.#byName.get(name);
     if (before !== undefined) {

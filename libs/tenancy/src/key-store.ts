@@ -3,15 +3,15 @@ import type { KubeClient } from '@sandlot/kube';
 import { API_KEY_LABEL, keyAuthors, keyOfSecret, keySecret, keySecretName, mintApiKey } from './api-key.ts';
 import type { ApiKey, ApiKeyInput } from './api-key.ts';
 
-/** Where keys are kept. */
+/** The namespace of the keys' Secrets. */
 export interface KeyPlace {
   readonly client: KubeClient;
   readonly namespace: string;
-  /** Who asks, for the record. */
+  /** The author, for the annotation of the Secret. */
   readonly by?: string | undefined;
 }
 
-/** Makes a key and stores its digest. The text is in the answer and nowhere else. Rejects with a KubeError. */
+/** Creates a key and stores its digest. The text of the key is in the result and nowhere else. Rejects with a KubeError. */
 export async function createKey(
   { client, namespace, by }: KeyPlace,
   input: ApiKeyInput,
@@ -30,16 +30,16 @@ export async function listKeys({ client, namespace }: KeyPlace): Promise<readonl
   return keys.sort((a, b) => compare(a.createdAt, b.createdAt) || compare(a.id, b.id));
 }
 
-/** Takes a key back, at once; what was made with it stays. False when there is none of that id. Rejects with a KubeError. */
+/** Revokes a key at once; objects created with it stay. False when there is no key with that id. Rejects with a KubeError. */
 export async function revokeKey({ client, namespace, by }: KeyPlace, id: string): Promise<boolean> {
   const name = keySecretName(id);
   try {
     const secret = await client.get(secrets, { namespace, name });
-    // The prefix alone does not make a Secret a key: others may be named alike.
+    // Another Secret may have the same name prefix.
     if (keyOfSecret(secret) === undefined) return false;
     const { uid } = secret.metadata;
     if (by !== undefined) {
-      // Whoever watches learns it from the last state before the end.
+      // A watch shows the author in the last state before the deletion.
       const annotations = { [keyAuthors.revokedBy]: by };
       await client.mergePatch(secrets, { namespace, name }, { metadata: { uid, annotations } });
     }

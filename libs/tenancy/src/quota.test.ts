@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { CreateRates, Places } from './index.ts';
 
 describe('creates a second', () => {
-  it('come at once up to a second’s worth, then at their rate', () => {
+  it('pass at once up to one second’s worth, then at their rate', () => {
     const rates = new CreateRates();
     const take = (nowMs: number) => rates.take('key', 2, nowMs);
     expect(take(0)).toEqual({ allowed: true, limit: 2, remaining: 1, resetSeconds: 1, retryAfterSeconds: 0 });
@@ -13,13 +13,13 @@ describe('creates a second', () => {
     expect(take(500).allowed).toBe(true);
   });
 
-  it('of less than one a second tell how long to wait', () => {
+  it('at a rate below one a second return the time to wait', () => {
     const rates = new CreateRates();
     expect(rates.take('key', 0.1, 0).allowed).toBe(true);
     expect(rates.take('key', 0.1, 0)).toMatchObject({ allowed: false, limit: 1, retryAfterSeconds: 10 });
   });
 
-  it('are counted for each key alone, and not at all without a limit', () => {
+  it('are counted for each key on its own, and not at all without a limit', () => {
     const rates = new CreateRates();
     expect(rates.take('one', 1, 0).allowed).toBe(true);
     expect(rates.take('other', 1, 0).allowed).toBe(true);
@@ -27,7 +27,7 @@ describe('creates a second', () => {
     expect(rates.take('one', 0, 0)).toMatchObject({ allowed: true, limit: undefined });
   });
 
-  it('that others let through count here, are owed when they were too many, and are told as none left', () => {
+  it('of other replicas count here, are owed when they are too many, and leave none', () => {
     const rates = new CreateRates();
     for (let spent = 0; spent < 3; spent += 1) rates.spent('key', 2, 0);
     expect(rates.take('key', 2, 0)).toMatchObject({
@@ -42,7 +42,7 @@ describe('creates a second', () => {
     expect(rates.take('key', 2, 1_000).retryAfterSeconds).toBe(5);
   });
 
-  it('of replicas that tell each other keep the rate in the long run, and one burst each at most before', () => {
+  it('of replicas that report to each other keep the rate in the long run, after at most one burst each', () => {
     const asks = fc.array(fc.tuple(fc.integer({ min: 0, max: 400 }), fc.nat({ max: 2 })), {
       minLength: 1,
       maxLength: 200,
@@ -54,7 +54,7 @@ describe('creates a second', () => {
         let [nowMs, allowed] = [0, 0];
         given.forEach(([gap, which], at) => {
           nowMs += gap;
-          // What was told arrives some asks later, everywhere but where it came from.
+          // A report reaches the other replicas some requests later.
           for (const { by } of told.filter((one) => one.at + delay === at)) {
             replicas.forEach((other, index) => index === by || other.spent('key', perSecond, nowMs));
           }
@@ -67,7 +67,7 @@ describe('creates a second', () => {
     );
   });
 
-  it('never exceed burst and rate together, whenever they come', () => {
+  it('never exceed the burst plus the rate, whenever they come', () => {
     const gaps = fc.array(fc.integer({ min: 0, max: 400 }), { minLength: 1, maxLength: 100 });
     fc.assert(
       fc.property(gaps, fc.integer({ min: 1, max: 20 }), (given, perSecond) => {
@@ -81,7 +81,7 @@ describe('creates a second', () => {
 });
 
 describe('places', () => {
-  it('are as many as the limit leaves, those on the way counted', () => {
+  it('are as many as the limit leaves, counting creations under way', () => {
     const places = new Places();
     const first = places.take('key', { present: 1, limit: 3 });
     const second = places.take('key', { present: 1, limit: 3 });
@@ -94,7 +94,7 @@ describe('places', () => {
     expect(places.take('key', { present: 1, limit: 3 })).toBeUndefined();
   });
 
-  it('are endless without a limit', () => {
+  it('are unlimited without a limit', () => {
     const places = new Places();
     for (let n = 0; n < 100; n += 1) expect(places.take('key', { present: n, limit: 0 })).toBeDefined();
   });

@@ -1,15 +1,15 @@
 import { secondsUntil, tokensAt } from '@sandlot/std';
 import type { TokenRate, Tokens } from '@sandlot/std';
 
-/** The state of one limited thing after somebody asked for it, in the numbers of the `RateLimit-*` headers. */
+/** The answer to one request under a rate limit, in the numbers of the `RateLimit-*` headers. */
 export interface RateDecision {
   readonly allowed: boolean;
-  /** How many may come at once; undefined: no limit. */
+  /** Requests that may come at once; undefined: no limit. */
   readonly limit: number | undefined;
   readonly remaining: number;
-  /** Whole seconds until all of them may come again. */
+  /** Whole seconds until that many may come at once again. */
   readonly resetSeconds: number;
-  /** Whole seconds, at least 1, until it is worth asking again; 0 when it was allowed. */
+  /** Whole seconds, at least 1, until a retry can succeed; 0 when the request was allowed. */
   readonly retryAfterSeconds: number;
 }
 
@@ -23,18 +23,18 @@ const UNLIMITED: RateDecision = {
 
 const MAX_BUCKETS = 10_000;
 
-/** How many bursts a bucket may owe, so that what others told cannot shut a key out for long. */
+/** A bucket owes at most this many bursts, so that reports of other replicas cannot shut a key out for long. */
 const MAX_DEBT = 4;
 
 /**
- * Creates a second, by key: a bucket of one second's worth, at least one, that fills evenly. What other replicas let through
- * is taken from it as they tell; a burst that came to several at once is owed and filled up first, so that in the long run
- * all of them together keep the rate. Without their word it is the rate of this process alone.
+ * Limits the creates per second of each key. The bucket of a key holds one second's worth, at least one, and fills evenly.
+ * Reports of creates that other replicas let through are taken from it, too: a burst that reached several replicas at once is
+ * owed, so that in the long run all replicas together keep the rate. Without reports the limit is that of this process alone.
  */
 export class CreateRates {
   readonly #tokens = new Map<string, Tokens>();
 
-  /** Takes one create for `id` at `perSecond` (0: no limit); nothing is taken when it is refused. `nowMs` is monotonic. */
+  /** Takes one create for `id` at `perSecond` (0: no limit); a refusal takes nothing. `nowMs` is monotonic. */
   take(id: string, perSecond: number, nowMs: number): RateDecision {
     if (perSecond <= 0) return UNLIMITED;
     const rate = rateOf(perSecond);
@@ -51,7 +51,7 @@ export class CreateRates {
     };
   }
 
-  /** Another replica took one for `id`: it counts here, too, allowed or not. */
+  /** Records that another replica took a create for `id`, whether this one would have allowed it or not. */
   spent(id: string, perSecond: number, nowMs: number): void {
     if (perSecond <= 0) return;
     const rate = rateOf(perSecond);
@@ -74,13 +74,13 @@ function rateOf(perSecond: number): TokenRate {
 }
 
 /**
- * Sandboxes that are being made: what a count of those there are does not show yet. Whoever asks gets a place or none;
- * the place is given back when the sandbox is counted, or was never made.
+ * Sandboxes whose creation is under way, which a count of existing Sandboxes does not include yet. A create takes a place
+ * and gives it back when its Sandbox is counted or was never created.
  */
 export class Places {
   readonly #taken = new Map<string, number>();
 
-  /** Takes a place for `id` if with `present` ones and those on the way there are fewer than `limit` (0: no limit). */
+  /** Takes a place for `id` if `present` Sandboxes and the taken places are fewer than `limit` (0: no limit). */
   take(id: string, { present, limit }: { readonly present: number; readonly limit: number }): Disposable | undefined {
     const taken = this.#taken.get(id) ?? 0;
     if (limit > 0 && present + taken >= limit) return undefined;

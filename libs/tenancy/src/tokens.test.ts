@@ -15,12 +15,12 @@ import {
 
 const KEY = Buffer.alloc(32, 7);
 const ID = 'k3x9v0c2m4q8r1t7z5ab';
-/** What `openssl dgst -sha256 -mac HMAC` says of `envd:` and `traffic:` with that id. */
+/** Computed by `openssl dgst -sha256 -mac HMAC` for `envd:` and `traffic:` with that id. */
 const ENVD = '5ee8738e801e6fce3e7d3a71dcecb90711b21eee985c6cbdb950f85d392e8039';
 const TRAFFIC = '6c8122384d9b1155fd68c25836e8558aa3164ee1dff594064af7dd683fbab6f8';
 
 describe('tokens of a sandbox', () => {
-  it('are the HMAC of their purpose and the subject', () => {
+  it('are the HMAC of their purpose and subject', () => {
     expect([envdAccessToken(KEY, ID), trafficAccessToken(KEY, ID)]).toEqual([ENVD, TRAFFIC]);
   });
 
@@ -36,12 +36,12 @@ describe('tokens of a sandbox', () => {
   it.each([
     ['namespace and id of a claim of the API', { name: ID, labels }, `team-a/${ID}`],
     ['the UID of another claim', { name: 'job' }, 'uid-1'],
-    ['the UID of a claim that wears the id of another one', { name: 'job', labels }, 'uid-1'],
+    ['the UID of a claim that carries the id of another claim', { name: 'job', labels }, 'uid-1'],
   ])('are for %s', (_what, metadata, subject) => {
     expect(tokenSubject({ metadata: { namespace: 'team-a', uid: 'uid-1', ...metadata } })).toBe(subject);
   });
 
-  it('are for nobody before the claim exists', () => {
+  it('do not exist before the claim exists', () => {
     expect(() => tokenSubject({ metadata: { namespace: 'team-a', name: 'job' } })).toThrow(/without UID/);
   });
 
@@ -63,11 +63,11 @@ describe('a sandbox id', () => {
     );
   });
 
-  it('is another one each time', () => {
+  it('differs each time', () => {
     expect(new Set(Array.from({ length: 1_000 }, () => newSandboxId())).size).toBe(1_000);
   });
 
-  it('is the same for a repeated create of one team, and of no other', () => {
+  it('is the same for a repeated create of one team, and differs between teams', () => {
     const id = repeatableSandboxId(KEY, 'a', 'order-1');
     expect(id).toMatch(/^[a-z][a-z0-9]{19}$/);
     expect(repeatableSandboxId(KEY, 'a', 'order-1')).toBe(id);
@@ -102,7 +102,7 @@ describe('comparing digests', () => {
     ['different ones', 'aa', 'ab', false],
     ['one that is longer', 'aa', 'aaaa', false],
     ['nothing', '', '', false],
-    ['what is no digest', 'zz', 'zz', false],
+    ['a text that is no digest', 'zz', 'zz', false],
   ])('takes %s for what they are', (...[, one, other, same]) => {
     expect(sameDigest(one, other)).toBe(same);
   });

@@ -1,7 +1,7 @@
 import { createHash, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import { isMadeByApi } from '@sandlot/api-types';
 
-/** Source of secret and unguessable bytes; the machine's own by default, a fixed one in tests. */
+/** Source of unguessable bytes: the machine's by default, a fixed one in tests. */
 export type RandomBytes = (size: number) => Uint8Array;
 
 const ID_LENGTH = 20;
@@ -15,8 +15,8 @@ const KEY_FORM = /^e2b_[0-9a-f]{40}$/;
 const SECRET_BYTES = 32;
 
 /**
- * The installation's key for tokens, from the text of the Secret's key `envd.key`: base64 of 32 bytes or more. Throws when
- * it is shorter, since tokens made with it could be guessed.
+ * Parses the installation's key for tokens, which the Secret holds as `envd.key`: base64 of at least 32 bytes. Throws when
+ * it is shorter, because its tokens could be guessed.
  */
 export function parseTokenKey(text: string): Uint8Array {
   const key = Buffer.from(text.trim(), 'base64');
@@ -24,7 +24,7 @@ export function parseTokenKey(text: string): Uint8Array {
   return key;
 }
 
-/** What of a claim its tokens are made from. */
+/** The part of a claim from which its tokens are derived. */
 export interface TokenHolder {
   readonly metadata: {
     readonly namespace?: string | undefined;
@@ -35,9 +35,9 @@ export interface TokenHolder {
 }
 
 /**
- * Whom the tokens of a claim are for: namespace and sandbox id of a claim made by the API, the UID of any other one. The
- * namespace is part of it, since whoever may create claims chooses their names and labels, and would otherwise be given the
- * token of another tenant's sandbox. Throws for a claim that was never created.
+ * The subject of a claim's tokens: namespace and sandbox id for a claim that the API made, the UID for any other. The
+ * namespace is part of it because a tenant chooses names and labels of its claims, and could otherwise get the token of
+ * another tenant's sandbox. Throws for a claim without UID, which was never created.
  */
 export function tokenSubject(holder: TokenHolder): string {
   const { namespace = '', name = '', uid = '' } = holder.metadata;
@@ -47,14 +47,14 @@ export function tokenSubject(holder: TokenHolder): string {
 }
 
 /**
- * What a client sends as `X-Access-Token` to the daemon of its sandbox; `subject` is from {@link tokenSubject}. Derived, so
- * that it survives a resume and is stored nowhere.
+ * The `X-Access-Token` that a client sends to the daemon of its sandbox; `subject` is from {@link tokenSubject}. It is
+ * derived, so it survives a resume and is stored nowhere.
  */
 export function envdAccessToken(key: Uint8Array, subject: string): string {
   return hmacHex(key, `envd:${subject}`);
 }
 
-/** What a client sends as `E2B-Traffic-Access-Token` to a sandbox that takes no public traffic. */
+/** The `E2B-Traffic-Access-Token` that a client sends to a sandbox without public traffic. */
 export function trafficAccessToken(key: Uint8Array, subject: string): string {
   return hmacHex(key, `traffic:${subject}`);
 }
@@ -66,7 +66,7 @@ export function newSandboxId(random: RandomBytes = randomBytes): string {
   );
 }
 
-/** The sandbox id of a repeatable create: the same for the same team and idempotency key, and guessed by nobody else. */
+/** The sandbox id of a repeatable create: the same for the same team and idempotency key, and unguessable otherwise. */
 export function repeatableSandboxId(key: Uint8Array, team: string, idempotencyKey: string): string {
   const blocks = [0, 1].map((block) =>
     createHmac('sha256', key)
@@ -78,7 +78,7 @@ export function repeatableSandboxId(key: Uint8Array, team: string, idempotencyKe
   return newSandboxId((size) => bytes.subarray(at, (at += size)));
 }
 
-/** A new API key: `e2b_` and 40 lower-case hex digits, the form that validating clients accept. Shown once, stored never. */
+/** A new API key: `e2b_` and 40 lower-case hex digits, the form that clients validate. It is shown once and never stored. */
 export function newApiKey(random: RandomBytes = randomBytes): string {
   return KEY_PREFIX + Buffer.from(random(KEY_BYTES)).toString('hex');
 }
@@ -88,12 +88,12 @@ export function isApiKey(text: string): boolean {
   return KEY_FORM.test(text);
 }
 
-/** Hex SHA-256 of an API key or a traffic token: what is stored and compared in their stead. */
+/** Hex SHA-256 of an API key or a traffic token. Only the digest is stored and compared. */
 export function hashApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
 
-/** Compares two hex digests without telling by its duration where they differ. */
+/** Compares two hex digests in constant time. */
 export function sameDigest(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one, 'hex'), Buffer.from(other, 'hex')];
   return a.length > 0 && a.length === b.length && timingSafeEqual(a, b);
@@ -109,8 +109,8 @@ interface Letters {
 }
 
 /**
- * Letters of the alphabet, each equally likely to a part in 2^24: three bytes a letter leave a bias that nobody can use,
- * and need no repetition whose length a test would have to know.
+ * Random letters of the alphabet. Three bytes per letter leave a bias below 2^-19, which is of no use to an attacker, and
+ * need no rejection sampling.
  */
 function letters(random: RandomBytes, { alphabet, length }: Letters): string {
   const bytes = Buffer.from(random(length * 3));

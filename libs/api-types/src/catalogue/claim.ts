@@ -1,7 +1,7 @@
 /** Condition types of a SandboxClaim; `Completed` on detached claims only. */
 export const claimConditions = { ready: 'Ready', finished: 'Finished', completed: 'Completed' } as const;
 
-/** Reasons of claim conditions, highest precedence first (API contract, claim status). */
+/** Reasons of claim conditions, highest precedence first (docs/reference/sandbox-claim.md#conditions). */
 export const claimReasons = {
   templateNotFound: 'TemplateNotFound',
   warmPoolNotFound: 'WarmPoolNotFound',

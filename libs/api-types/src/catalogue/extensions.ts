@@ -5,7 +5,7 @@ export const warmPoolConditions = {
   templateResolved: 'TemplateResolved',
 } as const;
 
-/** Reasons of SandboxWarmPool conditions (API contract, warm pools). */
+/** Reasons of SandboxWarmPool conditions (docs/reference/sandbox-warm-pool.md#status). */
 export const warmPoolReasons = {
   minimumReady: 'MinimumReady',
   noReadyMembers: 'NoReadyMembers',
@@ -23,7 +23,7 @@ export const warmPoolReasons = {
 /** Condition types of a SandboxTemplate. */
 export const templateConditions = { accepted: 'Accepted', networkPolicyReady: 'NetworkPolicyReady' } as const;
 
-/** Reasons of SandboxTemplate conditions (API contract, templates). */
+/** Reasons of SandboxTemplate conditions (docs/reference/sandbox-template.md#status). */
 export const templateReasons = {
   accepted: 'Accepted',
   invalidVolumeClaimTemplates: 'InvalidVolumeClaimTemplates',
@@ -34,7 +34,7 @@ export const templateReasons = {
   reconcilerError: 'ReconcilerError',
 } as const;
 
-/** Reasons of Kubernetes Events (API contract, observability). */
+/** Reasons of Kubernetes Events (docs/reference/observability.md#events). */
 export const eventReasons = {
   sandboxProvisioned: 'SandboxProvisioned',
   sandboxAdopted: 'SandboxAdopted',

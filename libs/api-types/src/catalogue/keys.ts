@@ -1,4 +1,4 @@
-/** Labels of the API contract; what each one promises stands there. */
+/** Every label of Sandlot (docs/reference/labels-and-annotations.md#labels). */
 export const labels = {
   /** NameHash of the Sandbox name, on Pod, Service and PVC. */
   nameHash: 'agents.x-k8s.io/sandbox-name-hash',
@@ -20,19 +20,19 @@ export const labels = {
   /** NameHash of the pool a Sandbox was adopted from. */
   warmPool: 'sandlot.dev/warm-pool',
   reservedFailed: 'sandlot.dev/reserved-failed',
-  /** On a Secret: its keys may be handed to claims of its namespace. */
+  /** On a Secret whose keys claims of its namespace may read. */
   claimEnv: 'sandlot.dev/claim-env',
-  /** On a PersistentVolume: the namespace whose claims may mount it. */
+  /** On a PersistentVolume: the namespace whose SandboxClaims may mount it. */
   claimableBy: 'sandlot.dev/claimable-by',
-  /** On a claim made through the API, and its Secrets: the sandbox id, which is the claim's name too. */
+  /** On a claim that the API made, and on its Secrets: the sandbox id, which is also the claim's name. */
   sandboxId: 'sandlot.dev/sandbox-id',
-  /** On a Sandbox and its Pod, always `own`: egress rules of its own stand in place of the template's. */
+  /** On a Sandbox and its Pod, always `own`: egress rules of its own replace those of the template. */
   network: 'sandlot.dev/network',
-  /** On a Secret: it stands for an API key. */
+  /** On the Secret of an API key. */
   apiKey: 'sandlot.dev/api-key',
 } as const;
 
-/** Annotations of the API contract. */
+/** Every annotation of Sandlot (docs/reference/labels-and-annotations.md#annotations). */
 export const annotations = {
   /** Pod of a Sandbox; present before Ready is visible. */
   podName: 'agents.x-k8s.io/pod-name',
@@ -49,39 +49,39 @@ export const annotations = {
   creationLatencyRecorded: 'agents.x-k8s.io/creation-latency-recorded',
   traceContext: 'opentelemetry.io/trace-context',
   safeToEvict: 'cluster-autoscaler.kubernetes.io/safe-to-evict',
-  /** Full claim name, when the label of the same key had to cut it. */
+  /** The full claim name, where the label of the same key has a cut one. */
   claimName: 'sandlot.dev/claim-name',
   lastActivityAt: 'sandlot.dev/last-activity-at',
   suspendedBy: 'sandlot.dev/suspended-by',
-  /** On a Sandbox, set by W1: the image its live pod's first container is to run. */
+  /** On a Sandbox, set by W1: the image that the first container of its live pod has to run. */
   inplaceImage: 'sandlot.dev/inplace-image',
-  /** On a Pod: the container that ran when its image was changed; another one runs the new image. */
+  /** On a Pod: the container that ran when the image changed; a later one runs the new image. */
   inplaceImageFrom: 'sandlot.dev/inplace-image-from',
-  /** On a claim made through the API: what the user said about it, a JSON map of strings. */
+  /** On a claim that the API made: the user's metadata, a JSON map of strings. */
   metadata: 'sandlot.dev/metadata',
-  /** On a claim: `pause` suspends its Sandbox at `endAt`; anything else leaves the end to `shutdownTime`. */
+  /** On a claim: `pause` suspends its Sandbox at `endAt`; with any other value `shutdownTime` ends it. */
   onTimeout: 'sandlot.dev/on-timeout',
-  /** On a claim: RFC 3339, when its time is over. */
+  /** On a claim: when its time ends, RFC 3339. */
   endAt: 'sandlot.dev/end-at',
-  /** On a claim: the seconds it was given at its last start, which a wake gives it again. */
+  /** On a claim: its timeout in seconds at its last start, which a wake grants again. */
   timeoutSeconds: 'sandlot.dev/timeout-seconds',
-  /** On a claim: how long it is kept once paused, a duration or `forever`. */
+  /** On a claim: how long it is kept while paused, a duration or `forever`. */
   pausedRetention: 'sandlot.dev/paused-retention',
   /** On a claim: `true` lets any request to the sandbox wake it. */
   autoResume: 'sandlot.dev/auto-resume',
-  /** On a claim: when the API was asked for it, RFC 3339 with milliseconds; lists are in this order within a second. */
+  /** On a claim: when the API received the create, RFC 3339 with milliseconds. It orders lists within a second. */
   createdAt: 'sandlot.dev/created-at',
-  /** On a claim: the id of the API key that made it. */
+  /** On a claim: the id of the API key that created it. */
   apiKeyId: 'sandlot.dev/api-key-id',
   /** On a claim whose ports are not public: hex SHA-256 of the token that opens them. */
   trafficTokenHash: 'sandlot.dev/traffic-token-sha256',
-  /** On a claim made with an idempotency key: what its request was, as a digest. */
+  /** On a claim with an idempotency key: the digest of its request. */
   requestDigest: 'sandlot.dev/request-digest',
-  /** On a claim: how its Sandbox's egress is narrower than its template's, as JSON. */
+  /** On a claim: how it narrows the egress of its template, as JSON. */
   network: 'sandlot.dev/network',
-  /** On a claim: the `network` that holds, word by word, once it was changed. */
+  /** On a claim: the value of `network` that is in force, once it has changed. */
   networkApplied: 'sandlot.dev/network-applied',
-  /** On a pool or template: other names by which the API finds it, separated by commas. */
+  /** On a pool or template: more names by which the API finds it, separated by commas. */
   aliases: 'sandlot.dev/aliases',
 } as const;
 
@@ -99,8 +99,8 @@ export function normalisedCreator(value: string | undefined): string {
 const RESERVED_PREFIXES = ['agents.x-k8s.io/', 'extensions.agents.x-k8s.io/', 'sandlot.dev/'];
 
 /**
- * Whether a key of user-supplied Pod metadata belongs to the system and is silently skipped (API contract, labels and
- * annotations).
+ * Whether a key of user-supplied Pod metadata belongs to the system and is silently skipped
+ * (docs/reference/labels-and-annotations.md#labels).
  */
 export function isReservedKey(key: string): boolean {
   return key === annotations.traceContext || RESERVED_PREFIXES.some((prefix) => key.startsWith(prefix));

@@ -6,7 +6,7 @@ export const sandboxConditions = {
   finished: 'Finished',
 } as const;
 
-/** Reasons of Sandbox conditions (API contract, Sandbox conditions). */
+/** Reasons of Sandbox conditions (docs/reference/sandbox.md#conditions). */
 export const sandboxReasons = {
   notSuspended: 'NotSuspended',
   podTerminated: 'PodTerminated',

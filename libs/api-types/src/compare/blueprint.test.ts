@@ -122,7 +122,7 @@ describe('however a Pod spec is written', () => {
     },
   });
 
-  it('the hash and the comparison see the same thing', () => {
+  it('the hash and the comparison agree', () => {
     fc.assert(
       fc.property(containers, (list) => {
         expect(blueprintHash(dressed(list))).toBe(blueprintHash(plain(list)));
@@ -131,7 +131,7 @@ describe('however a Pod spec is written', () => {
     );
   });
 
-  it('two specs with one hash are the same, so a member is never missed', () => {
+  it('two specs with one hash compare as equal, so no stale member is missed', () => {
     fc.assert(
       fc.property(containers, containers, (a, b) => {
         const sameHash = blueprintHash(plain(a)) === blueprintHash(dressed(b));
@@ -170,7 +170,7 @@ describe('blueprintHash', () => {
     expect(blueprintHash(changed)).not.toBe(blueprintHash(pod({})));
   });
 
-  it('ignores everything else of a spec', () => {
+  it('ignores the other fields of a spec', () => {
     const spec = { ...pod({}), ttlSeconds: 60, envVarsInjectionPolicy: 'Allowed' };
     expect(blueprintHash(spec)).toBe(blueprintHash(pod({})));
   });

@@ -6,24 +6,24 @@ import type { SandboxSpec } from '../objects.ts';
 import { claimDefaults, defaultPullPolicy, podDefaults } from './pod-defaults.ts';
 import { canonicalQuantity } from './quantity.ts';
 
-/** The part of a template that makes a sandbox what it is; a Sandbox spec and a template spec both have it. */
+/** The part of a template that decides what its Sandboxes run. A Sandbox spec and a template spec both have it. */
 export type Blueprint = Pick<SandboxSpec, 'podTemplate' | 'volumeClaimTemplates' | 'service' | 'runtime'>;
 
-/** Maps whose empty values say something: a node label without a value is selected by the empty string. */
+/** Maps whose empty values have a meaning: the empty string selects a node label without a value. */
 const SELECTORS = new Set(['nodeSelector', 'matchLabels']);
 const QUANTITY_MAPS = new Set(['limits', 'requests', 'overhead', 'capacity']);
 const QUANTITIES = new Set(['sizeLimit', 'divisor']);
 
-/** NameHash of the canonical JSON (sorted keys, empty values dropped) of a blueprint (API contract, hashes). */
+/** NameHash of the canonical JSON (sorted keys, empty values dropped) of a blueprint (docs/reference/names-and-hashes.md#hashes). */
 export function blueprintHash({ podTemplate, volumeClaimTemplates, service, runtime }: Blueprint): string {
   const parts = { podTemplate, volumeClaimTemplates, service, runtime };
   return nameHash(JSON.stringify(canonical(parts, { holder: '' })));
 }
 
 /**
- * Whether two blueprints make the same sandbox: Pod spec, PVC templates by position (name and spec), service and
- * runtime. Quantities compare by value, absent equals empty and equals what the API server would fill in; metadata does
- * not count (API contract, staleness and rollout). Give both with the secure defaults already in place.
+ * Whether two blueprints give the same sandbox: Pod spec, PVC templates by position (name and spec), service and
+ * runtime. Quantities compare by value, absent equals empty and equals the API server's default; metadata does not count
+ * (docs/reference/sandbox-warm-pool.md#staleness-and-rollout). Give both with the secure defaults already in place.
  */
 export function sameBlueprint(a: Blueprint, b: Blueprint): boolean {
   return isDeepStrictEqual(effective(a), effective(b));
@@ -40,9 +40,9 @@ function effective({ podTemplate, volumeClaimTemplates, service, runtime }: Blue
 }
 
 interface Place {
-  /** Name of the member that holds the value, or holds the list it stands in. */
+  /** Name of the member that holds the value or its list. */
   readonly holder: string;
-  /** Given when values are compared by meaning, absent when they are hashed as written. */
+  /** Set when values are compared by meaning, absent when they are hashed as written. */
   readonly defaults?: Readonly<Record<string, Members>> | undefined;
 }
 
@@ -56,7 +56,7 @@ function canonical(value: unknown, place: Place): unknown {
   return Object.fromEntries(members);
 }
 
-/** Amounts stand under free names (`cpu`), so their map's name is passed down instead. */
+/** The names of amounts are free (`cpu`), so the name of their map is passed down instead. */
 function memberHolder(name: string, { holder }: Place): string {
   return QUANTITY_MAPS.has(holder) ? holder : name;
 }
@@ -76,7 +76,7 @@ function isStated(name: string, member: unknown, { object, place }: Context): bo
   return place.defaults === undefined || member !== filledIn(name, object, place.defaults[place.holder]);
 }
 
-/** What the API server would put there if the member were absent. */
+/** The API server's default for the member. */
 function filledIn(name: string, object: Members, defaults: Members | undefined): unknown {
   const { image } = object;
   if (name === 'imagePullPolicy' && typeof image === 'string') return defaultPullPolicy(image);

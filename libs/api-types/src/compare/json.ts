@@ -8,14 +8,14 @@ export function isMembers(value: unknown): value is Members {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Absent in the eyes of Go's `omitempty` for strings, lists, maps and pointers; numbers and booleans are values. */
+/** Whether Go's `omitempty` drops the value: an empty string, list, map or pointer. Numbers and booleans are values. */
 export function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true;
   if (Array.isArray(value)) return value.length === 0;
   return isMembers(value) && Object.keys(value).length === 0;
 }
 
-/** A copy with nothing but JSON in it; null and undefined members of objects are left out. */
+/** A copy that is plain JSON; null and undefined members of objects are left out. */
 export function jsonOf(value: unknown): JsonValue | undefined {
   if (Array.isArray(value)) return value.map((entry) => jsonOf(entry) ?? null);
   if (isMembers(value)) {

@@ -12,8 +12,8 @@ const container: Members = {
 };
 
 /**
- * What the API server fills in, by the member that holds it: `httpGet` names the object under that key, `containers`
- * each entry of that list. The entry of the empty name is the Pod spec itself.
+ * The API server's defaults, by the member that holds them: `httpGet` is the object under that key, `containers` each entry
+ * of that list. The empty name is the Pod spec itself.
  */
 export const podDefaults: Readonly<Record<string, Members>> = {
   '': {
@@ -47,10 +47,10 @@ export const podDefaults: Readonly<Record<string, Members>> = {
   tolerations: { operator: 'Equal' },
 };
 
-/** What the API server fills into the spec of a PVC. */
+/** The API server's defaults for the spec of a PVC. */
 export const claimDefaults: Readonly<Record<string, Members>> = { '': { volumeMode: 'Filesystem' } };
 
-/** The pull policy a container has when it states none: `Always` for `:latest` and for no tag at all. */
+/** The default pull policy of a container: `Always` for the tag `latest` and for no tag. */
 export function defaultPullPolicy(image: string): string {
   if (image.includes('@')) return 'IfNotPresent';
   const lastPart = image.slice(image.lastIndexOf('/') + 1);

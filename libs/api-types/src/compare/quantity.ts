@@ -4,7 +4,7 @@ const BINARY = ['Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei'];
 
 const DECIMAL: Readonly<Record<string, number>> = { n: -9, u: -6, m: -3, k: 3, M: 6, G: 9, T: 12, P: 15, E: 18 };
 
-/** Largest decimal exponent the API server's parser takes; more would only burn memory here. */
+/** Largest decimal exponent that the API server's parser accepts; more would only cost memory here. */
 const MAX_EXPONENT = 100;
 
 /**
@@ -21,12 +21,12 @@ export function canonicalQuantity(quantity: string | number): string | undefined
   return normalise(sign === '-' ? -digits : digits, exponent - fraction.length);
 }
 
-/** Whether two quantities are the same amount; texts that are no quantities are compared as text. */
+/** Whether two quantities are the same amount. Texts that are no quantities compare as text. */
 export function sameQuantity(a: string | number, b: string | number): boolean {
   return (canonicalQuantity(a) ?? String(a)) === (canonicalQuantity(b) ?? String(b));
 }
 
-/** A quantity in its base unit: cores, bytes. Undefined for what is none; beyond 2^53 it is rounded. */
+/** A quantity in its base unit: cores, bytes. Undefined for a text that is none; rounded beyond 2^53. */
 export function quantityValue(quantity: string | number): number | undefined {
   const canonical = canonicalQuantity(quantity);
   return canonical === undefined ? undefined : Number(canonical);

@@ -62,11 +62,11 @@ describe('mergePatchOf', () => {
     expect(mergePatchOf(before, after)).toEqual(patch);
   });
 
-  it('writes the first status whole, without undefined members', () => {
+  it('writes the whole first status, without undefined members', () => {
     expect(mergePatchOf(undefined, { phase: 'Running', service: undefined })).toEqual({ phase: 'Running' });
   });
 
-  it('turns one object into the other, whatever they are', () => {
+  it('turns any object into any other', () => {
     const leaf = fc.oneof(
       fc.string({ minLength: 1 }),
       fc.integer(),

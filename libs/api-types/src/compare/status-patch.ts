@@ -22,7 +22,7 @@ function isZero(value: unknown): boolean {
 }
 
 /**
- * The merge patch (RFC 7386) that turns `before` into `after`, or undefined when nothing is to be written. Absent and
+ * The merge patch (RFC 7386) that turns `before` into `after`, or undefined when they are equal. Absent and
  * empty are the same on both sides, so an empty list never causes a patch. Lists are replaced whole.
  */
 export function mergePatchOf(before: object | undefined, after: object): JsonObject | undefined {
@@ -39,7 +39,7 @@ function difference(before: Members, after: Members): JsonObject {
   return patch;
 }
 
-/** What a merge patch says about one member; undefined when it need not be named. */
+/** The part of a merge patch for one member; undefined when the patch does not need the member. */
 function changeOf(before: unknown, after: unknown): JsonValue | undefined {
   if (isEmpty(after)) return isEmpty(before) ? undefined : null;
   if (isMembers(before) && isMembers(after)) {

@@ -27,7 +27,7 @@ describe('injectEnv', () => {
     expect(detail({ policy })).toBe('environment variable injection is not allowed by the template policy');
   });
 
-  it('asks nothing of the policy when a claim has no variables', () => {
+  it('does not apply the policy to a claim without variables', () => {
     expect(injected({ env: [], policy: 'Disallowed' })).toEqual(podSpec);
   });
 
@@ -50,7 +50,7 @@ describe('injectEnv', () => {
     );
   });
 
-  it('refuses a name that the claim itself gives twice under Allowed', () => {
+  it('refuses a name that the claim sets twice under Allowed', () => {
     expect(detail({ env: [A, A] })).toBe(
       'environment variable override is not allowed by the template policy for variable "A"',
     );
@@ -79,11 +79,11 @@ describe('runtimeEnvRefusal', () => {
   const refused = (name: string, policy: EnvRequest['policy']): string | undefined =>
     runtimeEnvRefusal({ names: [name], podSpec, policy });
 
-  it('asks nothing of the policy when there are no variables', () => {
+  it('does not apply the policy when there are no variables', () => {
     expect(runtimeEnvRefusal({ names: [], podSpec, policy: 'Disallowed' })).toBeUndefined();
   });
 
-  it('holds the names against those of the first container, by the same policy', () => {
+  it('applies the same policy to the names of the first container', () => {
     expect(refused('A', 'Disallowed')).toBe('environment variable injection is not allowed by the template policy');
     expect(refused('A', 'Allowed')).toBeUndefined();
     expect(refused('MODE', 'Allowed')).toBe(

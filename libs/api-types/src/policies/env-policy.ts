@@ -6,7 +6,7 @@ type SecretReference = NonNullable<
   NonNullable<NonNullable<SandboxClaimSpec['envs']>[number]['valueFrom']>['secretKeyRef']
 >;
 
-/** A variable of a claim: a plain value, or a key of a Secret that the kubelet reads, so that no value passes through us. */
+/** A variable of a claim: a plain value, or a key of a Secret that the kubelet reads, so that Sandlot never sees its value. */
 export interface ClaimVariable {
   readonly name: string;
   readonly value?: string | undefined;
@@ -14,7 +14,7 @@ export interface ClaimVariable {
   readonly containerName?: string | undefined;
 }
 
-/** One claim's container variables, against the Pod spec of its template. */
+/** The container variables of a claim and the Pod spec of its template. */
 export interface EnvRequest {
   readonly env: readonly ClaimVariable[];
   readonly podSpec: PodSpec;
@@ -29,7 +29,7 @@ const NOT_ALLOWED = 'environment variable injection is not allowed by the templa
 
 /**
  * The Pod spec with a claim's variables in the containers they name, the first one by default, or why the template
- * refuses them (API contract, environment). A refusal is final until the claim or the template changes.
+ * refuses them (docs/reference/sandbox-claim.md#environment). A refusal is final until the claim or the template changes.
  */
 export function injectEnv({ env, podSpec, policy }: EnvRequest): EnvOutcome {
   if (env.length === 0) return { kind: 'injected', podSpec };
@@ -45,8 +45,8 @@ export function injectEnv({ env, podSpec, policy }: EnvRequest): EnvOutcome {
 }
 
 /**
- * Why variables for the in-sandbox runtime (`envs`) are refused: they obey the same policy, against the names of the
- * first container. Undefined when they are accepted.
+ * Why variables for the in-sandbox runtime (`envs`) are refused. The same policy applies, with the names of the first
+ * container. Undefined when they are accepted.
  */
 export function runtimeEnvRefusal({ names, podSpec, policy }: RuntimeEnvRequest): string | undefined {
   if (names.length === 0) return undefined;
@@ -59,7 +59,7 @@ export function runtimeEnvRefusal({ names, podSpec, policy }: RuntimeEnvRequest)
   return undefined;
 }
 
-/** Names of a claim's `envs`, against the Pod spec of its template. */
+/** The names of a claim's `envs` and the Pod spec of its template. */
 export interface RuntimeEnvRequest {
   readonly names: readonly string[];
   readonly podSpec: PodSpec;

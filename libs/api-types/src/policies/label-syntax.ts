@@ -3,7 +3,7 @@ const DOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*
 const NAME_LIMIT = 63;
 const DOMAIN_LIMIT = 253;
 
-/** Why a key of labels or annotations is not a qualified name; undefined when it is one. */
+/** Why a key of a label or annotation is not a qualified name; undefined when it is one. */
 export function qualifiedNameProblem(key: string): string | undefined {
   const parts = key.split('/');
   if (parts.length > 2) return 'it has more than one slash';

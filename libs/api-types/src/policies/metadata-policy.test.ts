@@ -51,7 +51,7 @@ describe('metadataRefusal of labels', () => {
     );
   });
 
-  it('takes the domains of the installation instead of the default', () => {
+  it('uses the domains of the installation instead of the default', () => {
     const request = {
       additional: { labels: { 'acme.io/team': 'a' } },
       template: undefined,
@@ -60,7 +60,7 @@ describe('metadataRefusal of labels', () => {
     expect(metadataRefusal(request)).toBeUndefined();
   });
 
-  it('names the first key in order, so that every pass says the same', () => {
+  it('reports the first key in order, so that every pass reports the same', () => {
     expect(refusal({ labels: { zone: 'a', area: 'b' } })).toMatch(/^failed to validate label "area"/);
   });
 });
@@ -112,7 +112,7 @@ describe('metadataRefusal against the template', () => {
 });
 
 describe('mergedPodMetadata', () => {
-  it('puts the claim on top of the template and leaves reserved keys of both out', () => {
+  it('puts the claim on top of the template and drops reserved keys of both', () => {
     const merged = mergedPodMetadata(
       { labels: { app: 'x', 'sandlot.dev/warm-pool': 'y' }, annotations: { 'opentelemetry.io/trace-context': '{}' } },
       {

@@ -11,7 +11,7 @@ export const DEFAULT_LABEL_DOMAINS: readonly string[] = ['sandbox.users.io'];
 
 const RESTRICTED_DOMAINS = ['kubernetes.io', 'k8s.io', 'agents.x-k8s.io', 'sandlot.dev'];
 
-/** One claim's metadata, against the template it lands on. */
+/** The metadata of a claim and that of its template. */
 export interface MetadataRequest {
   readonly additional: AdditionalPodMetadata;
   readonly template: TemplateMetadata;
@@ -20,7 +20,7 @@ export interface MetadataRequest {
 
 /**
  * Why a claim's `additionalPodMetadata` is refused: the detail of reason InvalidMetadata; undefined when it is accepted
- * (API contract, additionalPodMetadata). Keys are checked in order, so the answer is the same on every pass.
+ * (docs/reference/sandbox-claim.md#pod-metadata). Keys are checked in order, so the answer is the same on every pass.
  */
 export function metadataRefusal({ additional, template, allowedLabelDomains }: MetadataRequest): string | undefined {
   const { labels, annotations: notes } = additional ?? {};
@@ -32,7 +32,7 @@ export function metadataRefusal({ additional, template, allowedLabelDomains }: M
   );
 }
 
-/** Metadata of a claimed sandbox's Pod template, without the system's keys; the caller adds those. */
+/** Metadata of a claimed Sandbox's Pod template, without the system's keys, which the caller adds. */
 export function mergedPodMetadata(
   template: TemplateMetadata,
   additional: AdditionalPodMetadata,

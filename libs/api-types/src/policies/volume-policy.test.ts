@@ -20,7 +20,7 @@ function message(request: VolumeRequest): string | undefined {
 describe('mergeVolumeClaimTemplates', () => {
   const template = [volume('work'), volume('cache')];
 
-  it('takes the template alone when the claim brings none, under any policy', () => {
+  it('uses the template alone for a claim without volumes, under any policy', () => {
     expect(merged({ template, claim: [], policy: undefined })).toEqual(['work', 'cache']);
   });
 

@@ -1,6 +1,6 @@
 import type { SandboxTemplateSpec, VolumeClaimTemplate } from '../objects.ts';
 
-/** One claim's volumes, against those of its template. */
+/** The volumes of a claim and those of its template. */
 export interface VolumeRequest {
   readonly template: readonly VolumeClaimTemplate[];
   readonly claim: readonly VolumeClaimTemplate[];
@@ -13,8 +13,8 @@ export type VolumeOutcome =
   | { readonly kind: 'refused'; readonly message: string };
 
 /**
- * The volumes of a cold start: the template's, with the claim's added or in their place as the policy allows (API
- * contract, volumeClaimTemplates on a claim).
+ * The volumes of a cold start: the template's, with the claim's added or in their place as the policy allows
+ * (docs/reference/sandbox-claim.md#volumes).
  */
 export function mergeVolumeClaimTemplates(request: VolumeRequest): VolumeOutcome {
   const message = refusal(request);

@@ -1,4 +1,4 @@
-import type { ObjectMeta } from '@sandlot/kube';
+import type { ObjectMeta } from '@sandlot/kube/objects';
 import { labels } from '../catalogue/keys.ts';
 
 /** The metadata that says whether the API made an object. */

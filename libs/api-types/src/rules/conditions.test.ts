@@ -33,7 +33,7 @@ describe('setCondition', () => {
     );
   });
 
-  it('leaves the list it was given untouched', () => {
+  it('does not change its input', () => {
     const before = setCondition([], ready, EARLIER);
     setCondition(before, { ...ready, status: 'True' }, LATER);
     expect(before).toEqual([{ ...ready, lastTransitionTime: EARLIER }]);

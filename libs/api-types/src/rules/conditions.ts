@@ -1,6 +1,6 @@
 import type { Condition as KubeCondition } from '@sandlot/kube/objects';
 
-/** A condition as Sandlot writes it: complete, and about one generation. */
+/** A condition as Sandlot writes it: complete and for one generation. */
 export interface Condition {
   type: string;
   status: 'True' | 'False' | 'Unknown';

@@ -5,8 +5,8 @@ import { effectiveClaimMode } from './naming.ts';
 import type { SandboxClaim } from '../objects.ts';
 
 /**
- * What a claim asks for beyond its template's egress rules, which it can only narrow: what `denyOut` takes away and
- * `allowOut` gives back. Blocks as {@link egressBlock} writes them.
+ * How a claim narrows the egress rules of its template: `denyOut` removes addresses and `allowOut` keeps some of those. Blocks
+ * are in the form of {@link egressBlock}.
  */
 export interface EgressWish {
   /** False: nothing but `allowOut`. */
@@ -15,13 +15,13 @@ export interface EgressWish {
   readonly denyOut: readonly string[];
 }
 
-/** Blocks of one list. */
+/** The most blocks of one list. */
 export const MAX_EGRESS_BLOCKS = 100;
 
-/** Nothing at all: what a wish that cannot be read is taken for. */
+/** No egress at all: how an annotation that cannot be parsed is read. */
 const NOTHING: EgressWish = { allowInternetAccess: false, allowOut: [], denyOut: [] };
 
-/** A block or address as a NetworkPolicy names it; undefined for what none can name, such as a domain. */
+/** A block or address in the form of a NetworkPolicy; undefined for anything else, such as a domain. */
 export function egressBlock(text: string): string | undefined {
   const parsed = parseCidr(text);
   return parsed === undefined || isMappedIPv4(parsed.address) ? undefined : cidrText(parsed);
@@ -36,12 +36,12 @@ const block = z.string().transform((text, context) => {
 const blocks = z.array(block).max(MAX_EGRESS_BLOCKS).default([]);
 const wish = z.object({ allowInternetAccess: z.boolean().optional(), allowOut: blocks, denyOut: blocks });
 
-/** Whether the claim's Sandbox has egress rules of its own. Sandboxes of a detached claim live by their template's. */
+/** Whether the claim's Sandbox has egress rules of its own. Sandboxes of a detached claim use those of their template. */
 export function hasOwnNetwork({ metadata, spec }: SandboxClaim): boolean {
   return metadata.annotations?.[annotations.network] !== undefined && effectiveClaimMode(spec) === 'Bound';
 }
 
-/** What the claim's annotation asks for; everything is denied when it cannot be read. Undefined when it has none. */
+/** The claim's annotation, parsed. One that cannot be parsed denies everything. Undefined without an annotation. */
 export function egressWishOf(claim: SandboxClaim): EgressWish | undefined {
   const text = claim.metadata.annotations?.[annotations.network];
   if (text === undefined || !hasOwnNetwork(claim)) return undefined;

@@ -18,7 +18,7 @@ describe('effectiveMode', () => {
     ['reads replicas 1 as Running', { replicas: 1 }, 'Running'],
     ['reads replicas 0 as Suspended', { replicas: 0 }, 'Suspended'],
     ['reads operatingMode', { operatingMode: 'Suspended' as const }, 'Suspended'],
-    ['lets replicas decide when both are there', { replicas: 1, operatingMode: 'Suspended' as const }, 'Running'],
+    ['prefers replicas when both are set', { replicas: 1, operatingMode: 'Suspended' as const }, 'Running'],
   ])('%s', (_name, spec, mode) => {
     expect(effectiveMode(spec)).toBe(mode);
   });
@@ -29,7 +29,7 @@ describe('effectiveClaimMode', () => {
     ['is bound without batch fields', {}, 'Bound'],
     ['is bound for one replica', { replicas: 1 }, 'Bound'],
     ['is detached from two replicas on', { replicas: 2 }, 'Detached'],
-    ['is detached when the claim outlives its completion by a set time', { ttlSecondsAfterCompleted: 0 }, 'Detached'],
+    ['is detached with ttlSecondsAfterCompleted', { ttlSecondsAfterCompleted: 0 }, 'Detached'],
   ])('%s', (_name, spec, mode) => {
     expect(effectiveClaimMode(spec)).toBe(mode);
   });
@@ -43,7 +43,7 @@ describe('names', () => {
     expect(podNameOf(sandbox({ name: 'a', metadata: { annotations: { 'agents.x-k8s.io/pod-name': '' } } }))).toBe('a');
   });
 
-  it('names PVC, Service and NetworkPolicy as the contract does', () => {
+  it('names PVC, Service and NetworkPolicy after their owners', () => {
     expect(pvcName('work', 'notebook')).toBe('work-notebook');
     expect(serviceFQDN(sandbox({ name: 'notebook', namespace: 'team-a' }), 'cluster.local')).toBe(
       'notebook.team-a.svc.cluster.local',

@@ -3,13 +3,13 @@ import { nameHash } from '@sandlot/std';
 import { annotations, labels } from '../catalogue/keys.ts';
 import type { Sandbox, SandboxClaimSpec, SandboxSpec } from '../objects.ts';
 
-/** Desired mode of a Sandbox: `replicas` decides where present, then `operatingMode`, then Running. */
+/** Desired mode of a Sandbox: `replicas` if set, else `operatingMode`, else Running. */
 export function effectiveMode(spec: Pick<SandboxSpec, 'replicas' | 'operatingMode'>): 'Running' | 'Suspended' {
   if (spec.replicas !== undefined) return spec.replicas === 0 ? 'Suspended' : 'Running';
   return spec.operatingMode ?? 'Running';
 }
 
-/** Mode of a claim (API contract, bound and detached claims); stored in status on the first pass. */
+/** Mode of a claim (docs/reference/sandbox-claim.md#bound-and-detached-claims); stored in status on the first pass. */
 export function effectiveClaimMode(
   spec: Pick<SandboxClaimSpec, 'replicas' | 'ttlSecondsAfterCompleted'>,
 ): 'Bound' | 'Detached' {
@@ -52,7 +52,10 @@ export function ownNetworkPolicyName(claimName: string): string {
   return `${claimName}-network`;
 }
 
-/** Name of the NetworkPolicy that refuses everything to Sandboxes of a template with rules of their own, should those go. */
+/**
+ * Name of the NetworkPolicy that denies all egress to a template's Sandboxes with rules of their own. It takes effect when
+ * those rules are deleted.
+ */
 export function baselineNetworkPolicyName(templateName: string): string {
   return `${templateName}-network-baseline`;
 }

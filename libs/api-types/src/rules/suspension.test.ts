@@ -10,7 +10,7 @@ describe('the spelling of the mode', () => {
     ['is operatingMode where the spec has operatingMode', { operatingMode: 'Running' }, 'replicas', 'operatingMode'],
     ['is operatingMode where the spec has neither', {}, undefined, 'operatingMode'],
     ['is that of the author where the spec has neither and the author is known', {}, 'replicas', 'replicas'],
-  ] as const)('%s', (_, spec, unset, expected) => {
+  ] as const)('%s', (...[, spec, unset, expected]) => {
     expect(modeSpellingOf(spec, unset)).toBe(expected);
   });
 });

@@ -1,5 +1,5 @@
 // How a Sandbox is suspended and resumed through its spec, and how it says who suspended it.
-import type { JsonObject } from '@sandlot/kube';
+import type { JsonObject } from '@sandlot/kube/objects';
 import { annotations } from '../catalogue/keys.ts';
 import type { Sandbox, SandboxSpec } from '../objects.ts';
 

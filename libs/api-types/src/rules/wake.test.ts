@@ -26,7 +26,7 @@ describe('without its claim, a request', () => {
     ['does not wake a Sandbox with a record that Sandlot does not write', 'somebody', 'OnRequest', 'owner'],
     ['wakes a Sandbox that its owner suspended where autoResume is Always', undefined, 'Always', undefined],
     ['never wakes a Sandbox whose autoResume is Never', 'Idle', 'Never', 'never'],
-  ] as const)('%s', (_, by, autoResume, expected) => {
+  ] as const)('%s', (...[, by, autoResume, expected]) => {
     expect(wakeObstacleOf(suspended(by, autoResume), undefined)).toBe(expected);
   });
 });
@@ -39,7 +39,7 @@ describe('with its claim, a request', () => {
     ['wakes an idle sandbox of the API without auto-resume', 'Idle', undefined, apiClaim(), undefined],
     ['never wakes a sandbox of the API whose autoResume is Never', 'API', 'Never', apiClaim('true'), 'never'],
     ['wakes a paused Sandbox of a claim that the API did not make', 'API', undefined, claim(), undefined],
-  ] as const)('%s', (_, by, autoResume, held, expected) => {
+  ] as const)('%s', (...[, by, autoResume, held, expected]) => {
     expect(wakeObstacleOf(suspended(by, autoResume), held)).toBe(expected);
   });
 });

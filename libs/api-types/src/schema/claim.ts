@@ -67,7 +67,7 @@ const lifecycle = z.object({
     .describe('What happens at the [expiry](#expiry).'),
 });
 
-/** API contract, claim rules C1 to C6. */
+/** The rules of docs/reference/sandbox-claim.md#spec. */
 const claimRules = rules(
   {
     rule: 'has(self.warmPoolRef) != has(self.sandboxTemplateRef)',
@@ -96,7 +96,7 @@ const claimRules = rules(
   },
 );
 
-/** `spec` of a SandboxClaim: the union of both versions' fields (API contract, SandboxClaim). */
+/** `spec` of a SandboxClaim: the union of both versions' fields (docs/reference/sandbox-claim.md#spec). */
 export const sandboxClaimSpec = z
   .object({
     warmPoolRef: localReference

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Go duration, the only form the API accepts (API contract, warm pools: pattern D). */
+/** Go duration, the only form the API accepts (docs/reference/sandbox-warm-pool.md#spec). */
 const DURATION = /^([0-9]+(\.[0-9]+)?(ms|s|m|h))+$/;
 
 /** One CEL rule of a CRD; `message` is what the person who applied the manifest reads. */
@@ -14,7 +14,7 @@ export function rules(...list: readonly Rule[]): { 'x-kubernetes-validations': r
   return { 'x-kubernetes-validations': list };
 }
 
-/** Metadata of a list whose entries are told apart by `keys`; the API server refuses duplicates. */
+/** Metadata of a list whose entries `keys` identify; the API server refuses duplicates. */
 export function listKeys(...keys: readonly string[]): Record<string, unknown> {
   return { 'x-kubernetes-list-type': 'map', 'x-kubernetes-list-map-keys': keys };
 }
@@ -22,7 +22,7 @@ export function listKeys(...keys: readonly string[]): Record<string, unknown> {
 /** Metadata of a list that server-side apply owns as a whole. */
 export const atomicList = { 'x-kubernetes-list-type': 'atomic' };
 
-/** int32 between `min` and `max`, both included. */
+/** int32 from `min` to `max`. */
 export function int32(min: number, max?: number): z.ZodInt {
   const atLeast = z.int().min(min);
   return (max === undefined ? atLeast : atLeast.max(max)).meta({ format: 'int32' });

@@ -31,8 +31,8 @@ const podFailurePolicy = z
 const retention = z.enum(['Retain', 'Delete']);
 
 /**
- * How long a sandbox lives and what ends it. A Sandbox runs these; a SandboxTemplate carries them as defaults that are
- * copied when a claim takes a sandbox, and that pool members do not run (API contract, templates).
+ * How long a Sandbox lives and what ends it. A Sandbox obeys these fields. A SandboxTemplate has them as defaults, which are
+ * copied when a claim adopts a Sandbox and which pool members ignore (docs/reference/sandbox-template.md#spec).
  */
 export const lifecycleFields = {
   ttlSeconds: int32(1).optional().describe('Relative lifetime, counted from `status.startedAt`.'),
@@ -62,7 +62,7 @@ export const lifecycleFields = {
     .describe('What happens at the first start. See [Startup action](sandbox.md#startup-action).'),
 };
 
-/** API contract, Sandbox rules: V3. Sits on the spec, where `idle` is optional. */
+/** A rule of docs/reference/sandbox.md#spec. It sits on the spec, where `idle` is optional. */
 export const idleRule = {
   rule:
     '!has(self.idle) || !has(self.idle.suspendAfterSeconds) || !has(self.idle.deleteAfterSeconds)' +

@@ -3,7 +3,7 @@ import { podTemplate, runtime, volumeClaimTemplates } from './embedded.ts';
 import { conditionList, count, generation, int32, rules, timestamp } from './field.ts';
 import { idleRule, lifecycleFields } from './lifecycle.ts';
 
-/** `spec` of a Sandbox: the union of both versions' fields (API contract, Sandbox). */
+/** `spec` of a Sandbox: the union of both versions' fields (docs/reference/sandbox.md#spec). */
 export const sandboxSpec = z
   .object({
     podTemplate: podTemplate.describe(

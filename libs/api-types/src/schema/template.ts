@@ -3,7 +3,7 @@ import { networkPolicy, podTemplate, runtime, volumeClaimTemplates } from './emb
 import { atomicList, conditionList, count, generation, listKeys, rules } from './field.ts';
 import { idleRule, lifecycleFields } from './lifecycle.ts';
 
-/** `spec` of a SandboxTemplate: the blueprint, its policies and the lifecycle defaults (API contract, templates). */
+/** `spec` of a SandboxTemplate: the blueprint, its policies and the lifecycle defaults (docs/reference/sandbox-template.md#spec). */
 export const sandboxTemplateSpec = z
   .object({
     podTemplate: podTemplate.describe('The Pod of every Sandbox made from the template. Part of the blueprint.'),

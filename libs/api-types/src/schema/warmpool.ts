@@ -80,7 +80,7 @@ const schedule = z
     ),
   );
 
-/** `spec` of a SandboxWarmPool; the controller never writes it, so an autoscaler or GitOps keeps it. */
+/** `spec` of a SandboxWarmPool. The controller never writes it, so it stays with an autoscaler or GitOps. */
 export const sandboxWarmPoolSpec = z.object({
   replicas: int32(0)
     .default(1)

@@ -179,7 +179,7 @@ class NatsBus implements Bus {
     return this.#link.connection !== undefined;
   }
 
-  /** One reconcile at a time: callers that come during one share it. */
+  /** One reconcile at a time: callers during one share it. */
   ensureStreams(): Promise<void> {
     this.#reconciling ??= this.#reconcileStreams().finally(() => {
       this.#reconciling = undefined;
@@ -250,7 +250,7 @@ class NatsBus implements Bus {
       }
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
-      this.#log.warn({ reason }, 'the event streams could not be reconciled');
+      this.#log.warn({ reason }, 'cannot reconcile the event streams');
     }
   }
 }

@@ -11,7 +11,7 @@ const RECONNECT_BASE_MS = 250;
 const RECONNECT_MAX_MS = 10_000;
 
 export interface LinkListener {
-  /** A connection is usable; `fresh` when it is a new one, which has no subscriptions yet. */
+  /** The connection is usable; `fresh` when it is a new one, without subscriptions. */
   up(connection: NatsConnection, fresh: boolean): void;
   down(): void;
 }
@@ -23,7 +23,7 @@ export interface LinkOptions {
   readonly listener: LinkListener;
 }
 
-/** Keeps a connection to NATS for as long as it is open: connects in the background, forever, with jitter. */
+/** Keeps a connection to NATS: connects in the background, forever, with jitter. */
 export class Link {
   readonly #options: BusOptions;
   readonly #clock: Clock;
@@ -56,7 +56,7 @@ export class Link {
   /** Drops the connection. Never throws. */
   async close(): Promise<void> {
     this.#closing.abort();
-    // An attempt that is under way ends by itself and finds that it is not wanted any more.
+    // A running attempt ends by itself and then finds the link closed.
     if (this.#connection === undefined) return;
     await this.#connection.close().catch(() => undefined);
     await this.#finished;
@@ -83,7 +83,7 @@ export class Link {
     }
   }
 
-  /** Returns when the connection is over for good, which the client's own reconnecting makes rare. */
+  /** Returns when the connection is closed for good. That is rare, because the client itself reconnects. */
   async #follow(connection: NatsConnection): Promise<void> {
     this.#connection = connection;
     if (this.#closing.signal.aborted) {
@@ -117,13 +117,13 @@ export class Link {
     this.#listener.down();
   }
 
-  /** One line per kind of failure until the connection is back: attempts repeat for as long as NATS is away. */
+  /** Logs each kind of failure once until the connection is back: attempts repeat while NATS is away. */
   #complain(error: unknown): void {
     const message = error instanceof Error ? error.message : String(error);
     if (message === this.#lastComplaint || this.#closing.signal.aborted) return;
     this.#lastComplaint = message;
     if (isRefusal(error)) {
-      this.#log.error({ user: this.#options.user, reason: message }, 'NATS refused the credentials; trying again');
+      this.#log.error({ user: this.#options.user, reason: message }, 'NATS refused the credentials; retrying');
     } else {
       this.#log.warn({ reason: message }, 'NATS is not reachable; events wait in memory');
     }
@@ -131,7 +131,7 @@ export class Link {
 
   #connectOptions(): NodeConnectionOptions {
     const { url, user, password, service } = this.#options;
-    // The scheme alone does not keep the client from a server, or from whoever poses as one, that speaks no TLS.
+    // Without this option the client would talk to a server, or an impostor, that offers no TLS.
     const tls = this.#options.tls ?? (url.startsWith('tls:') ? {} : undefined);
     return {
       servers: url,
@@ -140,10 +140,10 @@ export class Link {
       reconnect: true,
       maxReconnectAttempts: -1,
       reconnectDelayHandler: () => RECONNECT_BASE_MS + this.#random() * 2_000,
-      // A rotated password comes back: giving up after two refusals would need a restart.
+      // After a password rotation the credentials work again; without this the client gives up after two refusals.
       ignoreAuthErrorAbort: true,
       pingInterval: 20_000,
-      // Or each request would make two stack traces, in case it fails.
+      // Saves two stack traces per request.
       noAsyncTraces: true,
       maxPingOut: 2,
       ...(user === undefined ? {} : { user }),
@@ -158,7 +158,7 @@ function definedOnly(tls: NonNullable<BusOptions['tls']>): Record<string, string
   return Object.fromEntries(entries);
 }
 
-/** Whether the server was reached and did not let us in: a person has to act, time alone does not help. */
+/** Whether the server refused the credentials: a person has to act. */
 function isRefusal(error: unknown): boolean {
   if (error instanceof AuthorizationError || error instanceof UserAuthenticationExpiredError) return true;
   return error instanceof Error && error.cause !== undefined && isRefusal(error.cause);

@@ -10,13 +10,13 @@ export interface BusTls {
 
 /** How the declared streams are sized. */
 export interface StreamSizing {
-  /** Copies in the cluster: 1, 3 or 5. Default 1; production uses 3. */
+  /** Replicas in the cluster: 1, 3 or 5. Default 1; production uses 3. */
   readonly replicas?: number | undefined;
-  /** Oldest events are discarded beyond this. The server reserves it, so it must fit its storage. Default 256 MiB. */
+  /** Beyond this the server discards the oldest events. It reserves the space, so its storage must have it. Default 256 MiB. */
   readonly maxBytes?: number | undefined;
-  /** Of events and dead letters. Default 7 days. */
+  /** Age limit of events and dead letters. Default 7 days. */
   readonly maxAgeMs?: number | undefined;
-  /** Of each record bucket. Default 64 MiB, which is enough for 100,000 objects. */
+  /** Size limit of each record bucket. Default 64 MiB, enough for 100,000 objects. */
   readonly recordMaxBytes?: number | undefined;
 }
 
@@ -26,13 +26,13 @@ export interface BusOptions {
   readonly user?: string | undefined;
   readonly password?: string | undefined;
   readonly tls?: BusTls | undefined;
-  /** Name of the connection, as operators see it on the server. */
+  /** Name of the connection, which operators see on the server. */
   readonly service: string;
   readonly log: Logger;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly metrics?: Partial<BusMetrics> | undefined;
-  /** `none`: this process declares no streams, because it only tells and listens, and may do no more. */
+  /** `none`: this process declares no streams. It only sends and listens, and has no rights for more. */
   readonly streams?: StreamSizing | 'none' | undefined;
   /** Events kept while they cannot be sent; default 10000, about 10 MiB. */
   readonly maxPending?: number | undefined;

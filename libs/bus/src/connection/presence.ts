@@ -3,10 +3,10 @@ import type { NatsConnection, Subscription } from '@nats-io/nats-core';
 import type { Clock } from '@sandlot/std';
 import { escapeToken } from '../events/subjects.ts';
 
-/** How long an answer may take; one that is late says nothing. */
+/** An answer after this time is ignored. */
 const ANSWER_LIMIT_MS = 1_000;
 
-/** After a disconnection others may come back later than we do: for so long nobody's absence means anything. */
+/** After a disconnection other processes may reconnect later than this one: for so long an absence proves nothing. */
 const SETTLE_MS = 5_000;
 
 function subjectOf(name: string): string {
@@ -14,8 +14,8 @@ function subjectOf(name: string): string {
 }
 
 /**
- * Who is there, as the server knows it. A process that dies takes its subscriptions with it the moment its socket
- * closes, long before any record of it expires.
+ * Which processes are alive, as the server knows it. When a process dies, its socket closes and the server drops its
+ * subscriptions, long before a lease expires.
  */
 export class Presence {
   readonly #clock: Clock;
@@ -49,7 +49,7 @@ export class Presence {
     }
   }
 
-  /** The server can be reached; `fresh` through a new connection, which has no subscriptions yet. */
+  /** The server is reachable; `fresh`: through a new connection, without subscriptions. */
   up(connection: NatsConnection, fresh: boolean): void {
     this.#connection = connection;
     if (this.#trustedFromMs === Infinity) this.#trustedFromMs = this.#clock.monotonic() + SETTLE_MS;

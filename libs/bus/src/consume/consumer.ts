@@ -13,7 +13,7 @@ const FETCH_MS = 5_000;
 const CONSUMER_NOT_FOUND = 10_014;
 const REMEMBERED_IDS = 10_000;
 
-/** The handler will never manage this event: it goes to the dead letters at once, without further tries. */
+/** The handler can never handle this event: it goes to the dead letters at once, without another try. */
 export class PoisonError extends Error {
   override readonly name = 'PoisonError';
   readonly code = 'Poison';
@@ -22,20 +22,20 @@ export class PoisonError extends Error {
 export type Consumed = 'handled' | 'repeated' | 'failed' | 'poison';
 
 export interface ConsumeOptions {
-  /** Name of the durable consumer: its place in the stream survives restarts, and processes of one name share it. */
+  /** Name of the durable consumer. Its position survives restarts, and processes with one name share it. */
   readonly durable: string;
-  /** `sandlot.*.claim.>` for one kind, `sandlot.*.claim.bound` for one type; one filter, as servers from 2.9 on have it. */
+  /** `sandlot.*.claim.>` for one kind, `sandlot.*.claim.bound` for one type. Servers from 2.9 on support one filter. */
   readonly filter: string;
   /**
-   * Called at least once for each event, and after a crash again: its effects must be idempotent by event id. It resolves
-   * when they are durable. A rejection means another try after a pause, {@link PoisonError} none.
+   * Called at least once for each event, and again after a crash: its effects must be idempotent by event id. It resolves
+   * when they are durable. After a rejection there is another try after a pause; after {@link PoisonError} there is none.
    */
   readonly handle: (event: CloudEvent) => Promise<void>;
-  /** Pauses between tries in milliseconds; one more try than pauses. The first is also how long an answer may take. */
+  /** Pauses between tries in milliseconds; there is one more try than pauses. The first is also the time limit of a try. */
   readonly backoffMs?: readonly number[] | undefined;
   /** Events handled side by side; default 64. */
   readonly maxAckPending?: number | undefined;
-  /** Where a new consumer begins; default with what is in the stream. */
+  /** Where a new consumer begins; default at the start of the stream. */
   readonly from?: 'all' | 'new' | undefined;
   readonly onOutcome?: ((outcome: Consumed) => void) | undefined;
 }
@@ -47,7 +47,7 @@ export interface ConsumerDeps {
   readonly log: Logger;
 }
 
-/** A durable pull consumer that goes on through disconnections until disposed of; what is being handled then is finished. */
+/** A durable pull consumer. It survives disconnections, and finishes the events in progress when disposed. */
 export class Consumption implements AsyncDisposable {
   readonly #deps: ConsumerDeps;
   readonly #options: ConsumeOptions;
@@ -76,7 +76,7 @@ export class Consumption implements AsyncDisposable {
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         if (reason !== complaint)
-          this.#deps.log.warn({ durable: this.#options.durable, reason }, 'events do not arrive');
+          this.#deps.log.warn({ durable: this.#options.durable, reason }, 'cannot receive events; retrying');
         complaint = reason;
       }
       await this.#deps.clock.sleep(SECOND_MS, signal);
@@ -121,7 +121,7 @@ export class Consumption implements AsyncDisposable {
     }
   }
 
-  /** Never rejects: what cannot be acknowledged comes again. */
+  /** Never rejects: an event that could not be acknowledged comes again. */
   async #take(message: JsMsg): Promise<void> {
     const event = parseAnyCloudEvent(message.string());
     const outcome = event === undefined ? 'poison' : await this.#handle(message, event);
@@ -129,10 +129,10 @@ export class Consumption implements AsyncDisposable {
     try {
       if (outcome === 'poison') message.term();
       else if (outcome === 'failed') message.nak(this.#backoffMs[message.info.deliveryCount - 1] ?? 0);
-      // The server confirms that it will not deliver the event again: an acknowledgement alone may be lost.
+      // A plain acknowledgement may be lost; here the server confirms it.
       else await message.ackAck();
     } catch (error) {
-      this.#deps.log.debug({ err: error }, 'an acknowledgement was lost; the event will come again');
+      this.#deps.log.debug({ err: error }, 'an acknowledgement was lost; the server delivers the event again');
     }
   }
 
@@ -145,7 +145,7 @@ export class Consumption implements AsyncDisposable {
       const { durable } = this.#options;
       const reason = error instanceof Error ? error.message : String(error);
       const tries = message.info.deliveryCount;
-      this.#deps.log.warn({ durable, event: event.id, tries, reason }, 'an event was not handled');
+      this.#deps.log.warn({ durable, event: event.id, tries, reason }, 'the handler of an event failed');
       return error instanceof PoisonError ? 'poison' : 'failed';
     } finally {
       working[Symbol.dispose]();
@@ -154,7 +154,7 @@ export class Consumption implements AsyncDisposable {
     return 'handled';
   }
 
-  /** Tells the server from time to time that the event is still being handled. */
+  /** Reports progress to the server while the handler works. */
   #keepWorking(message: JsMsg): Disposable {
     const everyMs = (this.#backoffMs[0] ?? SECOND_MS) / 3;
     const { clock } = this.#deps;

@@ -9,7 +9,7 @@ import { DEAD_LETTER_STREAM, EVENT_STREAM } from '../streams/streams.ts';
 
 const NO_MESSAGE = 10_037;
 
-/** The server's word on a message that a consumer gave up on or refused. */
+/** The server's advisory about a message that a consumer gave up on or refused. */
 const advisory = z.object({
   timestamp: z.string(),
   consumer: z.string(),
@@ -19,13 +19,13 @@ const advisory = z.object({
 
 /** An event that a consumer could not handle. */
 export interface DeadLetter {
-  /** Its place in the dead-letter stream. */
+  /** Its sequence in the dead-letter stream. */
   readonly sequence: number;
   readonly consumer: string;
   readonly deliveries: number;
-  /** RFC 3339: when the consumer was done with it. */
+  /** RFC 3339: when the consumer gave it up. */
   readonly at: string;
-  /** Undefined when the event is no longer in the stream, or was none. */
+  /** Undefined when the event is no longer in the stream, or the message was no event. */
   readonly event: CloudEvent | undefined;
 }
 
@@ -41,9 +41,9 @@ export async function* readDeadLetters(session: Session): AsyncGenerator<DeadLet
 }
 
 /**
- * Puts each event that is still in the stream there again, for all consumers, and takes its dead letter away. The message
- * id is a new one, or the server would drop it as a repetition; the event's own id stays, so that whoever has handled it
- * does not do so again.
+ * Publishes each event that is still in the stream again, for all consumers, and removes its dead letter. It gets a new
+ * message id, or the server would drop it as a duplicate. The event's own id stays, so that consumers that have handled it
+ * skip it.
  */
 export async function* replayDeadLetters(
   session: Session,

@@ -30,7 +30,7 @@ async function send(name: string, namespace = 'team-a'): Promise<void> {
   });
 }
 
-/** What is followed from now on, as it comes, by name and sequence. */
+/** Collects the followed events by name and sequence. */
 function following(options: Omit<FollowOptions, 'signal'>) {
   const stop = new AbortController();
   const seen: [string, number][] = [];
@@ -43,8 +43,8 @@ function following(options: Omit<FollowOptions, 'signal'>) {
   return { seen, names, end: () => (stop.abort(), ended) };
 }
 
-describe('events that are followed', () => {
-  it('are those of the filter, from the asked moment or place on, and end with the signal', async () => {
+describe('followed events', () => {
+  it('match the filter, begin at the given time or sequence, and end with the signal', async () => {
     const startMs = Date.now() - 60_000;
     await send('a');
     await send('other', 'team-b');
@@ -60,7 +60,7 @@ describe('events that are followed', () => {
     await rest.end();
   });
 
-  it('go on when the server comes back', async () => {
+  it('continue when the server comes back', async () => {
     const all = following({ filter: 'sandlot.team-c.>', sinceMs: Date.now() - 60_000 });
     await send('before', 'team-c');
     await vi.waitFor(() => expect(all.names()).toEqual(['before']), PATIENCE);
@@ -70,7 +70,7 @@ describe('events that are followed', () => {
     await all.end();
   });
 
-  it('are none without a server', () => {
+  it('do not exist without a server', () => {
     expect(nullBus().follow({ filter: '>', signal: AbortSignal.abort() })).toBeUndefined();
   });
 });

@@ -11,17 +11,17 @@ const HEARTBEAT_MS = 2_000;
 const RETRY_MS = 500;
 
 export interface FollowOptions {
-  /** Of subjects: `sandlot.team-a.>`, `sandlot.*.claim.bound`. */
+  /** A filter of subjects: `sandlot.team-a.>`, `sandlot.*.claim.bound`. */
   readonly filter: string;
-  /** Begins behind the event of that sequence, if it is still in the stream. */
+  /** Begins after the event of that sequence, if it is still in the stream. */
   readonly afterSequence?: number | undefined;
-  /** Begins with events published since that moment, epoch milliseconds. Neither: with what comes. */
+  /** Begins with events published since that time, epoch milliseconds. With neither option it begins with new events. */
   readonly sinceMs?: number | undefined;
-  /** Ends it. */
+  /** Ends the iteration. */
   readonly signal: AbortSignal;
 }
 
-/** An event with its place in the stream, which grows and has gaps. */
+/** An event with its sequence in the stream; sequences grow and have gaps. */
 export interface FollowedEvent {
   readonly sequence: number;
   readonly event: CloudEvent;
@@ -34,8 +34,8 @@ export interface FollowDeps {
 }
 
 /**
- * Events of the stream in order, also those that come, until the signal aborts. After a disconnection it goes on behind the
- * last event it gave. Whoever takes them slowly is sent them slowly. Never throws.
+ * Yields the events of the stream in order, then new ones, until the signal aborts. After a disconnection it continues after
+ * the last event that it yielded. A slow reader slows the delivery down. Never throws.
  */
 export async function* followEvents(deps: FollowDeps, options: FollowOptions): AsyncGenerator<FollowedEvent> {
   const { signal } = options;
@@ -47,13 +47,13 @@ export async function* followEvents(deps: FollowDeps, options: FollowOptions): A
         yield followed;
       }
     } catch {
-      // Away, or not all there yet: the next try tells.
+      // The server is away or still starting: the next try follows.
     }
     await deps.clock.sleep(RETRY_MS, signal);
   }
 }
 
-/** Ends with the consumer: the client's own recovery of an ordered one does not survive a restart of the server. */
+/** Ends with the consumer: the client's recovery of an ordered consumer does not survive a restart of the server. */
 async function* untilTrouble(session: Session, options: FollowOptions): AsyncGenerator<FollowedEvent> {
   const { signal } = options;
   const consumer = await session.js.consumers.get(EVENT_STREAM, await startOf(session, options));
@@ -90,7 +90,7 @@ async function startOf({ manager }: Session, options: FollowOptions): Promise<Pa
   const { filter: filter_subjects, afterSequence, sinceMs } = options;
   if (afterSequence !== undefined) {
     const { state } = await manager.streams.info(EVENT_STREAM);
-    // A stream that has less than was read is another one, made since: all of it is news.
+    // A stream with a lower sequence than the last one read was created anew: all of its events are new.
     if (state.last_seq < afterSequence) return { filter_subjects, deliver_policy: DeliverPolicy.All };
     return { filter_subjects, deliver_policy: DeliverPolicy.StartSequence, opt_start_seq: afterSequence + 1 };
   }

@@ -37,7 +37,7 @@ export class Hints {
     };
   }
 
-  /** Subscribes everything anew; the client itself renews subscriptions when the same connection comes back. */
+  /** Subscribes on a new connection. When the same connection comes back, the client itself renews the subscriptions. */
   use(connection: NatsConnection): void {
     this.#connection = connection;
     for (const listener of this.#listeners) this.#subscribe(listener);
@@ -49,7 +49,7 @@ export class Hints {
     listener.subscription = connection.subscribe(subjectInAllNamespaces(listener.type), {
       callback: (error, message) => {
         if (error === null) listener.deliver(message.string());
-        else this.#log.warn({ type: listener.type, reason: error.message }, 'hints of this type do not arrive');
+        else this.#log.warn({ type: listener.type, reason: error.message }, 'cannot receive hints of this type');
       },
     });
   }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** The object an event is about. Consumers re-read it: an event says that something happened, never what is true now. */
+/** The object of an event. Consumers re-read it: an event says that something happened, not what is true now. */
 const objectRef = { namespace: z.string(), name: z.string(), uid: z.string() };
 const reason = { reason: z.string(), message: z.string().optional() };
 const launchType = z.enum(['warm', 'cold', 'snapshot', 'unknown']);
@@ -21,7 +21,7 @@ const pool = z.object({
 });
 const rollout = pool.extend({ templateHash: z.string() });
 
-/** Data of every lifecycle event, version 1. Fields may be added; none changes meaning or goes away within a version. */
+/** Data of every lifecycle event, version 1. Within a version fields may be added, but none changes or goes away. */
 export const eventData = {
   'claim.submitted': claim,
   'claim.bound': claim.extend({ sandbox: named, launchType, bindMs: z.number().nonnegative().optional() }),
@@ -45,7 +45,7 @@ export const eventData = {
   'audit.recorded': z.object({
     ...objectRef,
     action: z.string(),
-    /** `user`: who it was where no API key was used, as the cluster knows him; `key` and `team` are empty then. */
+    /** `user`: the Kubernetes user of a request without an API key; `key` and `team` are empty then. */
     actor: z.object({ key: z.string(), team: z.string(), role: z.string(), user: z.string().optional() }),
     source: z.object({ address: z.string(), userAgent: z.string().optional() }),
     requestId: z.string(),
@@ -57,7 +57,7 @@ export const eventData = {
 
 export type EventType = keyof typeof eventData;
 
-/** What each event says, for people; how it is derived from objects is in docs/events.md. */
+/** The meaning of each event, for people. docs/events.md says how it is derived from objects. */
 export const about: Readonly<Record<EventType, string>> = {
   'claim.submitted': 'A claim was created.',
   'claim.bound': 'A claim was given a Sandbox; a batch, one of its Sandboxes.',

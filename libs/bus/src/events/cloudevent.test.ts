@@ -40,7 +40,7 @@ describe('eventId', () => {
 });
 
 describe('toCloudEvent', () => {
-  it('fills the envelope from the object, so that source and id are one per transition', () => {
+  it('fills the envelope from the object, so that source and id identify the transition', () => {
     expect(toCloudEvent(bound, trace)).toEqual({
       specversion: '1.0',
       id: 'u-1/claim.bound/3',
@@ -61,11 +61,11 @@ describe('toCloudEvent', () => {
 });
 
 describe('parseCloudEvent', () => {
-  it('reads back what was published', () => {
+  it('parses what was published', () => {
     expect(parseCloudEvent('claim.bound', wire())).toEqual(toCloudEvent(bound, trace));
   });
 
-  it('drops fields it does not know, which a newer publisher may send', () => {
+  it('drops unknown fields, which a newer publisher may send', () => {
     const newer = wire({ extra: 1, data: { ...bound.data, extra: 1 } });
     expect(parseCloudEvent('claim.bound', newer)).toEqual(toCloudEvent(bound, trace));
   });

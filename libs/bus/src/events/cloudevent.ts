@@ -3,12 +3,12 @@ import type { EventData, EventType } from './catalogue.ts';
 import { eventData, isEventType } from './catalogue.ts';
 import { escapeToken } from './subjects.ts';
 
-/** A lifecycle event as its publisher states it. */
+/** A lifecycle event before its envelope. */
 export interface OutgoingEvent<T extends EventType = EventType> {
   readonly type: T;
   /** From {@link eventId}: two publishers of one transition must produce one id. */
   readonly id: string;
-  /** When the transition happened according to the object, epoch milliseconds; not when it was published. */
+  /** When the transition happened according to the object, epoch milliseconds; not the time of publishing. */
   readonly timeMs: number;
   readonly data: EventData[T];
 }
@@ -17,10 +17,10 @@ export interface OutgoingEvent<T extends EventType = EventType> {
 export interface CloudEvent<T extends EventType = EventType> {
   readonly specversion: '1.0';
   readonly id: string;
-  /** `/sandlot/namespaces/<namespace>`. Derived from the object, so that source plus id is one per transition. */
+  /** `/sandlot/namespaces/<namespace>`, from the object, so that source and id identify one transition. */
   readonly source: string;
   readonly type: T;
-  /** `<kind>/<name>` of the object the event is about. */
+  /** `<kind>/<name>` of the object. */
   readonly subject: string;
   /** RFC 3339. */
   readonly time: string;
@@ -35,16 +35,16 @@ export interface CloudEvent<T extends EventType = EventType> {
 export interface Transition {
   readonly uid: string;
   readonly type: EventType;
-  /** What tells this occurrence of the transition from the next one: a generation, a transition time, a count. */
+  /** Distinguishes this occurrence of the transition from the next: a generation, a transition time, a count. */
   readonly marker: string | number;
 }
 
-/** Id of a transition, derived from the state of its object alone. Different transitions never share one. */
+/** Id of a transition, derived only from the state of its object. Different transitions never share one. */
 export function eventId({ uid, type, marker }: Transition): string {
   return `${escapeToken(uid)}/${type}/${escapeToken(String(marker))}`;
 }
 
-/** Trace headers of W3C trace context, as injected by the propagator. */
+/** Headers of the W3C trace context. */
 export interface TraceHeaders {
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
@@ -74,7 +74,7 @@ export function toCloudEvent<T extends EventType>(event: OutgoingEvent<T>, trace
   };
 }
 
-/** Everything around the data. */
+/** The envelope around the data. */
 export const envelope = z.object({
   specversion: z.literal('1.0'),
   id: z.string().min(1),
@@ -89,7 +89,7 @@ export const envelope = z.object({
   data: z.unknown(),
 });
 
-/** The event in `json` when it is a valid one of `type`; undefined otherwise. Unknown fields are dropped. */
+/** Parses an event of `type`; undefined when `json` is none. Unknown fields are dropped. */
 export function parseCloudEvent<T extends EventType>(type: T, json: string): CloudEvent<T> | undefined {
   const parsed = envelope.safeParse(parseJson(json));
   if (!parsed.success || parsed.data.type !== type || !isEventType(parsed.data.type)) return undefined;
@@ -98,7 +98,7 @@ export function parseCloudEvent<T extends EventType>(type: T, json: string): Clo
   return { ...parsed.data, type, data: data.data as EventData[T] };
 }
 
-/** The event in `json` when it is a valid one of any type of the catalogue; undefined otherwise. */
+/** Parses an event of any type in the catalogue; undefined when `json` is none. */
 export function parseAnyCloudEvent(json: string): CloudEvent | undefined {
   const parsed = envelope.pick({ type: true }).safeParse(parseJson(json));
   return parsed.success && isEventType(parsed.data.type) ? parseCloudEvent(parsed.data.type, json) : undefined;

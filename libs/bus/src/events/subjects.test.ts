@@ -19,7 +19,7 @@ describe('subjectFor', () => {
     expect(subjectFor(type, namespace)).toBe(subject);
   });
 
-  it('is undone by parseSubject for every namespace and type', () => {
+  it('round-trips through parseSubject for every namespace and type', () => {
     fc.assert(
       fc.property(anyType, anyName, (type, namespace) => {
         expect(parseSubject(subjectFor(type, namespace))).toEqual({ namespace, type });
@@ -35,7 +35,7 @@ describe('subjectFor', () => {
     );
   });
 
-  it('takes a lone surrogate without throwing', () => {
+  it('does not throw for a lone surrogate', () => {
     expect(subjectFor('pool.ready', '\ud800')).toBe('sandlot.%EF%BF%BD.pool.ready');
   });
 });

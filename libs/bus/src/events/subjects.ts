@@ -2,7 +2,7 @@ import type { EventType } from './catalogue.ts';
 import { isEventType } from './catalogue.ts';
 
 const ROOT = 'sandlot';
-/** What nothing has to be done about, as is most. */
+/** Most names need no encoding. */
 const PLAIN = /^[\w-]+$/;
 
 /**

@@ -2,7 +2,7 @@ import { createInbox } from '@nats-io/nats-core';
 import type { Msg, MsgHdrs, NatsConnection, Subscription } from '@nats-io/nats-core';
 import type { Clock, Timer } from '@sandlot/std';
 
-/** The stream did not say that it has the message. When nothing was said, it may have it nevertheless. */
+/** The stream did not confirm the message. With code `NoAnswer` it may have it nevertheless. */
 export class NotAcknowledgedError extends Error {
   override readonly name = 'NotAcknowledgedError';
   readonly code: 'NoAnswer' | 'NoStream' | 'Refused' | 'Closed';
@@ -26,8 +26,8 @@ export interface OutgoingMessage {
 }
 
 /**
- * Publishes to streams over one connection and awaits their acknowledgements. The client's own requests do the same with a
- * timer and two stack traces for each message, which is most of what a message costs; here all share an inbox and a timer.
+ * Publishes to streams over one connection and awaits their acknowledgements. A request of the client costs a timer and two
+ * stack traces per message, which is most of its cost; here all messages share an inbox and a timer.
  */
 export class AcknowledgedSender {
   readonly #connection: NatsConnection;
@@ -35,7 +35,7 @@ export class AcknowledgedSender {
   readonly #timeoutMs: number;
   readonly #inbox = createInbox();
   readonly #answers: Subscription;
-  /** By the last token of the reply subject, the oldest first. */
+  /** By the last token of the reply subject, oldest first. */
   readonly #waiting = new Map<string, Waiting>();
   #sent = 0;
   #sweep: Timer | undefined;
@@ -52,8 +52,8 @@ export class AcknowledgedSender {
   }
 
   /**
-   * Resolves when the stream has the message. Rejects with {@link NotAcknowledgedError}, by when up to twice the time limit
-   * has passed; with what the client throws for a message that cannot be sent at all.
+   * Resolves when the stream has the message. Rejects with {@link NotAcknowledgedError} after at most twice the time limit,
+   * or with the client's error for a message that cannot be sent.
    */
   send({ subject, body, head }: OutgoingMessage): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<undefined>();
@@ -70,13 +70,13 @@ export class AcknowledgedSender {
     return promise;
   }
 
-  /** Rejects what is waiting. */
+  /** Rejects the messages that still wait. */
   close(): void {
     this.#sweep?.cancel();
     this.#sweep = undefined;
     if (!this.#connection.isClosed()) this.#answers.unsubscribe();
     for (const { reject } of this.#waiting.values())
-      reject(new NotAcknowledgedError('Closed', 'the connection is over'));
+      reject(new NotAcknowledgedError('Closed', 'the connection is closed'));
     this.#waiting.clear();
   }
 
@@ -109,16 +109,16 @@ interface Acknowledgement {
   readonly error?: { readonly description?: string };
 }
 
-/** The server itself answers with a status when nobody takes the subject. */
+/** Why the answer is a refusal; undefined for an acknowledgement. The server itself answers 503 when no stream listens. */
 function refusalIn(message: Msg): NotAcknowledgedError | undefined {
   if (message.data.length === 0 && message.headers?.code === 503) {
-    return new NotAcknowledgedError('NoStream', 'no stream takes the subject');
+    return new NotAcknowledgedError('NoStream', 'no stream listens on the subject');
   }
   try {
     const { stream, error } = JSON.parse(message.string()) as Acknowledgement;
     if (stream !== undefined && error === undefined) return undefined;
     return new NotAcknowledgedError('Refused', `the stream refused: ${error?.description ?? 'no reason given'}`);
   } catch {
-    return new NotAcknowledgedError('Refused', 'what answered was no stream');
+    return new NotAcknowledgedError('Refused', 'the answer did not come from a stream');
   }
 }

@@ -16,12 +16,12 @@ export function encode(event: OutgoingEvent, trace: TraceHeaders): { subject: st
   return { subject: subjectFor(event.type, event.data.namespace), body, head };
 }
 
-/** Nobody takes the subject: JetStream reports it as an error whose cause says so. */
+/** Whether no stream listens on the subject, which the cause of JetStream's error says. */
 export function isUnanswered(error: unknown): boolean {
   return error instanceof Error && error.cause instanceof RequestError && error.cause.isNoResponders();
 }
 
-/** No server will ever take it, such as one larger than its limit: trying again cannot help. */
+/** Whether no server will ever accept the message, for example because of its size. */
 export function isUnsendable(error: unknown): boolean {
   return error instanceof InvalidArgumentError;
 }

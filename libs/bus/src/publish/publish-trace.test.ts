@@ -29,7 +29,7 @@ describe('tracePublish', () => {
     trace.disable();
   });
 
-  it('makes a producer span in the trace of the caller, and sends that span along', () => {
+  it('creates a producer span in the trace of the caller and sends its context along', () => {
     const published = inOperation(() => tracePublish(poolReady));
     published.end();
     const [span] = exporter.getFinishedSpans();
@@ -44,12 +44,12 @@ describe('tracePublish', () => {
     });
   });
 
-  it('ends the span of a dropped event as an error with the reason', () => {
+  it('ends the span of a dropped event as an error with its reason', () => {
     inOperation(() => tracePublish(poolReady)).end('buffer full');
     expect(exporter.getFinishedSpans()[0]?.status.message).toBe('buffer full');
   });
 
-  it('begins no trace of its own', () => {
+  it('starts no trace of its own', () => {
     const published = tracePublish(poolReady);
     published.end();
     expect(published.headers).toEqual({});

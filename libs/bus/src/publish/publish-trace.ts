@@ -2,14 +2,14 @@ import { SpanKind, SpanStatusCode, context, propagation, trace } from '@opentele
 import type { EventType } from '../events/catalogue.ts';
 import type { OutgoingEvent, TraceHeaders } from '../events/cloudevent.ts';
 
-/** The trace of one publish: what travels with the event, and the span that ends with its acknowledgement. */
+/** The trace of one publish: the headers of the event, and the span that ends with its acknowledgement. */
 export interface PublishTrace {
   readonly headers: TraceHeaders;
-  /** Ends the span; with a reason it ends as an error. */
+  /** Ends the span; a reason makes it an error. */
   end(failure?: string): void;
 }
 
-/** Messaging conventions are not stable yet: their names are in this file alone. */
+/** The messaging conventions are not stable yet, so their names are only in this file. */
 function attributesOf(event: OutgoingEvent): Record<string, string> {
   return {
     'messaging.system': 'nats',
@@ -24,7 +24,7 @@ function spanName(type: EventType): string {
   return `publish sandlot.${type}`;
 }
 
-/** Starts the span of a publish in the caller's trace. Without one there is no span: an event is not an operation. */
+/** Starts the span of a publish in the caller's trace. Without a trace there is no span: an event is not an operation. */
 export function tracePublish(event: OutgoingEvent): PublishTrace {
   const parent = context.active();
   if (trace.getSpanContext(parent) === undefined) return { headers: {}, end: () => undefined };

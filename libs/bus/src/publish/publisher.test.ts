@@ -31,7 +31,7 @@ function publisherWithoutConnection(maxPending: number) {
 }
 
 describe('Publisher', () => {
-  it('keeps the newest events when the buffer is full, and counts the others', () => {
+  it('keeps the newest events when the buffer is full and counts the dropped ones', () => {
     const { publisher, publish, ended, dropped } = publisherWithoutConnection(2);
     ['1', '2', '3', '4'].forEach(publish);
     expect(publisher.pending).toBe(2);
@@ -39,14 +39,14 @@ describe('Publisher', () => {
     expect(dropped).toEqual(['dropped', 'dropped']);
   });
 
-  it('takes the same id twice for one event', () => {
+  it('treats two events with one id as one', () => {
     const { publisher, publish, ended } = publisherWithoutConnection(10);
     ['1', '1', '2'].forEach(publish);
     expect(publisher.pending).toBe(2);
     expect(ended).toEqual(['1: ok']);
   });
 
-  it('gives up what is left when it closes, and lets those who wait for it go on', async () => {
+  it('drops the remaining events when it closes, and ends waits for them', async () => {
     const { publisher, publish, ended } = publisherWithoutConnection(10);
     ['1', '2'].forEach(publish);
     const drained = publisher.drained();
@@ -56,7 +56,7 @@ describe('Publisher', () => {
     expect(ended).toEqual(['1: closed', '2: closed']);
   });
 
-  it('is drained when nothing was ever published', async () => {
+  it('is drained before anything was published', async () => {
     await expect(publisherWithoutConnection(1).publisher.drained()).resolves.toBeUndefined();
   });
 });

@@ -23,17 +23,17 @@ export interface PublisherOptions {
   readonly maxPending: number;
   readonly maxInFlight: number;
   readonly ackTimeoutMs: number;
-  /** Called when no stream takes our subjects: it was deleted, or never created. */
+  /** Called when no stream listens on the subject: it was deleted or never created. */
   readonly onStreamMissing: () => void;
 }
 
 /**
- * A bounded buffer in front of JetStream. An event leaves it when its acknowledgement arrives or, oldest first, when
- * the buffer is full. Order is kept for first attempts only: consumers order by the object, not by arrival.
+ * A bounded buffer in front of JetStream. An event leaves it with its acknowledgement or, oldest first, when the buffer is
+ * full. Retries do not keep the order: consumers order by the object, not by arrival.
  */
 export class Publisher {
   readonly #o: PublisherOptions;
-  /** Sent before and not acknowledged; goes first. At most `maxInFlight`, and already counted in `pending`. */
+  /** Events that were sent and not acknowledged; they go first. At most `maxInFlight`, counted in `pending`. */
   readonly #retries = new Map<string, Pending>();
   readonly #waiting = new Map<string, Pending>();
   readonly #inFlight = new Map<string, Pending>();
@@ -51,7 +51,7 @@ export class Publisher {
     return this.#retries.size + this.#waiting.size + this.#inFlight.size;
   }
 
-  /** Takes an event; the same id twice is one event. */
+  /** Buffers an event. A second event with the same id is ignored. */
   publish(event: OutgoingEvent, trace: PublishTrace): void {
     const known = [this.#waiting, this.#inFlight, this.#retries].some((events) => events.has(event.id));
     if (known) {
@@ -64,7 +64,7 @@ export class Publisher {
     this.#schedule();
   }
 
-  /** Starts sending over `connection`; undefined stops. What is in flight then ends by its time limit. */
+  /** Starts sending over `connection`; undefined stops. Events in flight then end with their time limit. */
   use(connection: NatsConnection | undefined): void {
     this.#connection = connection;
     this.#failures = 0;
@@ -77,19 +77,19 @@ export class Publisher {
     return new Promise((resolve) => this.#idle.add(resolve));
   }
 
-  /** Gives up what is still waiting. */
+  /** Drops the events that still wait. */
   close(): void {
     this.#connection = undefined;
     this.#pause?.cancel();
     const left = this.#waiting.size + this.#retries.size;
-    if (left > 0) this.#o.log.warn({ events: left }, 'closed with events that were not published');
+    if (left > 0) this.#o.log.warn({ events: left }, 'closed with unpublished events');
     for (const pending of [...this.#waiting.values(), ...this.#retries.values()]) this.#drop(pending, 'closed');
     this.#waiting.clear();
     this.#retries.clear();
     this.#settle();
   }
 
-  /** Encoding and sending happen in a later turn, so that publishing costs the caller a map insert. */
+  /** Encodes and sends in a later turn, so that `publish` costs the caller only a map insert. */
   #schedule(): void {
     if (this.#scheduled) return;
     this.#scheduled = true;
@@ -134,7 +134,7 @@ export class Publisher {
     const { event } = pending;
     this.#inFlight.delete(event.id);
     if (isUnsendable(error)) {
-      this.#o.log.error({ event: event.id, reason: reasonOf(error) }, 'event can never be published and is dropped');
+      this.#o.log.error({ event: event.id, reason: reasonOf(error) }, 'dropped an event that no server accepts');
       this.#drop(pending, reasonOf(error));
       return;
     }
@@ -144,12 +144,12 @@ export class Publisher {
     this.#backOff(error);
   }
 
-  /** One pause for all events in flight: they fail together, for the same reason. */
+  /** One pause for all events in flight, because they fail together for the same reason. */
   #backOff(error: unknown): void {
     if (this.#pause !== undefined || this.#connection === undefined) return;
     if (this.#failures === 0) {
       const reason = reasonOf(error);
-      this.#o.log.warn({ reason, pending: this.pending }, 'events cannot be published; trying again');
+      this.#o.log.warn({ reason, pending: this.pending }, 'cannot publish events; retrying');
     }
     const { clock, random } = this.#o;
     const delayMs = backoffMs({ attempt: this.#failures, baseMs: RETRY_BASE_MS, maxMs: RETRY_MAX_MS, random });

@@ -15,8 +15,8 @@ async function openBus(url: string, options: Partial<BusOptions> = {}): Promise<
   return Object.assign(bus, { [Symbol.asyncDispose]: () => bus.close() });
 }
 
-describe('reports of activity and wishes', () => {
-  it('reach those who listen, also after NATS was killed, and leave nothing in the stream', async () => {
+describe('reports of activity and wake requests', () => {
+  it('reach the listeners, also after NATS is killed and restarted, and leave nothing in the stream', async () => {
     await using server = await startNats();
     await using listener = await openBus(server.url);
     await listener.ensureStreams();
@@ -45,7 +45,7 @@ describe('reports of activity and wishes', () => {
     await client.close();
   });
 
-  it('are told once, without a stream of their own', async () => {
+  it('are sent once, without a stream', async () => {
     await using server = await startNats();
     await using listener = await openBus(server.url, { streams: 'none' });
     await using teller = await openBus(server.url, { streams: 'none' });

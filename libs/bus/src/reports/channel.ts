@@ -2,9 +2,9 @@ import type { NatsConnection, Subscription } from '@nats-io/nats-core';
 import type { z } from 'zod';
 import type { BusMetrics } from '../bus-metrics.ts';
 
-/** What goes over a channel, under which subject. */
+/** The reports of a channel and their subject. */
 export interface ChannelKind<T> {
-  /** `activity` is the subject `sandlot.activity`, and the name in metrics. */
+  /** `activity` means the subject `sandlot.activity`; it is also the name in metrics. */
   readonly name: string;
   readonly schema: z.ZodType<T>;
 }
@@ -24,7 +24,7 @@ export class Channel<T> {
     this.#metrics = metrics;
   }
 
-  /** Sends it if the server is reachable now. */
+  /** Sends the report if the server is reachable now. */
   send(given: T, connection: NatsConnection | undefined): void {
     if (connection !== undefined && !connection.isClosed()) connection.publish(this.#subject(), JSON.stringify(given));
   }
@@ -35,7 +35,7 @@ export class Channel<T> {
     return { [Symbol.dispose]: () => this.#handlers.delete(handler) };
   }
 
-  /** A new connection, which has no subscriptions yet. */
+  /** Subscribes on a new connection. */
   use(connection: NatsConnection): void {
     this.#connection = connection;
     this.#subscription = undefined;

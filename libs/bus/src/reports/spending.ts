@@ -2,11 +2,11 @@ import { z } from 'zod';
 
 /** Reports of spending. */
 export const spendingReport = z.object({
-  /** Whose allowance it was: the id of an API key. */
+  /** The API key whose allowance was spent. */
   key: z.string(),
-  /** Which replica let it through; one hears its own reports, too. */
+  /** The replica that let the create through; it receives its own reports, too. */
   by: z.string(),
 });
 
-/** A replica let one create of a key through, which counts for all of them. It may be lost: the limit is then that of each. */
+/** One create of a key that a replica let through and all replicas count. If reports are lost, each replica limits alone. */
 export type SpendingReport = z.output<typeof spendingReport>;

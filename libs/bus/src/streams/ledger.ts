@@ -7,7 +7,7 @@ import { EVENT_STREAM, bucketStream, bucketSubject } from './streams.ts';
 const STREAM_NOT_FOUND = 10_059;
 const READ_LIMIT_MS = 30_000;
 
-/** When the server made what it holds now. Another value: what was there before is gone. */
+/** Creation times of stream and bucket. Another value means that their earlier content is lost. */
 export interface LedgerIdentity {
   readonly stream: string;
   readonly bucket: string;
@@ -21,13 +21,13 @@ export interface Ledger {
   /** Undefined when the event stream or the bucket is missing. */
   identity(): Promise<LedgerIdentity | undefined>;
   read(): Promise<Map<string, string>>;
-  /** Resolves when the server has it. */
+  /** Resolves when the server has stored it. */
   write(key: string, text: string): Promise<void>;
-  /** Leaves nothing behind, not even a mark that the key was there. */
+  /** Removes the key without a tombstone. */
   remove(key: string): Promise<void>;
 }
 
-/** One connection with its clients: made once, used for every message. */
+/** One connection and its clients, which every message shares. */
 export interface Session {
   readonly connection: NatsConnection;
   readonly js: JetStreamClient;
@@ -74,7 +74,7 @@ async function readAll({ js, manager }: Session, stream: string, prefix: number)
   const consumer = await js.consumers.get(stream);
   const messages = await consumer.consume({ max_messages: 1_000, expires: READ_LIMIT_MS });
   for await (const message of messages as AsyncIterable<JsMsg>) {
-    // A key-value client of somebody else marks what it deletes; ours leaves nothing.
+    // Other key-value clients leave a tombstone for a deleted key; this ledger removes it.
     if (message.headers?.has('KV-Operation') !== true) found.set(message.subject.slice(prefix), message.string());
     if (message.info.pending === 0) break;
   }

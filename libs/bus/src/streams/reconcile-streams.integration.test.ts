@@ -17,7 +17,7 @@ const LETTERS = 'SANDLOT_DEAD_LETTERS';
 const RECORD = 'KV_SANDLOT_CLAIMS';
 const HOUR_MS = 3_600_000;
 const MEBIBYTE = 1024 * 1024;
-/** More than any disk of a test has. */
+/** More than the disk of any test machine. */
 const TOO_MUCH = 2 ** 52;
 
 let server: Server;
@@ -33,12 +33,12 @@ afterEach(async () => {
 
 interface Running {
   readonly bus: Bus;
-  /** Refused settings as the metric has them, by stream. */
+  /** Refused settings in the metric, by stream. */
   readonly refused: Map<string, number>;
   readonly errors: object[];
 }
 
-/** A process that runs with these values, from when it has reconciled the streams. */
+/** A process with these values after it has reconciled the streams. */
 async function run(streams: StreamSizing): Promise<Running> {
   const errors: object[] = [];
   const error = (fields: object, message: string): void => void errors.push({ ...fields, message });
@@ -78,7 +78,7 @@ async function sendTo(bus: Bus, marker: number): Promise<void> {
   });
 }
 
-/** As an outbox does it: a stream that changes its servers does not answer for a while. */
+/** Retries like an outbox, because a stream that moves to other servers does not answer for a while. */
 function insist<T>(attempt: () => Promise<T>): Promise<T> {
   return vi.waitFor(attempt, PATIENCE);
 }
@@ -91,7 +91,7 @@ async function runBefore(): Promise<Running> {
   return before;
 }
 
-/** What was there is there, and more is taken. */
+/** The stream kept its messages and accepts more. */
 async function goesOn({ bus }: Running): Promise<void> {
   expect(await countIn(EVENTS)).toBe(2);
   expect(await insist(async () => bus.ledger('claims')?.read())).toEqual(new Map([['u-1', 'known']]));
@@ -99,7 +99,7 @@ async function goesOn({ bus }: Running): Promise<void> {
   expect(await countIn(EVENTS)).toBe(3);
 }
 
-it('sets retention and limits of streams that are in use, up and down, and keeps their messages', async () => {
+it('changes retention and limits of streams in use, up and down, and keeps their messages', async () => {
   await runBefore();
   const smaller = { maxAgeMs: HOUR_MS, maxBytes: 8 * MEBIBYTE, recordMaxBytes: 4 * MEBIBYTE };
   const after = await run(smaller);
@@ -124,7 +124,7 @@ it.each([
 });
 
 it.each([
-  ['copies that it has no servers for', { replicas: 3 }, { field: 'num_replicas', wanted: 3, streams: 3 }],
+  ['replicas that it has no servers for', { replicas: 3 }, { field: 'num_replicas', wanted: 3, streams: 3 }],
   ['more room than its disk has', { maxBytes: TOO_MUCH }, { field: 'max_bytes', wanted: TOO_MUCH, streams: 1 }],
 ])('says what the server refuses (%s), and sets everything else', async (_, values, { streams, ...complaint }) => {
   const before = await runBefore();
@@ -138,13 +138,13 @@ it.each([
   expect(await configOf(EVENTS)).toMatchObject({ max_age: nanos(HOUR_MS), num_replicas: 1 });
   expect(await configOf(RECORD)).toMatchObject({ max_bytes: 4 * MEBIBYTE });
   await goesOn(after);
-  // The values are taken back.
+  // Back to the first values.
   const mended = await run({ maxAgeMs: HOUR_MS, recordMaxBytes: 4 * MEBIBYTE });
   expect([...mended.refused.values()]).toEqual([0, 0, 0]);
   expect(mended.errors).toEqual([]);
 });
 
-it('leaves a stream that somebody made in memory as it is, says so, and sets what it can', async () => {
+it('keeps a stream in memory storage, reports it, and changes the other settings', async () => {
   await manage(({ streams }) =>
     streams.add({ name: EVENTS, subjects: ['sandlot.*.claim.>'], storage: 'memory', max_bytes: MEBIBYTE }),
   );
@@ -159,7 +159,7 @@ it('leaves a stream that somebody made in memory as it is, says so, and sets wha
   expect(refused.get(EVENTS)).toBe(0);
 });
 
-it('makes the streams that can be made when the server refuses one', async () => {
+it('creates the other streams when the server refuses one', async () => {
   const { bus, refused, errors } = await run({ maxBytes: TOO_MUCH });
   expect(errors).toMatchObject([{ stream: EVENTS, message: 'the stream cannot be made' }]);
   expect(refused).toEqual(
@@ -169,16 +169,16 @@ it('makes the streams that can be made when the server refuses one', async () =>
       [RECORD, 0],
     ]),
   );
-  await expect(sendTo(bus, 1)).rejects.toThrow('no stream takes the subject');
+  await expect(sendTo(bus, 1)).rejects.toThrow('no stream listens on the subject');
 });
 
-it('copies streams that are in use to the other servers of a cluster, and back', async () => {
+it('replicates streams in use to the other servers of a cluster, and back', async () => {
   const [first, ...others] = await startNatsCluster(3);
   open.push(...[first, ...others].map((one) => ({ close: async () => one?.stop() })));
   if (first === undefined) throw new Error('there is no cluster');
   await server.stop();
   server = first;
-  // Servers of a cluster have to find each other first.
+  // The servers of the cluster need time to find each other.
   await vi.waitFor(() => manage(({ streams }) => streams.list().next()), PATIENCE);
   await runBefore();
   const after = await run({ replicas: 3 });

@@ -9,7 +9,7 @@ const REQUEST_TIMEOUT_MS = 5_000;
 const STREAM_NOT_FOUND = 10_059;
 const NAME_IN_USE = 10_058;
 
-/** A declared setting that a stream does not have, and why; without a field it is the stream itself. */
+/** A declared setting that the server refuses, and why; without `field` it refuses the stream itself. */
 export interface Refusal {
   readonly field?: string | undefined;
   readonly reason: string;
@@ -21,9 +21,8 @@ export interface StreamReport {
 }
 
 /**
- * Brings every declared stream into its declared shape, as far as the server lets it: messages are kept, and what is refused
- * keeps nothing else from being set. Says in the log and returns what could not be done. Throws when the server does not
- * answer.
+ * Brings every declared stream into its declared shape as far as the server allows. Messages stay, and a refused setting does
+ * not prevent the others. Logs and returns the refusals. Throws when the server does not answer.
  */
 export async function reconcileStreams(
   connection: NatsConnection,
@@ -68,7 +67,7 @@ async function reconcileStream(
   }
 }
 
-/** All at once, or, when the server refuses that, one by one. */
+/** Sets all fields at once or, when the server refuses that, one by one. */
 async function update(
   manager: JetStreamManager,
   declared: StreamDeclaration,
@@ -80,7 +79,7 @@ async function update(
   let refused: Refusal[] = [];
   const reason = await set(fields);
   if (reason === undefined) return refused;
-  // Twice: the window for repetitions may not be longer than the retention, whichever of the two goes first.
+  // Twice, because the duplicate window must not exceed the retention: one order of the two fields always works.
   for (let rest = fields, round = 0; round < 2; round += 1) {
     refused = [];
     for (const field of rest) {
@@ -109,7 +108,7 @@ async function readStream(manager: JetStreamManager, name: string): Promise<Stre
   }
 }
 
-/** The server's reason for refusing; undefined when it did not. Another replica may have made the stream just now. */
+/** The server's reason for a refusal; undefined without one. Another replica may have created the stream just now. */
 async function refusalOf(request: Promise<unknown>): Promise<string | undefined> {
   try {
     await request;

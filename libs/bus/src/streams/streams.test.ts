@@ -19,7 +19,7 @@ describe('declareStreams', () => {
     });
   });
 
-  it('has dead letters told by the server itself, for as long as the events they are about', () => {
+  it('gets dead letters from the server itself and keeps them as long as events', () => {
     expect(declareStreams({ maxAgeMs: 60_000 })[1]).toMatchObject({
       name: 'SANDLOT_DEAD_LETTERS',
       max_age: 60e9,
@@ -30,7 +30,7 @@ describe('declareStreams', () => {
     });
   });
 
-  it('keeps the last record of each object for good, in a bucket per name', () => {
+  it('keeps the last record of each object for ever, in a bucket per name', () => {
     expect(declareStreams({ replicas: 3 }, ['pools']).slice(2)).toMatchObject([
       {
         name: 'KV_SANDLOT_POOLS',
@@ -50,7 +50,7 @@ describe('declareStreams', () => {
     expect([events?.duplicate_window, letters?.duplicate_window]).toEqual([window, window]);
   });
 
-  it('takes every event of the catalogue into exactly one stream', () => {
+  it('stores every event of the catalogue in exactly one stream', () => {
     const patterns = declareStreams().flatMap((stream) => stream.subjects);
     const regexes = patterns.map((p) => new RegExp(`^${p.replace('>', '.+').replaceAll('.*.', '\\.[^.]+\\.')}$`));
     for (const type of eventTypes) {
@@ -63,11 +63,7 @@ describe('decideStream', () => {
   it.each([
     ['creates a stream that is missing', undefined, { kind: 'create' }],
     ['keeps one that is as declared', declared, { kind: 'keep' }],
-    [
-      'does not care about the order of subjects',
-      { ...declared, subjects: [...declared.subjects].reverse() },
-      { kind: 'keep' },
-    ],
+    ['ignores the order of subjects', { ...declared, subjects: [...declared.subjects].reverse() }, { kind: 'keep' }],
     ['corrects a limit', { ...declared, max_age: 1 }, { kind: 'update', fields: ['max_age'], fixed: [] }],
     ['corrects replicas', { ...declared, num_replicas: 1 }, { kind: 'update', fields: ['num_replicas'], fixed: [] }],
     [

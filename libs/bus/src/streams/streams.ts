@@ -5,18 +5,18 @@ import type { StreamSizing } from '../connection/options.ts';
 
 const DAY_MS = 86_400_000;
 const MEBIBYTE = 1024 * 1024;
-/** In which the server drops a repeated Nats-Msg-Id; consumers dedupe by event id beyond it. */
+/** The server drops a repeated Nats-Msg-Id in this window. Beyond it consumers dedupe by event id. */
 const DUPLICATE_WINDOW_MS = 120_000;
 
 export const EVENT_STREAM = 'SANDLOT_EVENTS';
 export const DEAD_LETTER_STREAM = 'SANDLOT_DEAD_LETTERS';
 
-/** What the server itself says of a message that a consumer could not handle. */
+/** The server's advisories about messages that a consumer could not handle. */
 const ADVISORIES = ['MAX_DELIVERIES', 'MSG_TERMINATED'].map(
   (what) => `$JS.EVENT.ADVISORY.CONSUMER.${what}.${EVENT_STREAM}.>`,
 );
 
-/** The part of a stream's configuration that is declared here; everything else is left to the server. */
+/** The declared part of a stream's configuration; the server decides the rest. */
 export type StreamDeclaration = Pick<
   StreamConfig,
   | 'name'
@@ -32,17 +32,17 @@ export type StreamDeclaration = Pick<
   | 'description'
 >;
 
-/** Name of the bucket's stream: laid out as a JetStream key-value bucket, so that `nats kv` reads it. */
+/** Name of the bucket's stream. It has the layout of a JetStream key-value bucket, so that `nats kv` can read it. */
 export function bucketStream(bucket: string): string {
   return `KV_SANDLOT_${bucket.toUpperCase()}`;
 }
 
-/** Where the bucket keeps a key. */
+/** Subject of a key in the bucket. */
 export function bucketSubject(bucket: string, key: string): string {
   return `$KV.SANDLOT_${bucket.toUpperCase()}.${key}`;
 }
 
-/** The streams of the platform, and the record buckets of these names, which belong to one service each. */
+/** The streams of the platform and the record buckets with these names, one per service. */
 export function declareStreams(
   sizing: StreamSizing = {},
   buckets: readonly string[] = [],
@@ -56,7 +56,7 @@ export function declareStreams(
   };
   const maxAgeMs = sizing.maxAgeMs ?? 7 * DAY_MS;
   const maxAge = nanos(maxAgeMs);
-  // The server takes no window that is longer than the retention.
+  // The server refuses a window that is longer than the retention.
   const window = nanos(Math.min(DUPLICATE_WINDOW_MS, maxAgeMs));
   return [
     {
@@ -85,7 +85,7 @@ export function declareStreams(
       description: `Which events of each of the ${bucket} have been published`,
       subjects: [bucketSubject(bucket, '>')],
       max_age: 0,
-      // Beyond it the oldest records go: their events are published again one day, under the same ids.
+      // Beyond it the server drops the oldest records; their events may be published again, with the same ids.
       max_bytes: sizing.recordMaxBytes ?? 64 * MEBIBYTE,
       max_msgs_per_subject: 1,
     })),
@@ -93,8 +93,8 @@ export function declareStreams(
 }
 
 /**
- * What to do about one stream. `fields` are set where it is, its messages kept; `fixed` differ and cannot be changed as long
- * as the stream exists, which a person has to resolve.
+ * What to do about one stream. `fields` are changed in place and messages stay; `fixed` differ but cannot be changed while the
+ * stream exists, so a person has to act.
  */
 export type StreamStep =
   | { readonly kind: 'create' }

@@ -47,7 +47,7 @@ export function createMetrics({ build, processMetrics = true }: MetricsOptions =
   };
 }
 
-/** The compatibility name of the API contract; `go_version` holds the version of Node. */
+/** The name of docs/reference/observability.md#metrics; `go_version` holds the version of Node. */
 function registerBuildInfo(registry: MetricsRegistry, { version, commit, date }: BuildInfo): void {
   const labels = {
     git_version: version,
