@@ -41,7 +41,7 @@ async function setup() {
   const bus = memoryBus();
   const state = new ClusterState({ client, bus, informers, clock, log: silentLogger });
   const stopped = new AbortController();
-  const all = Object.values(informers);
+  const all = [informers.claims, informers.sandboxes, informers.pools, informers.templates];
   const running = all.map((informer) => informer.run(stopped.signal));
   onTestFinished(async () => {
     stopped.abort();
@@ -191,7 +191,7 @@ describe('waitUntil', () => {
     const { state } = await setup();
     const gone = new AbortController();
     const target = { claim: claim(KEY), sandbox: undefined };
-    const waiting = state.waitUntil(target, () => undefined, { ...NEVER, signal: gone.signal });
+    const waiting = state.waitUntil<true>(target, () => undefined, { ...NEVER, signal: gone.signal });
     gone.abort();
     expect(await waiting).toBeUndefined();
   });
