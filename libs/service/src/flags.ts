@@ -4,7 +4,7 @@ import { z } from 'zod';
 /** How the value of a flag is written as the value of a variable. */
 type Form = 'text' | 'flag' | 'number' | 'port' | 'duration';
 
-/** In the `meta` of a setting: the argument of the agent-sandbox-controller that sets it (API contract, compatibility install). */
+/** In the `meta` of a setting: the argument of the agent-sandbox-controller that sets it (docs/reference/compatibility.md#compatibility-install). */
 const flagOf = z.object({
   flag: z.string(),
   form: z.enum(['text', 'flag', 'number', 'port', 'duration']).default('text'),

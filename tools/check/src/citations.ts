@@ -1,8 +1,9 @@
-// Fails when a citation of a page below docs/ or a relative link in a Markdown file leads nowhere.
+// Fails when a citation of a page below docs/ or a relative link in a Markdown file leads nowhere, and when text cites a
+// contract that is not in the repository.
 import { existsSync } from 'node:fs';
 import { glob, readFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
-import { brokenCitations, brokenLinks } from './citations-rules.ts';
+import { brokenCitations, brokenLinks, outsideContracts } from './citations-rules.ts';
 import type { Checkout } from './citations-rules.ts';
 
 const ROOT = join(import.meta.dirname, '../../..');
@@ -18,7 +19,7 @@ async function readCheckout(): Promise<Checkout> {
 }
 
 const checkout = await readCheckout();
-const findings = [brokenCitations, brokenLinks].flatMap((rule) => rule(checkout));
+const findings = [brokenCitations, brokenLinks, outsideContracts].flatMap((rule) => rule(checkout));
 for (const { path, line, problem } of findings) console.error(`${path}:${line}: ${problem}`);
-console.log(`${checkout.texts.size} files, ${findings.length} broken references`);
+console.log(`${checkout.texts.size} files, ${findings.length} broken citations and links`);
 process.exitCode = findings.length === 0 ? 0 : 1;

@@ -27,7 +27,7 @@ export interface InformerOptions<T extends KubeObject> extends Selection {
   readonly transform?: ((object: T) => T) | undefined;
   /**
    * The first list, too, shows everything committed before it was asked for, instead of what a lagging API server knows;
-   * a manager repeats it for a leader whose snapshot is older than its term (API contract, adoption: invariant d).
+   * a manager repeats it for a leader whose snapshot is older than its term (docs/reference/sandbox-claim.md#adoption).
    */
   readonly consistentFirstList?: boolean | undefined;
   readonly clock?: Clock | undefined;
