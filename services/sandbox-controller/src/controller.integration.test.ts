@@ -39,7 +39,7 @@ const offerVolume = (name: string): Promise<void> =>
   });
 
 describe('on a real API server, a Sandbox', () => {
-  it('becomes Ready, and its whole status is what the contract says', async () => {
+  it('becomes Ready with the documented status', async () => {
     const created = await cluster.create('whole', { service: true });
     const { status } = await cluster.until('whole', READY);
     const text: unknown = expect.any(String);
@@ -100,7 +100,7 @@ describe('on a real API server, a Sandbox', () => {
     expect(reasons).toEqual(expect.arrayContaining(['Suspended', 'Resumed']));
   });
 
-  it('authored in v1alpha1 gets a Service it did not ask for, and is scaled by kubectl', async () => {
+  it('authored in v1alpha1 gets a Service it does not set, and is scaled by kubectl', async () => {
     await offerVolume('work-notebook');
     await cluster.apply({
       apiVersion: 'agents.x-k8s.io/v1alpha1',
@@ -124,14 +124,14 @@ describe('on a real API server, a Sandbox', () => {
     expect(await cluster.isGone(persistentVolumeClaims, 'work-notebook')).toBe(false);
   });
 
-  it('authored in v1beta1 gets no Service it did not ask for', async () => {
+  it('authored in v1beta1 gets no Service it does not set', async () => {
     await cluster.create('plain');
     const { status } = await cluster.until('plain', READY);
     expect(status?.service).toBeUndefined();
     expect(await cluster.isGone(services, 'plain')).toBe(true);
   });
 
-  it('is refused a Pod that belongs to nobody we know, and says so', async () => {
+  it('does not take an unowned Pod, and reports why', async () => {
     await cluster.client.create(pods, {
       metadata: at('taken'),
       spec: { containers: [{ name: 'c', image: 'busybox' }] },
@@ -144,7 +144,7 @@ describe('on a real API server, a Sandbox', () => {
     );
   });
 
-  it('tells what the API server has against its template', async () => {
+  it('reports why the API server rejects its template', async () => {
     await cluster.create('imageless', { podTemplate: { spec: { containers: [{ name: 'main' }] } } });
     const { status } = await cluster.until('imageless', 'Ready=False/ReconcilerError');
     expect(status?.conditions?.find((condition) => condition.type === 'Ready')?.message).toMatch(
@@ -163,7 +163,7 @@ describe('on a real API server, a Sandbox', () => {
     await cluster.until('brief', READY);
   });
 
-  it('takes its children with it when it is deleted, in the foreground too', async () => {
+  it('is deleted with its children, in the foreground too', async () => {
     await offerVolume('work-doomed');
     await cluster.create('doomed', { service: true, volumeClaimTemplates: [work] });
     await cluster.until('doomed', READY);
@@ -193,7 +193,7 @@ describe('on a real API server, a Sandbox', () => {
 });
 
 describe('the process', () => {
-  it('is ready and live, and tells what it measures', async () => {
+  it('is ready and live, and serves its metrics', async () => {
     const get = (port: number, path: string) => fetch(`http://127.0.0.1:${port}${path}`);
     expect((await get(cluster.controller.probePort, '/readyz')).status).toBe(200);
     expect((await get(cluster.controller.probePort, '/livez')).status).toBe(200);
@@ -209,7 +209,7 @@ describe('the process', () => {
     expect(value('sandlot_controller_leader')).toBe(1);
   });
 
-  it('hands its work to the next one when it is told to end', async () => {
+  it('releases its lease when it stops, and the next process takes over', async () => {
     expect((await cluster.client.get(leases, LEASE)).spec?.holderIdentity).toBe('first');
     expect(await cluster.controller.stop()).toBe(0);
     expect((await cluster.client.get(leases, LEASE)).spec?.holderIdentity ?? '').toBe('');

@@ -17,7 +17,7 @@ const modes: readonly Partial<Spec>[] = [
 ];
 const retention = fc.constantFrom(undefined, 'Retain' as const, 'Delete' as const);
 
-/** The owner says who may wake it. */
+/** The owner edits who may wake it. */
 const welcome = fc.constantFrom(undefined, 'Never' as const, 'OnRequest' as const, 'Always' as const).map(
   (autoResume): Event =>
     (simulated) =>
@@ -111,7 +111,7 @@ const event: fc.Arbitrary<Event> = fc.oneof(
   { weight: 4, arbitrary: incident },
 );
 
-/** It is suspended by its owner or by idleness, and asked for. */
+/** Its owner or idleness suspends it, and requests try to wake it. */
 const nap: fc.Arbitrary<Event> = fc.oneof(
   welcome,
   fc.constantFrom<Event>(
@@ -126,7 +126,7 @@ const nap: fc.Arbitrary<Event> = fc.oneof(
   fc.constant<Event>(fallAsleep),
 );
 
-/** Nobody uses it until idleness has suspended it, unless something else stands in the way. */
+/** It is unused until idleness suspends it, unless something prevents that. */
 function fallAsleep(simulated: SimulatedSandbox, check: (step: Step) => void): void {
   simulated.edit((spec) => ({ ...spec, idle: { suspendAfterSeconds: 5 } }));
   for (const happens of [passWhole, wait, passWhole]) {
@@ -173,13 +173,13 @@ function checkConditionTypes({ sandbox }: SimulatedSandbox): void {
   expect(['Finished', 'PodScheduled', 'Ready', 'Suspended']).toEqual(expect.arrayContaining(types));
 }
 
-/** What was there before must have been seen to be gone, and counted if it was restarted. */
+/** The status must show that the old Pod is gone, and count its restart. */
 function checkMayCreate(sandbox: Sandbox | undefined): void {
   expect(isReady(sandbox)).toBe(false);
   expect(sandbox?.status?.restarts?.nextRestartTime).toBeUndefined();
 }
 
-/** A Pod of a Sandbox that is to run and has not expired is deleted only to replace it, at the published time. */
+/** While the Sandbox should run, the controller deletes its Pod only for a restart, at the published time. */
 function checkPodMayGo({ sandbox, nowMs }: SimulatedSandbox): void {
   if (sandbox === undefined || effectiveMode(sandbox.spec) === 'Suspended' || sandbox.status?.phase === 'Expired')
     return;
@@ -192,7 +192,7 @@ function checkRestarts({ sandbox }: SimulatedSandbox): void {
   expect(findCondition(sandbox.status.conditions, 'Finished')).toBeUndefined();
 }
 
-/** What the controller suspends by itself it suspends for a reason that has not been used up. */
+/** The controller suspends only for a startup action that has not run, or for idleness. */
 function checkSuspension({ sandbox, nowMs, lastUsedMs }: SimulatedSandbox): void {
   if (sandbox?.metadata.annotations?.['sandlot.dev/suspended-by'] === 'Startup') {
     expect(sandbox.status?.startup?.completedTime).toBeUndefined();
@@ -201,7 +201,7 @@ function checkSuspension({ sandbox, nowMs, lastUsedMs }: SimulatedSandbox): void
   expect((nowMs - lastUsedMs) / 1_000).toBeGreaterThanOrEqual(sandbox?.spec.idle?.suspendAfterSeconds ?? Infinity);
 }
 
-/** Only what may be woken is, in the spelling of its author, and only while somebody asks. */
+/** Resumes only what may be woken, in the spelling of its author, while a request stands. */
 function checkResume({ sandbox, nowMs, wakeRequestedUntilMs }: SimulatedSandbox): void {
   if (sandbox === undefined) return;
   const { spec, status, metadata } = sandbox;
@@ -221,14 +221,14 @@ function checkReady({ sandbox, pods: [pod] }: SimulatedSandbox): void {
   expect(sandbox?.metadata.annotations?.['agents.x-k8s.io/pod-name']).toBe(pod?.metadata.name);
 }
 
-/** A disk is deleted only by an expiry that has come, under a policy that says so. */
+/** A disk is deleted only after an expiry, under a policy that says so. */
 function checkDiskMayGo(sandbox: Sandbox | undefined, nowMs: number): void {
   expect(sandbox?.spec.persistentVolumeClaimRetentionPolicy?.whenExpired).toBe('Delete');
   expect(Date.parse(sandbox?.spec.shutdownTime ?? '')).toBeLessThanOrEqual(nowMs);
 }
 
 let last: Sandbox | undefined;
-/** Garbage collection takes what has an owner: with a policy to retain, nothing may have one. */
+/** Garbage collection deletes what has an owner, so a disk to retain must have none. */
 function checkDisksMayFollow({ disks }: SimulatedSandbox): void {
   const { whenDeleted, whenExpired } = last?.spec.persistentVolumeClaimRetentionPolicy ?? {};
   const hasExpired = last?.status?.phase === 'Expired';
@@ -245,8 +245,8 @@ function play(simulated: SimulatedSandbox, history: readonly Event[]): void {
 }
 
 // Hundreds of histories each: a busy machine takes more than the default five seconds.
-describe('whatever happens to a Sandbox', { timeout: 60_000 }, () => {
-  it('it has at most one Pod, keeps its disks, and is never Ready without a ready Pod', () => {
+describe('after any history, a Sandbox', { timeout: 60_000 }, () => {
+  it('has at most one Pod, keeps its disks, and is Ready only with a ready Pod', () => {
     fc.assert(
       fc.property(fc.array(event, { minLength: 10, maxLength: 60 }), (history) => {
         play(new SimulatedSandbox(), history);
@@ -255,7 +255,7 @@ describe('whatever happens to a Sandbox', { timeout: 60_000 }, () => {
     );
   });
 
-  it('nobody wakes it who is not welcome, and whoever is wakes it', () => {
+  it('is woken by every request that may wake it, and by no other', () => {
     fc.assert(
       fc.property(fc.array(nap, { minLength: 10, maxLength: 40 }), (history) => {
         const simulated = new SimulatedSandbox();
@@ -269,7 +269,7 @@ describe('whatever happens to a Sandbox', { timeout: 60_000 }, () => {
     );
   });
 
-  it('it settles once nothing more happens, and then nothing is written', () => {
+  it('settles once nothing more happens, and then writes nothing', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 40 }), (history) => {
         const simulated = new SimulatedSandbox();
@@ -288,7 +288,7 @@ describe('whatever happens to a Sandbox', { timeout: 60_000 }, () => {
     );
   });
 
-  it('it is Ready again when its owner wants it to run and its Pod does', () => {
+  it('is Ready again when its mode is Running and its Pod is Ready', () => {
     fc.assert(
       fc.property(fc.array(event, { maxLength: 40 }), (history) => {
         const simulated = new SimulatedSandbox();

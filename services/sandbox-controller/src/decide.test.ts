@@ -22,7 +22,7 @@ const running = notebook();
 const suspended = notebook({ spec: { operatingMode: 'Suspended' } });
 const NOT_SUSPENDED = 'Suspended=False/NotSuspended';
 
-/** A Sandbox whose status already tells of a Ready Pod. */
+/** A Sandbox whose status already shows a Ready Pod. */
 const ready = published(snapshotOf({ sandbox: running, ownedPods: [podOf(running)] }));
 /** The same, with its owner asking for a suspension. */
 const readyToSuspend = { ...ready, spec: { ...ready.spec, operatingMode: 'Suspended' as const } };
@@ -50,13 +50,13 @@ describe('a pass', () => {
       ['createService'],
     ],
     [
-      'names the Pod before it publishes Ready',
+      'writes the name of the Pod before it publishes Ready',
       snapshotOf({ ownedPods: [podOf(running)] }),
       ['patchSandbox', 'patchStatus'],
     ],
     ['does nothing when nothing changed', snapshotOf({ sandbox: ready, ownedPods: [podOf(running)] }), []],
     [
-      'says not Ready before it replaces a Pod that is gone',
+      'publishes that Ready is lost before it replaces a Pod that is gone',
       snapshotOf({ sandbox: ready }),
       ['patchStatus', 'recordEvent'],
     ],
@@ -89,7 +89,7 @@ describe('a pass', () => {
       ['patchSandbox', 'patchStatus', 'recordEvent'],
     ],
     [
-      'leaves a Pod of somebody else alone while suspended',
+      'leaves a foreign Pod alone while suspended',
       snapshotOf({ sandbox: suspended, foreignPod: podOf(running, { owner: STRANGER }) }),
       ['patchStatus', 'recordEvent'],
     ],
@@ -107,7 +107,7 @@ describe('a pass', () => {
       ['patchStatus', 'recordEvent'],
     ],
     [
-      'refuses a Pod of the name that belongs to somebody else',
+      'reports a foreign Pod that has the name',
       snapshotOf({ foreignPod: podOf(running, { owner: STRANGER }) }),
       ['reportFailure'],
     ],
@@ -123,7 +123,7 @@ describe('a pass', () => {
     ],
     ['stops when the Sandbox is gone', snapshotOf({ gone: true }), []],
     [
-      'repairs a wrong Pod name on record',
+      'repairs a wrong Pod name in the annotation',
       snapshotOf({
         sandbox: { ...ready, metadata: { ...ready.metadata, annotations: { 'agents.x-k8s.io/pod-name': 'other' } } },
         ownedPods: [podOf(running)],
@@ -131,7 +131,7 @@ describe('a pass', () => {
       ['patchSandbox'],
     ],
     [
-      'removes the record of an automatic suspend on resume',
+      'removes the suspender on resume',
       snapshotOf({
         sandbox: {
           ...ready,
@@ -150,7 +150,7 @@ describe('a pass', () => {
     expect(kinds(snapshot)).toEqual(steps);
   });
 
-  it('reports a failed creation instead of trying it again', () => {
+  it('reports a failed creation instead of retrying it in the same pass', () => {
     const failures = [{ phase: 'pod' as const, message: 'quota' }];
     const plan = decide(snapshotOf({ failures }));
     expect(stepOf(plan, 'patchStatus').patch).toMatchObject({ status: { phase: 'Pending' } });
@@ -162,28 +162,28 @@ describe('a pass', () => {
   });
 });
 
-describe('waking up', () => {
-  it('is not needed for a Sandbox without a deadline', () => {
+describe('the time of the next pass', () => {
+  it('does not exist for a Sandbox without a deadline', () => {
     expect(requeueAtMs(snapshotOf({ sandbox: ready, ownedPods: [podOf(running)] }))).toBeUndefined();
   });
 
-  it('happens at the deadline', () => {
+  it('is the deadline', () => {
     const sandbox = { ...ready, spec: { ...ready.spec, shutdownTime: '2026-01-01T12:00:30Z' } };
     expect(requeueAtMs(snapshotOf({ sandbox, ownedPods: [podOf(running)] }))).toBe(NOW_MS + 30_000);
   });
 
-  it('happens when a quiet start has lasted too long to stay quiet', () => {
+  it('is the end of the quiet start', () => {
     const pod = podOf(running, { phase: 'Pending', created: NOW });
     expect(requeueAtMs(snapshotOf({ ownedPods: [pod] }))).toBe(NOW_MS + 2_000);
   });
 
-  it('looks again for a Pod of somebody else, of which no event may tell', () => {
+  it('is in a minute while there is a foreign Pod, because no event may show its end', () => {
     const foreignPod = podOf(running, { owner: STRANGER });
     const sandbox = published(snapshotOf({ sandbox: suspended, foreignPod }));
     expect(requeueAtMs(snapshotOf({ sandbox, foreignPod }))).toBe(NOW_MS + 60_000);
   });
 
-  it('stops once a retained Sandbox has expired', () => {
+  it('does not exist once a retained Sandbox has expired', () => {
     const expired = {
       type: 'Ready',
       status: 'False' as const,

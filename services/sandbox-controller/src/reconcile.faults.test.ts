@@ -15,7 +15,7 @@ const WRITES: readonly (readonly [string, RequestMatch])[] = [
   ['the creation of the disk', { verb: 'create', resource: 'persistentvolumeclaims' }],
   ['the creation of the Pod', { verb: 'create', resource: 'pods' }],
   ['the creation of the Service', { verb: 'create', resource: 'services' }],
-  ['the name on record', { verb: 'patch', resource: 'sandboxes', subresource: '' }],
+  ['the annotation with the name of the Pod', { verb: 'patch', resource: 'sandboxes', subresource: '' }],
   ['the status', { verb: 'patch', resource: 'sandboxes', subresource: 'status' }],
 ];
 
@@ -48,7 +48,7 @@ describe('a Sandbox settles with one Pod, one disk and one Service', () => {
   });
 
   it.each(WRITES.map(([write, match]) => ({ write, match })))(
-    'when $write is committed and reported as failed',
+    'when $write is committed and answered with an error',
     async ({ match }) => {
       h.api.faults.errorAfterCommit({ match, answer: 'reset' });
       await h.startController();
@@ -100,7 +100,7 @@ describe('an expiry that deletes the Sandbox and retains its disks', () => {
     expect(h.diskNames()).toEqual(['work-notebook']);
   }
 
-  it('keeps the Sandbox until the disks could be released', async () => {
+  it('keeps the Sandbox until its disks are released', async () => {
     const match = { verb: 'patch', resource: 'persistentvolumeclaims' } as const;
     h.api.faults.failNext({ match, answer: { status: 403, reason: 'Forbidden' }, times: 3 });
     await h.startController();
@@ -134,7 +134,7 @@ describe('a cache that lags', () => {
     expect(h.writes().filter((write) => write.startsWith('create') || write.startsWith('delete'))).toEqual([]);
   });
 
-  it('does not hide for ever that somebody changed the name on record', async () => {
+  it('repairs a wrong name of the Pod that its own write hid', async () => {
     await h.startController();
     create();
     const name = () => h.sandbox().metadata.annotations?.['agents.x-k8s.io/pod-name'];
@@ -148,7 +148,7 @@ describe('a cache that lags', () => {
     await h.until(() => name() === 'notebook', 'the name is repaired');
   });
 
-  it('does not hide that a Pod was away', async () => {
+  it('does not hide that a Pod was gone', async () => {
     await h.startController();
     create();
     await settle();
@@ -167,7 +167,7 @@ describe('a cache that lags', () => {
 });
 
 describe('a restarted controller', () => {
-  it('writes nothing about Sandboxes that are as they should be', async () => {
+  it('writes nothing for Sandboxes that are up to date', async () => {
     const first = await h.startController();
     create();
     await settle();
@@ -180,7 +180,7 @@ describe('a restarted controller', () => {
   });
 });
 
-/** The kubelet stops what it is told to stop, and nothing of the Sandbox is there any more. */
+/** The kubelet stops terminating Pods, and nothing of the Sandbox is left. */
 function nothingIsLeft(): boolean {
   h.removePod();
   return h.pod() === undefined && h.serviceNames().length === 0 && h.diskNames().length === 0;
@@ -199,7 +199,7 @@ describe('a Sandbox that is deleted', () => {
     await h.until(nothingIsLeft, 'nothing is left');
   });
 
-  it('while its controller is down leaves nothing behind', async () => {
+  it('while the controller is down leaves nothing behind', async () => {
     const first = await h.startController();
     create();
     await settle();

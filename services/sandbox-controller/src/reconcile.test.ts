@@ -35,7 +35,7 @@ function watchReady(): string[] {
 }
 
 describe('a Sandbox', () => {
-  it('is Ready after one Pod, its name on record and one status', async () => {
+  it('is Ready after three writes: its Pod, the name of the Pod and one status', async () => {
     await h.startController();
     h.create();
     await h.until(() => h.pod() !== undefined, 'there is a Pod');
@@ -114,7 +114,7 @@ describe('a Sandbox', () => {
     expect(h.status().replicas).toBeUndefined();
   });
 
-  it('that is suspended leaves a Pod of its name alone when somebody else made it', async () => {
+  it('that is suspended leaves a foreign Pod of its name alone', async () => {
     const foreign = { metadata: { ...KEY, ownerReferences: [STRANGER] }, spec: { containers: [] } };
     h.api.seed(pods, foreign);
     h.create({ operatingMode: 'Suspended' });
@@ -125,7 +125,7 @@ describe('a Sandbox', () => {
     expect(h.pod()?.metadata.deletionTimestamp).toBeUndefined();
   });
 
-  it('is refused a Pod of its name that belongs to somebody else', async () => {
+  it('reports a foreign Pod of its name', async () => {
     h.api.seed(pods, { metadata: { ...KEY, ownerReferences: [STRANGER] }, spec: { containers: [] } });
     h.create();
     await h.startController();
@@ -150,7 +150,7 @@ describe('a Sandbox', () => {
     await h.untilReady();
   });
 
-  it('says what the API server has against its Pod', async () => {
+  it('reports why the API server rejects its Pod', async () => {
     const answer = { status: 422, reason: 'Invalid', message: 'spec.containers[0].image: Required value' };
     h.api.faults.failNext({ match: { verb: 'create', resource: 'pods' }, answer, times: 2 });
     await h.startController();
@@ -176,7 +176,7 @@ describe('a Sandbox', () => {
     await h.untilReady();
   });
 
-  it('published by its template keeps its Pod metadata live', async () => {
+  it('keeps the metadata of its Pod up to date with its template', async () => {
     await startReady();
     h.edit((spec) => (spec.podTemplate.metadata = { labels: { team: 'a' } }));
     await h.until(() => h.pod()?.metadata.labels?.['team'] === 'a', 'the label is there');
@@ -184,7 +184,7 @@ describe('a Sandbox', () => {
     await h.until(() => h.pod()?.metadata.labels?.['team'] === undefined, 'the label is gone');
   });
 
-  it('tells of a disk that lost its volume, and keeps running', async () => {
+  it('reports a disk that lost its volume, and keeps running', async () => {
     await startReady();
     h.api.change(persistentVolumeClaims, { ...KEY, name: 'work-notebook' }, (disk) => {
       disk.status = { phase: 'Lost' };
@@ -210,7 +210,7 @@ describe('a Sandbox', () => {
 });
 
 describe('an expiry', () => {
-  it('that retains the Sandbox leaves its conditions and its disk', async () => {
+  it('that retains the Sandbox keeps its conditions and its disk', async () => {
     await startReady({ service: true });
     const seen: string[] = [];
     h.api.onChange(sandboxes, () => {
@@ -228,7 +228,7 @@ describe('an expiry', () => {
     await h.until(() => h.pod() !== undefined, 'it is brought back');
   });
 
-  it('that retains the Sandbox takes the disk when told so', async () => {
+  it('that retains the Sandbox deletes the disk when whenExpired is Delete', async () => {
     await startReady({ persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain', whenExpired: 'Delete' } });
     expect(h.api.objects(persistentVolumeClaims)[0]?.metadata.ownerReferences).toBeUndefined();
     h.edit((spec) => (spec.shutdownTime = '2026-01-01T00:00:00Z'));
@@ -238,7 +238,7 @@ describe('an expiry', () => {
     expect(h.sandbox().status?.phase).toBe('Expired');
   });
 
-  it('with Delete takes everything with it', async () => {
+  it('with Delete deletes everything', async () => {
     await startReady({ shutdownPolicy: 'Delete' });
     h.edit((spec) => (spec.shutdownTime = '2026-01-01T00:00:00Z'));
     await h.until(() => h.api.object(sandboxes, KEY) === undefined, 'the Sandbox is gone');
@@ -246,7 +246,7 @@ describe('an expiry', () => {
     await h.until(() => h.diskNames().length === 0, 'the disk is gone');
   });
 
-  it('with Delete keeps the disks it was told to retain, for the next Sandbox of the name', async () => {
+  it('with Delete keeps retained disks for the next Sandbox of the name', async () => {
     const persistentVolumeClaimRetentionPolicy = { whenExpired: 'Retain' } as const;
     await startReady({ shutdownPolicy: 'Delete', persistentVolumeClaimRetentionPolicy });
     const [disk] = h.api.objects(persistentVolumeClaims);

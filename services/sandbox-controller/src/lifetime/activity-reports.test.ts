@@ -18,7 +18,7 @@ const report = (atMs: number, uid = h.sandbox().metadata.uid ?? ''): void =>
   h.bus.reportActivity({ ...KEY, uid, atMs });
 
 describe('a Sandbox that gateways report as used', () => {
-  it('is not idle while they do, costs few status writes, and is once they stop', async () => {
+  it('is not idle until the reports stop, at the cost of few status writes', async () => {
     h.api.clearRequests();
     for (let half = 0; half < 6; half += 1) {
       report(h.clock.now());
@@ -30,7 +30,7 @@ describe('a Sandbox that gateways report as used', () => {
     await h.until(() => h.sandbox().spec.operatingMode === 'Suspended', 'idleness has suspended it');
   });
 
-  it('is idle in time whatever is said of another under its name, or of the future', async () => {
+  it('ignores reports for another UID and reports from the future', async () => {
     report(h.clock.now() + 3_600_000);
     await h.elapse(30_000);
     report(h.clock.now(), 'another');
@@ -40,7 +40,7 @@ describe('a Sandbox that gateways report as used', () => {
 });
 
 describe('reports in memory', () => {
-  it('count from when they say, in any order, and never ahead of our clock', async () => {
+  it('count in any order, and never ahead of our clock', async () => {
     const clock = new FakeClock(10_000);
     const uses = new ActivityReports(clock);
     expect(uses.lastUsedMs('u')).toBeUndefined();

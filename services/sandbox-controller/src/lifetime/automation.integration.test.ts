@@ -117,7 +117,7 @@ describe.concurrent('a Pod that ended', () => {
     expect((await cluster.pod('crasher')).metadata.uid).toBe(last.metadata.uid);
   });
 
-  it('is forgotten once its successor has been Ready for long enough', async () => {
+  it('is not counted once the new Pod has been Ready for long enough', async () => {
     await cluster.ready('steady', { podFailurePolicy: { ...onFailure, resetAfterSeconds: 2 } });
     const before = await cluster.endPod('steady', 'Failed');
     await cluster.runPod('steady', before);
@@ -153,7 +153,7 @@ describe.concurrent('a Pod that ended', () => {
     }
   });
 
-  it('is replaced at once if somebody deletes it before its time', async () => {
+  it('is replaced at once if a user deletes it before the restart is due', async () => {
     await cluster.ready('impatient', { podFailurePolicy: { restart: 'OnFailure', backoffSeconds: 300 } });
     const before = await cluster.endPod('impatient', 'Failed');
     await cluster.untilSandbox('impatient', ({ status }) => status?.phase === 'Restarting');
@@ -162,7 +162,7 @@ describe.concurrent('a Pod that ended', () => {
     await cluster.until('impatient', READY);
   });
 
-  it('that something holds is waited for, and not deleted a second time', async () => {
+  it('that a finalizer holds is not deleted a second time', async () => {
     await cluster.ready('stuck', { podFailurePolicy: { restart: 'OnFailure', backoffSeconds: 1 } });
     await cluster.hold(pods, 'stuck');
     const before = await cluster.endPod('stuck', 'Failed');
@@ -192,7 +192,7 @@ describe.concurrent('a startup action', () => {
     ...(name === '' ? {} : { selector: selector(name) }),
   });
 
-  it('Suspended makes the disks, never a Pod, and acts once', async () => {
+  it('Suspended creates the disks and no Pod, and acts once', async () => {
     await cluster.create('cold', { startup: { action: 'Suspended' }, volumeClaimTemplates: [work] });
     const found = await cluster.untilSandbox('cold', ({ status }) => status?.startup?.completedTime !== undefined);
     expect(wholeStatus(found)).toEqual(expected(sleeping('')));
@@ -213,7 +213,7 @@ describe.concurrent('a startup action', () => {
     expect([spec.replicas, spec.operatingMode]).toEqual([0, undefined]);
   });
 
-  it('SuspendAfterReady suspends what was visibly Ready, once', async () => {
+  it('SuspendAfterReady suspends a Sandbox that was visibly Ready, once', async () => {
     const created = await cluster.create('warmed-up', { startup: { action: 'SuspendAfterReady' } });
     const phases = phasesSince(cluster.client, created);
     await cluster.runPod('warmed-up');
@@ -280,25 +280,28 @@ const obstacles: readonly Obstacle[] = [
 ];
 
 describe.concurrent('what the API server refuses', () => {
-  it.each(obstacles)('is told in its words, once, and made good when it changes: $what', async (obstacle) => {
-    const { name, pod, words, remedy } = obstacle;
-    await cluster.create(name, { podTemplate: { spec: pod } });
-    const refused = await cluster.until(name, 'Ready=False/ReconcilerError');
-    const message = messageOf(refused, 'Ready') ?? '';
-    expect(message).toMatch(/^Error seen: /);
-    expect(message).toContain(words);
-    const unknown =
-      'PodScheduled=Unknown/PodSchedulingUnknown: Pod state is unknown. Pod scheduling cannot be determined';
-    const conditions = [unknown, `Ready=False/ReconcilerError: ${message}`, notSuspended];
-    expect(wholeStatus(refused)).toEqual(expected({ conditions, startedAt: TIME, phase: 'Pending' }));
-    const notes = await eventually(
-      () => notesOf(name, 'ReconcilerError'),
-      (found) => found.length > 0,
-    );
-    expect(notes).toMatchObject([{ type: 'Warning', note: message }]);
-    await remedy();
-    await cluster.runPod(name);
-    await cluster.until(name, READY);
-    expect(await notesOf(name, 'ReconcilerError')).toHaveLength(1);
-  });
+  it.each(obstacles)(
+    'is reported once, in the words of the API server, and recovers after the remedy: $what',
+    async (obstacle) => {
+      const { name, pod, words, remedy } = obstacle;
+      await cluster.create(name, { podTemplate: { spec: pod } });
+      const refused = await cluster.until(name, 'Ready=False/ReconcilerError');
+      const message = messageOf(refused, 'Ready') ?? '';
+      expect(message).toMatch(/^Error seen: /);
+      expect(message).toContain(words);
+      const unknown =
+        'PodScheduled=Unknown/PodSchedulingUnknown: Pod state is unknown. Pod scheduling cannot be determined';
+      const conditions = [unknown, `Ready=False/ReconcilerError: ${message}`, notSuspended];
+      expect(wholeStatus(refused)).toEqual(expected({ conditions, startedAt: TIME, phase: 'Pending' }));
+      const notes = await eventually(
+        () => notesOf(name, 'ReconcilerError'),
+        (found) => found.length > 0,
+      );
+      expect(notes).toMatchObject([{ type: 'Warning', note: message }]);
+      await remedy();
+      await cluster.runPod(name);
+      await cluster.until(name, READY);
+      expect(await notesOf(name, 'ReconcilerError')).toHaveLength(1);
+    },
+  );
 });

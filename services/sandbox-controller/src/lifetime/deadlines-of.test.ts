@@ -19,7 +19,7 @@ const expired = condition('Ready', 'SandboxExpired', 'False');
 const active = { startedAt: NOW, lastActivityTime: NOW };
 
 const rows: readonly (readonly [string, Parts, readonly (readonly [string, number])[]])[] = [
-  ['has none by itself', {}, []],
+  ['has none by default', {}, []],
   ['expires at its shutdownTime', { spec: { shutdownTime: at(60) } }, [['shutdown', 60]]],
   ['expires after its time to live', { spec: { ttlSeconds: 90 }, status: active }, [['ttl', 90]]],
   [
@@ -32,12 +32,12 @@ const rows: readonly (readonly [string, Parts, readonly (readonly [string, numbe
   ],
   ['expires only once', { spec: { shutdownTime: at(-5) }, status: { conditions: [expired] } }, []],
   [
-    'expires again when its end was moved',
+    'expires again when its deadline was moved',
     { spec: { shutdownTime: at(60) }, status: { conditions: [expired] } },
     [['shutdown', 60]],
   ],
   [
-    'is suspended and deleted when nobody uses it',
+    'is suspended and deleted when it is unused',
     { spec: { idle: { suspendAfterSeconds: 60, deleteAfterSeconds: 600 } }, status: active },
     [
       ['idle', 60],
@@ -53,7 +53,7 @@ const rows: readonly (readonly [string, Parts, readonly (readonly [string, numbe
     [['retention', 600]],
   ],
   [
-    'is idle from the last report on',
+    'is idle from the last report of activity',
     {
       metadata: { annotations: { 'sandlot.dev/last-activity-at': at(-10) } },
       spec: { idle: { suspendAfterSeconds: 60 } },

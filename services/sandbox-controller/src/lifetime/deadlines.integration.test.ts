@@ -68,8 +68,8 @@ describe.concurrent('time', () => {
       await cluster.ready(name, { service: true });
       const deadlineMs = soonMs(2) + fractionMs;
       await cluster.edit(name, { shutdownTime: new Date(deadlineMs).toISOString() });
-      const told = await cluster.untilSandbox(name, ({ status }) => status?.observedGeneration === 2);
-      expect(Date.parse(told.status?.expiresAt ?? '')).toBe(Math.floor(deadlineMs / 1_000) * 1_000);
+      const published = await cluster.untilSandbox(name, ({ status }) => status?.observedGeneration === 2);
+      expect(Date.parse(published.status?.expiresAt ?? '')).toBe(Math.floor(deadlineMs / 1_000) * 1_000);
       const gone = await retained(name);
       expectOnTime(sinceMs(gone, 'Ready') + fractionMs, deadlineMs);
       expectOnTime(await deletionMs('pods', name), deadlineMs);
@@ -88,7 +88,7 @@ describe.concurrent('time', () => {
       expectOnTime(await deletionMs('pods', 'mortal'), deadlineMs);
     });
 
-    it('ttlSecondsAfterFinished, and what finished stays on record', async () => {
+    it('ttlSecondsAfterFinished, and keeps the condition Finished', async () => {
       await cluster.ready('done', { ttlSecondsAfterFinished: 2 });
       await cluster.endPod('done', 'Succeeded');
       const finished = await cluster.until('done', 'Finished=True/PodSucceeded');
@@ -167,7 +167,7 @@ describe.concurrent('time', () => {
       },
     );
 
-    it('leaves a Pod and a Service of its name alone that belong to somebody else', async () => {
+    it('leaves a foreign Pod and Service of its name alone', async () => {
       const metadata = { ...at('guest'), ownerReferences: [await cluster.stranger()] };
       await cluster.client.create(pods, { metadata, spec: { containers: [container] } });
       await cluster.client.create(services, { metadata, spec: { clusterIP: 'None' } });
@@ -205,7 +205,7 @@ describe.concurrent('time', () => {
     });
   });
 
-  describe('a Sandbox that nobody uses', () => {
+  describe('an unused Sandbox', () => {
     it.each([
       ['idle-mode', { operatingMode: 'Running' }, { operatingMode: 'Suspended' }],
       ['idle-replicas', { replicas: 1 }, { replicas: 0 }],
@@ -237,7 +237,7 @@ describe.concurrent('time', () => {
       expect(Date.parse(back.status?.lastActivityTime ?? '')).toBeGreaterThanOrEqual(sinceMs(back, 'Ready'));
     });
 
-    it('is suspended later for every report of its use', async () => {
+    it('is suspended later after every report of activity', async () => {
       const awake = await cluster.ready('busy', { idle: { suspendAfterSeconds: 5 } });
       const lastUsedMs = Date.parse(awake.status?.lastActivityTime ?? '') + 1_750;
       // A report from the future would count as of when it was seen.
@@ -246,7 +246,7 @@ describe.concurrent('time', () => {
       expectOnTime(await deletionMs('pods', 'busy'), lastUsedMs + 5_000);
     });
 
-    it('is deleted in the end, suspended or not, and its disk goes as whenDeleted says', async () => {
+    it('is deleted, suspended or not, and its disk follows whenDeleted', async () => {
       const idle = { suspendAfterSeconds: 5, deleteAfterSeconds: 6 };
       const spec = { idle, volumeClaimTemplates: [work], shutdownPolicy: 'Retain' as const };
       const kept = { ...spec, persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain' as const } };
@@ -315,7 +315,7 @@ describe('deadlines survive', () => {
     }
   });
 
-  it('a use that is reported while the controller is about to suspend', async () => {
+  it('a report of activity while the controller is about to suspend', async () => {
     const { status } = await cluster.ready('racer', { idle: { suspendAfterSeconds: 5 } });
     const dueMs = Date.parse(status?.lastActivityTime ?? '') + 5_000;
     await untilMs(dueMs - 300);
@@ -328,7 +328,7 @@ describe('deadlines survive', () => {
     expect(await cluster.requests({ verb: 'delete', resource: 'pods', name: 'racer' })).toEqual([]);
   });
 
-  it('a restart of the API server under a controller that goes on', async () => {
+  it('a restart of the API server under a running controller', async () => {
     const deadlineMs = soonMs(6);
     await cluster.ready('bridge', { shutdownTime: timeOf(deadlineMs) });
     await cluster.plane.restart();

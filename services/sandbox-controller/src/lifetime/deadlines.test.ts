@@ -60,7 +60,7 @@ describe('a restart', () => {
     expect(h.status().restarts?.nextRestartTime).toBeUndefined();
   });
 
-  it('is counted once when the controller dies between the end of the Pod and its successor', async () => {
+  it('counts once when the controller dies between the end of the Pod and the creation of the next', async () => {
     const first = await startReady({ podFailurePolicy });
     failPod();
     await h.until(() => h.status().phase === 'Restarting', 'the restart is announced');
@@ -73,7 +73,7 @@ describe('a restart', () => {
 });
 
 describe('a startup action', () => {
-  it('Suspended creates the Sandbox suspended, and its owner resumes it for good', async () => {
+  it('Suspended suspends the new Sandbox once, and its owner can resume it', async () => {
     const first = await h.startController();
     h.create({ startup: { action: 'Suspended' } });
     await h.until(() => h.status().phase === 'Suspended', 'it is suspended');
@@ -87,7 +87,7 @@ describe('a startup action', () => {
     await h.untilReady();
   });
 
-  it('SuspendAfterReady suspends after the first Ready alone', async () => {
+  it('SuspendAfterReady suspends after the first Ready only', async () => {
     await startReady({ startup: { action: 'SuspendAfterReady' }, replicas: 1 });
     await h.until(isPodGoing, 'the Pod goes');
     h.removePod();
@@ -99,7 +99,7 @@ describe('a startup action', () => {
     await h.untilReady();
     await h.until(
       () => h.sandbox().metadata.annotations?.['sandlot.dev/suspended-by'] === undefined,
-      'no record is left',
+      'the suspender is removed',
     );
     expect(h.sandbox().spec.replicas).toBe(1);
   });
@@ -141,7 +141,7 @@ describe('an idle limit', () => {
     await reach(lastUsedMs + 60_000, () => h.sandbox().spec.operatingMode === 'Suspended');
   });
 
-  it('deletes the Sandbox, and keeps the disks that outlive it', async () => {
+  it('deletes the Sandbox and keeps disks that outlive it', async () => {
     const persistentVolumeClaimRetentionPolicy = { whenDeleted: 'Retain' } as const;
     const idle = { deleteAfterSeconds: 60 };
     await startReady({ idle, persistentVolumeClaimRetentionPolicy, volumeClaimTemplates: [WORK] });

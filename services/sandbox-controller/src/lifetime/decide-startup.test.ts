@@ -36,30 +36,30 @@ describe('the startup action', () => {
     ['Run creates a Pod', snapshotOf({ sandbox: created('Run') }), ['createPod']],
     ['Suspended suspends before there is a Pod', snapshotOf({ sandbox: created('Suspended') }), ['suspendSandbox']],
     [
-      'Suspended still makes the disks',
+      'Suspended still creates the disks',
       snapshotOf({ sandbox: created('Suspended', { spec: { ...suspended, volumeClaimTemplates: [WORK] } }) }),
       ['createDisk'],
     ],
     [
-      'Suspended finds a Sandbox that its owner created suspended as it should be',
+      'Suspended does nothing for a Sandbox that its owner created suspended',
       snapshotOf({ sandbox: created('Suspended', { spec: suspended }) }),
       ['patchStatus', 'recordEvent'],
     ],
     ['SuspendAfterReady creates a Pod first', snapshotOf({ sandbox: created('SuspendAfterReady') }), ['createPod']],
     [
-      'SuspendAfterReady makes Ready visible first',
+      'SuspendAfterReady publishes Ready first',
       snapshotOf({ sandbox: created('SuspendAfterReady'), ownedPods: [podOf(notebook())] }),
       ['patchSandbox', 'patchStatus'],
     ],
     ['SuspendAfterReady suspends once Ready is visible', ready('SuspendAfterReady'), ['suspendSandbox']],
     ['does not act twice', snapshotOf({ sandbox: created('Suspended', { status: done }) }), ['createPod']],
     [
-      'does not act on a pool member that waits',
+      'does not act on a pool member',
       snapshotOf({ sandbox: created('Suspended', { metadata: { ownerReferences: [{ ...pool, controller: true }] } }) }),
       ['createPod'],
     ],
     [
-      'is not repeated when the owner resumes before it is on record as complete',
+      'is not repeated when the owner resumes before the status records it',
       snapshotOf({ sandbox: created('Suspended', { metadata: suspendedBy('Startup') }) }),
       ['createPod'],
     ],
@@ -68,7 +68,7 @@ describe('the startup action', () => {
     expect(kinds(snapshot)).toEqual(steps);
   });
 
-  it('is complete once it is on record in the Sandbox, and Suspended is True from the start', () => {
+  it('is complete once the Sandbox records it, with Suspended True from the start', () => {
     const sandbox = created('Suspended', { spec: suspended, metadata: suspendedBy('Startup') });
     const snapshot = snapshotOf({ sandbox });
     expect(conditionSummary(snapshot)).toEqual(['Ready=False/SandboxSuspended', 'Suspended=True/PodTerminated']);
@@ -82,7 +82,7 @@ describe('the startup action', () => {
     ).toBeUndefined();
   });
 
-  it('keeps the proof that it was taken until the status says so', () => {
+  it('keeps the annotation that proves it until the status records it', () => {
     const sandbox = created('SuspendAfterReady', { metadata: suspendedBy('Startup') });
     const record = (snapshot: Snapshot) => JSON.stringify(stepOf(decide(snapshot), 'patchSandbox').patch);
     const unsaid = snapshotOf({ sandbox, ownedPods: [podOf(sandbox)] });

@@ -66,7 +66,7 @@ describe('an expiry', () => {
     expect(kinds({ ...snapshot, nowMs: NOW_MS - 1 })).toEqual([]);
   });
 
-  it('is visible before anything goes, and the second pass is a new one', () => {
+  it('is published before anything is deleted, which is for a second pass', () => {
     const plan = decide(settled({ shutdownTime: NOW }));
     expect(plan.map((step) => step.kind)).toEqual(['patchStatus', 'recordEvent', 'requeueNow']);
     expect(stepOf(plan, 'patchStatus').patch).toMatchObject({ status: { phase: 'Expired' } });
@@ -79,14 +79,14 @@ describe('an expiry', () => {
   });
 
   const rows: readonly (readonly [sentence: string, spec: Spec, steps: readonly string[]])[] = [
-    ['takes Pod and Service and keeps Sandbox and disks by default', {}, ['deletePod', 'deleteService']],
+    ['deletes Pod and Service and keeps Sandbox and disks by default', {}, ['deletePod', 'deleteService']],
     [
       'with Delete leaves the disks to garbage collection',
       { shutdownPolicy: 'Delete' },
       ['deletePod', 'deleteService'],
     ],
     [
-      'with Delete and retained disks releases them before the Sandbox goes',
+      'with Delete and retained disks releases them before it deletes the Sandbox',
       { shutdownPolicy: 'Delete', persistentVolumeClaimRetentionPolicy: { whenExpired: 'Retain' } },
       ['deletePod', 'deleteService', 'patchDisk'],
     ],
@@ -96,7 +96,7 @@ describe('an expiry', () => {
       ['deletePod', 'deleteService', 'patchDisk'],
     ],
     [
-      'that retains the Sandbox deletes the disks when told so',
+      'that retains the Sandbox deletes the disks when whenExpired is Delete',
       { persistentVolumeClaimRetentionPolicy: { whenExpired: 'Delete' } },
       ['deletePod', 'deleteService', 'deleteDisk'],
     ],
@@ -105,7 +105,7 @@ describe('an expiry', () => {
     expect(kinds(marked(spec))).toEqual(steps);
   });
 
-  it('with Delete takes the Sandbox once all that is done', () => {
+  it('with Delete deletes the Sandbox last', () => {
     const snapshot = marked({ shutdownPolicy: 'Delete' });
     const done = { ...snapshot, ownedPods: [podOf(snapshot.sandbox, { terminating: true })], service: undefined };
     expect(kinds(done)).toEqual(['deleteSandbox']);
@@ -113,7 +113,7 @@ describe('an expiry', () => {
     expect(kinds({ ...done, failures })).not.toContain('deleteSandbox');
   });
 
-  it('takes back a released disk before deleting it, for nothing that is not ours is deleted', () => {
+  it('takes back a released disk before it deletes it, because it deletes only what it owns', () => {
     const policy = { whenDeleted: 'Retain', whenExpired: 'Delete' } as const;
     const snapshot = marked({ persistentVolumeClaimRetentionPolicy: policy });
     const disk = diskOf(snapshot.sandbox, { ownerReferences: [] });
@@ -121,7 +121,7 @@ describe('an expiry', () => {
     expect(kinds({ ...snapshot, disks, ownedPods: [], service: undefined })).toEqual(['patchDisk']);
   });
 
-  it('skips what belongs to somebody else', () => {
+  it('skips foreign objects', () => {
     const snapshot = marked({ persistentVolumeClaimRetentionPolicy: { whenExpired: 'Delete' } });
     const foreign = { ownerReferences: [STRANGER] };
     const around = {
@@ -133,7 +133,7 @@ describe('an expiry', () => {
     expect(kinds({ ...snapshot, ...around })).toEqual(['patchSandbox']);
   });
 
-  it('clears the status once the children are gone', () => {
+  it('clears the status once the children are deleted', () => {
     const before = settled({ shutdownTime: NOW });
     const [first] = decide(before);
     expect(first?.kind).toBe('patchStatus');

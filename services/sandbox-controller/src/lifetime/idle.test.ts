@@ -60,8 +60,8 @@ describe('idleness', () => {
     ['does nothing without a limit', ready({}, 9_999), []],
     ['does nothing a second early', ready(limits, 59), []],
     ['suspends at its limit', ready(limits, 60), ['suspendSandbox']],
-    ['does not suspend what was used meanwhile', withAnnotations(ready(limits, 60), reported(1)), []],
-    ['suspends that long after the last use', withAnnotations(ready(limits, 61), reported(1)), ['suspendSandbox']],
+    ['does not suspend a Sandbox that was used meanwhile', withAnnotations(ready(limits, 60), reported(1)), []],
+    ['suspends at the limit after the last use', withAnnotations(ready(limits, 61), reported(1)), ['suspendSandbox']],
     [
       'takes a report of the far future for one of the moment it was first seen',
       { ...withAnnotations(ready(limits, 90), reported(9e6)), earlyReportSeenMs: NOW_MS + 30_000 },
@@ -81,9 +81,9 @@ describe('idleness', () => {
     ['deletes at its limit', ready({ deleteAfterSeconds: 60 }, 60), ['deleteSandbox']],
     ['deletes a suspended Sandbox too', { ...asleep(60), nowMs: NOW_MS + 600_000 }, ['deleteSandbox']],
     ['does not delete a suspended Sandbox early', { ...asleep(60), nowMs: NOW_MS + 599_999 }, []],
-    ['deletes what it should have suspended long ago', ready(limits, 600), ['deleteSandbox']],
+    ['deletes a Sandbox that is overdue for both limits', ready(limits, 600), ['deleteSandbox']],
     [
-      'lets go of disks that outlive the Sandbox before it deletes it',
+      'releases disks that outlive the Sandbox before it deletes it',
       {
         ...ready(limits, 600, {
           spec: { volumeClaimTemplates: [WORK], persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain' } },
@@ -93,7 +93,7 @@ describe('idleness', () => {
       ['patchDisk'],
     ],
     [
-      'does not delete while a disk could not be let go of',
+      'does not delete while a disk could not be released',
       { ...ready(limits, 600), failures: [{ phase: 'disks', message: 'forbidden' }] },
       ['patchStatus', 'recordEvent'],
     ],
@@ -102,7 +102,7 @@ describe('idleness', () => {
     expect(kinds(snapshot)).toEqual(steps);
   });
 
-  it('suspends with a guard and a record of who asked', () => {
+  it('suspends with a guarded patch that records the suspender', () => {
     const { metadata } = ready(limits).sandbox;
     expect(stepOf(decide(ready(limits, 60)), 'suspendSandbox').patch).toEqual({
       metadata: {
@@ -114,13 +114,13 @@ describe('idleness', () => {
     });
   });
 
-  it('wakes for the nearest limit', () => {
+  it('requeues for the nearest limit', () => {
     expect(requeueAtMs(ready(limits))).toBe(NOW_MS + 60_000);
     expect(requeueAtMs(asleep(60))).toBe(NOW_MS + 600_000);
     expect(requeueAtMs(ready({}))).toBeUndefined();
   });
 
-  it('says that it deleted the Sandbox', () => {
+  it('records an Event when it deletes the Sandbox', () => {
     const { note } = stepOf(decide(ready(limits, 600)), 'deleteSandbox');
     expect([note?.reason, note?.message]).toEqual(['IdleDeleted', expect.stringContaining('600 s')]);
   });
@@ -131,25 +131,25 @@ describe('the last activity', () => {
   const pool = { apiVersion: 'extensions.agents.x-k8s.io/v1beta1', kind: 'SandboxWarmPool', name: 'p', uid: 'u' };
 
   it.each([
-    ['is not known before the first Ready', snapshotOf({ sandbox: notebook({ spec: { idle: limits } }) }), undefined],
-    ['is the first Ready to begin with', ready(limits, 30), NOW],
-    ['is not measured without limits', ready(undefined, 30), undefined],
+    ['is absent before the first Ready', snapshotOf({ sandbox: notebook({ spec: { idle: limits } }) }), undefined],
+    ['begins with the first Ready', ready(limits, 30), NOW],
+    ['is absent without limits', ready(undefined, 30), undefined],
     [
-      'is not measured while a member waits in its pool',
+      'is absent for a pool member',
       ready(limits, 30, { metadata: { ownerReferences: [{ ...pool, controller: true }] } }),
       undefined,
     ],
     ['is what a tool reports', withAnnotations(ready(limits, 30), reported(20)), at(20)],
     ['is never in the future', withAnnotations(ready(limits, 30), reported(900)), at(30)],
     [
-      'is when a report of the future was first seen',
+      'of a report from the future is when it was first seen',
       { ...withAnnotations(ready(limits, 50), reported(900)), earlyReportSeenMs: NOW_MS + 30_000 },
       at(30),
     ],
     ['is not written for less than a quarter of the limit', withAnnotations(ready(limits, 30), reported(14)), NOW],
     ['is not written for less than 5 s', withAnnotations(ready({ suspendAfterSeconds: 5 }, 5), reported(4)), NOW],
     ['stays through a suspension', asleep(60), NOW],
-    ['is forgotten on resume, until Ready', resumed(asleep(90)), undefined],
+    ['is removed on resume, until Ready', resumed(asleep(90)), undefined],
   ])('%s', (_, snapshot, expected) => {
     expect(timeOf(snapshot)).toBe(expected);
   });
@@ -162,7 +162,7 @@ describe('the last activity', () => {
     expect(timeOf(again)).toBe(at(120));
   });
 
-  it('is forgotten when a suspension is withdrawn before the status told of it', () => {
+  it('is removed when a suspension is withdrawn before the status shows it', () => {
     const asked = withAnnotations(ready(limits, 60), { 'sandlot.dev/suspended-by': 'Idle' });
     expect(kinds(resumed(asked))).toEqual(['patchStatus']);
     expect(timeOf(resumed(asked))).toBeUndefined();

@@ -71,7 +71,7 @@ const runUnless = async (kind: Kind, name: string): Promise<void> => {
 };
 
 describe.concurrent('what has the name of a child', () => {
-  it.each(kinds)('is left alone and named while it belongs to somebody else: $noun', async (kind) => {
+  it.each(kinds)('is left alone and reported while another object owns it: $noun', async (kind) => {
     const sandbox = `foreign-${kind.noun.toLowerCase()}`;
     const name = kind.nameFor(sandbox);
     const owner = await cluster.stranger();
@@ -86,7 +86,7 @@ describe.concurrent('what has the name of a child', () => {
     expect((await kind.read(name)).metadata).toEqual(before.metadata);
   });
 
-  it.each(kinds)('is left alone and named while it belongs to nobody: $noun', async (kind) => {
+  it.each(kinds)('is left alone and reported while it has no owner: $noun', async (kind) => {
     const sandbox = `unowned-${kind.noun.toLowerCase()}`;
     const name = kind.nameFor(sandbox);
     const before = await kind.create(at(name));
@@ -116,7 +116,7 @@ describe.concurrent('what has the name of a child', () => {
     expect(child.metadata.labels).toEqual({ ...label, [HASH]: nameHash(sandbox) });
   });
 
-  it('and is a Service with an address cannot become the child', async () => {
+  it('is not taken over if it is a Service with a clusterIP', async () => {
     const labels = { [ADOPTABLE]: 'true' };
     const service = { metadata: { ...at('addressed'), labels }, spec: { ports: [{ port: 80 }] } };
     const { spec } = await cluster.client.create(services, service);
@@ -126,7 +126,7 @@ describe.concurrent('what has the name of a child', () => {
     await cluster.untilSaid('addressed', said);
   });
 
-  it('lets the Sandbox go on as soon as its owner has deleted it', async () => {
+  it('no longer holds the Sandbox up once it is deleted', async () => {
     const labels = { [HASH]: nameHash('patient') };
     const before = await cluster.client.create(pods, {
       metadata: { ...at('patient'), labels, ownerReferences: [await cluster.stranger()] },
@@ -166,7 +166,7 @@ describe.concurrent('a disk', () => {
 });
 
 describe.concurrent('a Sandbox that is being deleted', () => {
-  it('gets no other Pod while a finalizer holds its last one', async () => {
+  it('gets no new Pod while a finalizer holds the old one', async () => {
     const { metadata } = await cluster.ready('parting');
     const before = await cluster.pod('parting');
     await cluster.hold(pods, 'parting');
@@ -213,7 +213,7 @@ async function oneOfEach(prefix: string, spec: Partial<SandboxSpec>): Promise<Sa
 }
 
 describe('while no controller runs', () => {
-  it('nothing is forgotten: the next one writes nothing about what did not change', async () => {
+  it('nothing is lost: the next controller writes only what changed', async () => {
     const before = await oneOfEach('still', withAll);
     await cluster.killController();
     await cluster.startController();
@@ -224,7 +224,7 @@ describe('while no controller runs', () => {
     expect(versions(after)).toEqual(versions(before));
   });
 
-  it('a Sandbox in any state takes its children with it, and the disks it should', async () => {
+  it('a Sandbox in any state is deleted with its children and the disks it does not retain', async () => {
     const retain = { persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain' as const } };
     const [gone, kept] = await Promise.all([oneOfEach('gone', withAll), oneOfEach('kept', { ...withAll, ...retain })]);
     await cluster.killController();

@@ -35,31 +35,36 @@ const withImage = (image: string): Sandbox['spec'] => ({
 });
 
 it.each<[string, Sandbox | undefined, Sandbox | undefined, number]>([
-  ['the adoption of a Ready member can wait most of a second', member, claimed, 800],
+  ['the adoption of a Ready member waits 800 ms', member, claimed, 800],
   [
-    'so can that by a claim that does not own it',
+    'the adoption by a detached claim waits, too',
     member,
     { ...claimed, metadata: { ...claimed.metadata, ownerReferences: [] } },
     800,
   ],
-  ['the adoption of one that is not Ready yet cannot', member, { ...claimed, status: {} }, 0],
-  ['one with another image cannot', { ...member, spec: withImage('a') }, { ...claimed, spec: withImage('b') }, 0],
+  ['the adoption of a member that is not Ready does not wait', member, { ...claimed, status: {} }, 0],
   [
-    'one with network rules of its own cannot',
+    'an adoption with another image does not wait',
+    { ...member, spec: withImage('a') },
+    { ...claimed, spec: withImage('b') },
+    0,
+  ],
+  [
+    'an adoption with its own network rules does not wait',
     member,
     { ...claimed, metadata: { ...claimed.metadata, labels: { 'sandlot.dev/network': 'own' } } },
     0,
   ],
-  ['a new Sandbox cannot', undefined, claimed, 0],
-  ['a Sandbox that is gone cannot', member, undefined, 0],
+  ['a new Sandbox does not wait', undefined, claimed, 0],
+  ['a Sandbox that is gone does not wait', member, undefined, 0],
   [
-    'one that is being deleted cannot',
+    'a Sandbox that is being deleted does not wait',
     member,
     { ...claimed, metadata: { ...claimed.metadata, deletionTimestamp: 'now' } },
     0,
   ],
-  ['a change of a claimed one cannot', claimed, claimed, 0],
-  ['a change of a member cannot', member, member, 0],
+  ['a change of a claimed Sandbox does not wait', claimed, claimed, 0],
+  ['a change of a member does not wait', member, member, 0],
 ])('%s', (...[, old, next, delayMs]) => {
   expect(delayOf({ old, next })).toBe(delayMs);
 });

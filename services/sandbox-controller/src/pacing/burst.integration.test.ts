@@ -11,7 +11,7 @@ const WRITES = new Set(['create', 'update', 'patch', 'delete']);
 let cluster: RealCluster;
 beforeAll(async () => {
   cluster = await RealCluster.start({ scheduler: true, kwokNodes: 1, audit: true });
-  // A new node is tainted for a moment; a Pod that fits nowhere is told of, and that is a write.
+  // A new node is tainted for a moment; an unschedulable Pod would be reported, which is a write.
   await cluster.create('first');
   await cluster.until('first', READY);
 });
@@ -29,7 +29,7 @@ async function writesByName(): Promise<Map<string, AuditedRequest[]>> {
   return found;
 }
 
-/** What is told of a start that has become slow, which on a busy machine any may: not the first seconds, nor the end. */
+/** Status writes about the progress of a slow start, which any start may be on a busy machine. */
 function lateNews([pod, ...others]: readonly AuditedRequest[]): AuditedRequest[] {
   const statuses = others.filter((request) => kindOf(request) === 'patch sandboxes/status').slice(0, -1);
   return statuses.filter(({ receivedMs }) => receivedMs - (pod?.receivedMs ?? Infinity) >= SLOW_MS);

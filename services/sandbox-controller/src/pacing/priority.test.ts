@@ -21,7 +21,7 @@ const pool = {
   controller: true,
 };
 
-/** Adopted a moment ago: Ready, and its status does not tell of the new generation yet. */
+/** Adopted a moment ago: Ready, and its status does not show the new generation yet. */
 function adopted(parts: Partial<Sandbox> = {}): Sandbox {
   const base = notebook();
   const metadata = { ...base.metadata, generation: 2, labels: { [labels.launchType]: 'warm' }, ...parts.metadata };
@@ -31,18 +31,26 @@ function adopted(parts: Partial<Sandbox> = {}): Sandbox {
 const base = notebook();
 
 it.each<[string, Sandbox, Priority]>([
-  ['a Sandbox of its own is somebody’s', base, 'normal'],
+  ['writes for an authored Sandbox are normal', base, 'normal'],
   [
-    'a member of a pool was asked for by its pool',
+    'writes for a pool member are normal',
     { ...base, metadata: { ...base.metadata, ownerReferences: [pool] } },
     'normal',
   ],
-  ['nobody waits for what follows an adoption', adopted(), 'background'],
-  ['one that is adopted and not Ready is waited for', adopted({ status: { observedGeneration: 1 } }), 'normal'],
-  ['so is its suspension', adopted({ spec: { ...base.spec, operatingMode: 'Suspended' } }), 'normal'],
-  ['so is another image', adopted({ metadata: { annotations: { [annotations.inplaceImage]: 'other' } } }), 'normal'],
+  ['writes that follow an adoption are background', adopted(), 'background'],
   [
-    'once it is told of, it is like any other',
+    'writes for an adopted Sandbox that is not Ready are normal',
+    adopted({ status: { observedGeneration: 1 } }),
+    'normal',
+  ],
+  ['its suspension is normal', adopted({ spec: { ...base.spec, operatingMode: 'Suspended' } }), 'normal'],
+  [
+    'another image is normal',
+    adopted({ metadata: { annotations: { [annotations.inplaceImage]: 'other' } } }),
+    'normal',
+  ],
+  [
+    'once its generation is published, it is like any other',
     adopted({ status: { observedGeneration: 2, conditions: [READY] } }),
     'normal',
   ],

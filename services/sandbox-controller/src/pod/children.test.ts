@@ -82,7 +82,7 @@ describe('the Pod', () => {
     expect(stepOf(decidePod(snapshotOf({ foreignPod })), 'reportFailure').message).toBe(message);
   });
 
-  it('that is taken over is guarded by the version that was judged', () => {
+  it('is taken over with a patch guarded by resourceVersion', () => {
     const foreignPod = podOf(notebook(), { owner: null, labels: { 'agents.x-k8s.io/adoptable': 'true' } });
     expect(stepOf(decidePod(snapshotOf({ foreignPod })), 'patchPod').patch).toEqual({
       metadata: {
@@ -95,7 +95,7 @@ describe('the Pod', () => {
     });
   });
 
-  it('waits while one that may be taken over is terminating', () => {
+  it('waits while a Pod that may be taken over is terminating', () => {
     const foreignPod = podOf(notebook(), { owner: null, terminating: true });
     expect(decidePod(snapshotOf({ foreignPod }))).toEqual([]);
   });
@@ -124,7 +124,7 @@ describe('Pod metadata', () => {
     });
   });
 
-  it('carries no such label of a Sandbox whose author could forge them', () => {
+  it('carries no such label of an authored Sandbox, whose author could forge them', () => {
     expect(wantedPodMetadata(labelled({})).labels).toEqual({ ...tracking, 'agents.x-k8s.io/created-by': 'unknown' });
   });
 
@@ -158,7 +158,7 @@ describe('Pod metadata', () => {
   const template = { metadata: { labels: { team: 'b' }, annotations: { note: '1' } }, spec: { containers: [] } };
   const sandbox = notebook({ spec: { podTemplate: template } });
 
-  it('on a live Pod adds what the template gained and removes what left it', () => {
+  it('on a live Pod adds new keys of the template and removes old ones', () => {
     const pod = podOf(sandbox, {
       labels: { ...tracking, team: 'a', gone: 'x', foreign: 'kept', 'agents.x-k8s.io/warm-pool-sandbox': 'p' },
       annotations: {
@@ -195,7 +195,7 @@ describe('Pod metadata', () => {
     });
   });
 
-  it('is not written when a Pod is as it was built', () => {
+  it('is not written when the Pod is up to date', () => {
     const built = buildPod(sandbox, RUNTIME);
     expect(podMetadataPatch(sandbox, built)).toBeUndefined();
   });
@@ -207,7 +207,7 @@ describe('disks', () => {
     spec: { volumeClaimTemplates: [WORK], persistentVolumeClaimRetentionPolicy: { whenDeleted: 'Retain' } },
   });
 
-  it('are made from their template and belong to the Sandbox', () => {
+  it('are created from their template and owned by the Sandbox', () => {
     const template = { metadata: { name: 'work', labels: { a: 'b' }, annotations: { c: 'd' } }, spec: WORK.spec };
     const given = notebook({ spec: { volumeClaimTemplates: [template] } });
     expect(stepOf(decideDisks(snapshotOf({ sandbox: given })), 'createDisk').disk).toEqual({
@@ -224,7 +224,7 @@ describe('disks', () => {
     });
   });
 
-  it('that outlive a deleted Sandbox are made without an owner', () => {
+  it('that outlive a deleted Sandbox are created without an owner', () => {
     const { disk } = stepOf(decideDisks(snapshotOf({ sandbox: retained })), 'createDisk');
     expect(disk.metadata.ownerReferences).toBeUndefined();
     expect(disk.metadata.labels).toEqual(tracking);
@@ -241,14 +241,14 @@ describe('disks', () => {
     ],
     ['without an owner that are adoptable are taken over', sandbox, diskOf(sandbox, adoptable), ['patchDisk']],
     [
-      'without an owner and label are refused',
+      'without an owner and label are reported',
       sandbox,
       diskOf(sandbox, { ownerReferences: [], labels: {} }),
       ['reportFailure'],
     ],
-    ['of somebody else are refused', sandbox, diskOf(sandbox, { ownerReferences: [STRANGER] }), ['reportFailure']],
+    ['of another owner are reported', sandbox, diskOf(sandbox, { ownerReferences: [STRANGER] }), ['reportFailure']],
     ['lose their owner when they are to be retained', retained, diskOf(sandbox), ['patchDisk']],
-    ['without an owner are as they should be when retained', retained, diskOf(sandbox, { ownerReferences: [] }), []],
+    ['that are retained stay without an owner', retained, diskOf(sandbox, { ownerReferences: [] }), []],
   ])('%s', (...[, given, disk, steps]) => {
     expect(decideDisks(snapshotOf({ sandbox: given, disks: [disk] })).map((step) => step.kind)).toEqual(steps);
   });
@@ -263,12 +263,12 @@ describe('disks', () => {
       'cannot adopt unowned PVC "work-notebook": missing required pool authorization label ' +
         '("agents.x-k8s.io/adoptable") or sandbox tracking label ("agents.x-k8s.io/sandbox-name-hash")',
     ],
-  ])('are refused in the words of the contract (%#)', (metadata, message) => {
+  ])('are reported with the documented messages (%#)', (metadata, message) => {
     const snapshot = snapshotOf({ sandbox, disks: [diskOf(sandbox, metadata)] });
     expect(stepOf(decideDisks(snapshot), 'reportFailure').message).toBe(message);
   });
 
-  it('that were refused keep the Pod from being created', () => {
+  it('that failed keep the Pod from being created', () => {
     const snapshot = snapshotOf({
       sandbox,
       disks: [diskOf(sandbox)],
@@ -277,7 +277,7 @@ describe('disks', () => {
     expect(decidePod(snapshot)).toEqual([]);
   });
 
-  it('being retained keep the owners that others gave them', () => {
+  it('that are retained keep their other owners', () => {
     const other = { ...STRANGER, controller: false };
     const disk = diskOf(sandbox, { ownerReferences: [...(diskOf(sandbox).metadata.ownerReferences ?? []), other] });
     expect(stepOf(decideDisks(snapshotOf({ sandbox: retained, disks: [disk] })), 'patchDisk').patch).toEqual({
@@ -292,7 +292,7 @@ describe('what caches keep', () => {
     annotations: { 'kubectl.kubernetes.io/last-applied-configuration': '{}', a: 'b' },
   };
 
-  it('of a Sandbox is the proof of its author, without the field sets', () => {
+  it('of managedFields is the API version of the author, without the field sets', () => {
     const entry = {
       manager: 'kubectl',
       apiVersion: 'agents.x-k8s.io/v1alpha1',

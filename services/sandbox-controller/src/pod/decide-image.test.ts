@@ -16,21 +16,21 @@ function podWith(annotations: Record<string, string>, restartCount = 0): Pod {
 
 describe('the image of a live Pod', () => {
   it.each([
-    ['is left alone without a mark on the Sandbox', notebook(), {}, 0],
-    ['is changed once the Sandbox is marked', marked, {}, 1],
-    ['is changed again when the mark names another', marked, { [MARK]: 'agent:1' }, 1],
+    ['is left alone when no claim requested one', notebook(), {}, 0],
+    ['is changed once a claim requests another one', marked, {}, 1],
+    ['is changed again when the request changes', marked, { [MARK]: 'agent:1' }, 1],
     ['is left alone once it was changed', marked, { [MARK]: 'agent:2' }, 0],
   ] as const)('%s', (...[, sandbox, annotations, steps]) => {
     expect(decideImage(sandbox, podWith(annotations))).toHaveLength(steps);
   });
 
   it.each([
-    ['counts as running without a mark', notebook(), {}, 0, true],
+    ['counts as running without a request', notebook(), {}, 0, true],
     ['does not count before it was changed', marked, {}, 4, false],
-    ['does not count before the container was started again', marked, { [MARK]: 'agent:2', [FROM]: '4' }, 4, false],
-    ['counts when it was', marked, { [MARK]: 'agent:2', [FROM]: '4' }, 5, true],
-    ['counts at once in a Pod that was made with it', marked, { [MARK]: 'agent:2' }, 0, true],
-    ['does not count when the mark has moved on', marked, { [MARK]: 'agent:1', [FROM]: '4' }, 5, false],
+    ['does not count before the container restarted', marked, { [MARK]: 'agent:2', [FROM]: '4' }, 4, false],
+    ['counts once it restarted', marked, { [MARK]: 'agent:2', [FROM]: '4' }, 5, true],
+    ['counts at once in a Pod that was created with it', marked, { [MARK]: 'agent:2' }, 0, true],
+    ['does not count when the request has changed since', marked, { [MARK]: 'agent:1', [FROM]: '4' }, 5, false],
   ] as const)('%s', (...[, sandbox, annotations, restarts, wanted]) => {
     expect(runsRequestedImage(sandbox, podWith(annotations, restarts))).toBe(wanted);
   });

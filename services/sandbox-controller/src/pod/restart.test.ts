@@ -51,7 +51,7 @@ describe('a Pod that ended', () => {
     ['stays at the limit', ended({ ...onFailure, maxRestarts: 3 }, {}, 3), 'Finished'],
     ['stays after five restarts when no limit is given', ended(onFailure, {}, 5), 'Finished'],
     ['is restarted for ever when the limit is 0', ended({ ...onFailure, maxRestarts: 0 }, {}, 900), 'Restarting'],
-    ['is not restarted when somebody deletes it', ended(onFailure, { terminating: true }), 'Pending'],
+    ['is not restarted when a user deletes it', ended(onFailure, { terminating: true }), 'Pending'],
   ];
   it.each(rows)('%s', (_, snapshot, phase) => {
     const next = statusOf(snapshot);
@@ -67,7 +67,7 @@ describe('a Pod that ended', () => {
     ]);
   });
 
-  it('has not finished while its deletion for the restart is under way', () => {
+  it('has not finished while the controller deletes it for the restart', () => {
     const waiting = ended(onFailure);
     const going = later(waiting, 5, { ownedPods: [podOf(waiting.sandbox, { phase: 'Failed', terminating: true })] });
     expect(conditionSummary(going)).toContain('Ready=False/PodFailed');
@@ -91,7 +91,7 @@ describe('a Pod that ended', () => {
 
 describe('the record of an exit', () => {
   const exit = { finishedAt: '2026-01-01T11:59:58Z', reason: 'OOMKilled', exitCode: 137 };
-  it('has the words and the time of the container', () => {
+  it('has the reason and the time of the container', () => {
     expect(statusOf(ended(onFailure, { exit })).restarts).toEqual({
       lastReason: 'OOMKilled',
       lastExitTime: exit.finishedAt,
@@ -99,13 +99,13 @@ describe('the record of an exit', () => {
     });
   });
 
-  it('has the first look for its time when the containers tell none', () => {
+  it('has the time of the pass when the containers have none', () => {
     const waiting = ended(onFailure);
     expect(statusOf(waiting).restarts).toEqual({ lastReason: 'PodFailed', lastExitTime: NOW, nextRestartTime: at(5) });
     expect(statusOf(later(waiting, 3)).restarts).toEqual(statusOf(waiting).restarts);
   });
 
-  it('is there at the limit too', () => {
+  it('is written at the limit, too', () => {
     const restarts = { count: 5, lastReason: 'OOMKilled', lastExitTime: exit.finishedAt };
     const finished = ended(onFailure, { exit }, 5);
     expect(statusOf(finished).restarts).toEqual(restarts);
@@ -123,7 +123,7 @@ describe('the delay', () => {
   it.each([
     ['starts with backoffSeconds', { backoffSeconds: 20 }, 0, 20],
     ['doubles with every restart', { backoffSeconds: 20 }, 3, 160],
-    ['ends at maxBackoffSeconds', { backoffSeconds: 20, maxBackoffSeconds: 100 }, 3, 100],
+    ['is at most maxBackoffSeconds', { backoffSeconds: 20, maxBackoffSeconds: 100 }, 3, 100],
     ['does not overflow', {}, 2_000, 300],
     ['is 10 s by default', {}, 0, 10],
   ])('%s, give or take a tenth', (...[, policy, count, seconds]) => {
@@ -138,7 +138,7 @@ describe('the delay', () => {
     expect(delayOf({ backoffSeconds: 100 }, 0)).toBe(delays[0]);
   });
 
-  it('is never early: the Pod goes at the published time and not a millisecond before', () => {
+  it('is never early: the Pod is deleted at the published time, not a millisecond before', () => {
     const due = later(ended(onFailure), 5);
     expect(requeueAtMs({ ...due, nowMs: NOW_MS })).toBe(NOW_MS + 5_000);
     expect(kinds({ ...due, nowMs: due.nowMs - 1 })).not.toContain('deletePod');
@@ -147,7 +147,7 @@ describe('the delay', () => {
 });
 
 describe('the count of restarts', () => {
-  it('grows when the Pod is gone, before its successor is created', () => {
+  it('grows when the Pod is gone, before the next one is created', () => {
     const gone = later(ended(onFailure, {}, 1), 20, { ownedPods: [] });
     const plan = decide(gone);
     expect(stepOf(plan, 'patchStatus').patch).toMatchObject({
@@ -165,7 +165,7 @@ describe('the count of restarts', () => {
     expect(statusOf({ ...waiting, sandbox }).restarts?.nextRestartTime).toBeUndefined();
   });
 
-  it('returns to none after resetAfterSeconds of unbroken Ready, and not before', () => {
+  it('returns to 0 after resetAfterSeconds of unbroken Ready, and not before', () => {
     const { sandbox } = ended({ ...onFailure, resetAfterSeconds: 30 }, {}, 4);
     const ready = snapshotOf({ sandbox, ownedPods: [podOf(sandbox)] });
     expect(requeueAtMs(ready)).toBe(NOW_MS + 30_000);
@@ -173,7 +173,7 @@ describe('the count of restarts', () => {
     expect(statusOf({ ...ready, nowMs: NOW_MS + 30_000 }).restarts).toBeUndefined();
   });
 
-  it('has returned to none for an exit after that time which is only seen now', () => {
+  it('is 0 for an exit after that time that only this pass sees', () => {
     const policy = { ...onFailure, maxRestarts: 1, resetAfterSeconds: 30 };
     const exit = (second: number) => ({ finishedAt: at(second), reason: 'Error', exitCode: 1 });
     const seen = (second: number) => statusOf({ ...ended(policy, { exit: exit(second) }, 1), nowMs: NOW_MS + 90_000 });
@@ -184,11 +184,11 @@ describe('the count of restarts', () => {
 describe('Events of a restart', () => {
   const notes = (snapshot: Snapshot): string[] =>
     decide(snapshot).flatMap((step) => (step.kind === 'recordEvent' ? [`${step.note.type} ${step.note.reason}`] : []));
-  it('tell of it once', () => {
+  it('are recorded once', () => {
     expect(notes(ended(onFailure))).toEqual(['Normal PodRestarting']);
     expect(notes(later(ended(onFailure), 1))).toEqual([]);
   });
-  it('warn of the limit', () => {
+  it('warn at the limit', () => {
     expect(notes(ended(onFailure, {}, 5))).toEqual(['Warning PodRestartLimit']);
   });
 });

@@ -29,7 +29,7 @@ const variables = (spec: PodSpec): Record<string, string | undefined> =>
 const lifecycle = (spec: PodSpec): unknown => first(spec)['lifecycle'];
 
 describe('a Pod with the daemon', () => {
-  it('gains two folders, an installer and nothing else beside its containers', () => {
+  it('gains two volumes and an installer, and nothing else beside its containers', () => {
     const spec = injected({}, { volumes: [{ name: 'own' }], initContainers: [{ name: 'setup' }] });
     expect(spec.volumes).toEqual([
       { name: 'own' },
@@ -62,7 +62,7 @@ describe('a Pod with the daemon', () => {
     expect(injected({}, {}, 'registry.test/own:2').initContainers?.[0]?.image).toBe('registry.test/own:2');
   });
 
-  it('tells the daemon whose it is, whatever the template says', () => {
+  it('passes its identity to the daemon, whatever the template sets', () => {
     const env = [
       { name: 'SANDLOT_SANDBOX_UID', value: 'another' },
       { name: 'SANDLOT_DEFAULT_USER', value: 'ana' },
@@ -82,12 +82,12 @@ describe('a Pod with the daemon', () => {
   });
 
   it.each<[string, string, ObjectMeta]>([
-    ['open where the Sandbox was made by its owner', 'true', {}],
-    ['open where another controller made it', 'true', { ownerReferences: [ownerOf('apps/v1', 'ReplicaSet')] }],
+    ['open for an authored Sandbox', 'true', {}],
+    ['open for a Sandbox of another controller', 'true', { ownerReferences: [ownerOf('apps/v1', 'ReplicaSet')] }],
     ['closed in a pool', 'false', { ownerReferences: [ownerOf(EXTENSIONS, 'SandboxWarmPool')] }],
     ['closed for a claim', 'false', { ownerReferences: [ownerOf(EXTENSIONS, 'SandboxClaim')] }],
-    ['closed for a batch, whose members nobody owns', 'false', { labels: { [labels.claimUid]: 'uid-2' } }],
-  ])('has an agent-sandbox API that is %s before it is told', (_, open, metadata) => {
+    ['closed for a batch, whose Sandboxes have no owner', 'false', { labels: { [labels.claimUid]: 'uid-2' } }],
+  ])('has an agent-sandbox API that starts %s', (_, open, metadata) => {
     const spec = { podTemplate: { spec: { containers: [{ name: 'main' }] } }, runtime: { inject: true } };
     const { spec: made } = buildPod(notebook({ metadata, spec }), RUNTIME);
     expect(variables(made)['SANDLOT_EXEC_OPEN']).toBe(open);
@@ -100,7 +100,7 @@ describe('a Pod with the daemon', () => {
       { command: [PROGRAM, 'run', '--', 'sleep', '3600'], args: ['--x'] },
     ],
     [
-      'starts in a hook where the image knows what runs',
+      'starts in a hook where only the image has the command',
       { args: ['serve'] },
       { args: ['serve'], lifecycle: { postStart: { exec: { command: [PROGRAM, 'start'] } } } },
     ],
@@ -115,7 +115,7 @@ describe('a Pod with the daemon', () => {
       },
     ],
     [
-      'leaves a hook alone that it does not need',
+      'leaves a hook alone when it wraps the command',
       { command: ['serve'], lifecycle: { postStart: { sleep: { seconds: 1 } } } },
       { command: [PROGRAM, 'run', '--', 'serve'], lifecycle: { postStart: { sleep: { seconds: 1 } } } },
     ],
@@ -123,7 +123,7 @@ describe('a Pod with the daemon', () => {
     expect(first(injected(given))).toMatchObject(wanted);
   });
 
-  it('does not get a hook with a wrapper, nor a command with a hook', () => {
+  it('gets either a wrapper or a hook', () => {
     expect(lifecycle(injected({ command: ['sleep'] }))).toBeUndefined();
     expect(first(injected({})).command).toBeUndefined();
   });
@@ -135,7 +135,7 @@ describe('a Pod with the daemon', () => {
       { requests: { cpu: '10m', memory: '32Mi' }, limits: { memory: '64Mi' } },
     ],
     [
-      'what the container has, so that the Pod keeps its class of service',
+      'what the container states, so that the Pod keeps its quality-of-service class',
       { requests: { cpu: 1, memory: '1Gi' }, limits: { cpu: 1, memory: '1Gi' } },
       { requests: { cpu: 1, memory: '1Gi' }, limits: { cpu: 1, memory: '1Gi' } },
     ],
@@ -152,7 +152,7 @@ describe('a Pod with the daemon', () => {
     expect(spec).toEqual({ containers: [{ name: 'main', image: 'busybox' }], ...more });
   });
 
-  it('is not made for a Sandbox that does not ask', () => {
+  it('is not injected into a Sandbox that does not request it', () => {
     const sandbox = notebook({ spec: { runtime: { inject: false } } });
     expect(buildPod(sandbox, RUNTIME).spec).toEqual(notebook().spec.podTemplate.spec);
   });
@@ -164,19 +164,19 @@ describe('a daemon that cannot be started', () => {
       spec: { podTemplate: { spec: { containers: [{ name: 'main', ...container }] } }, runtime: { inject: true } },
     });
 
-  it('for want of an image keeps the Pod from being made, and says what to set', () => {
+  it('without an image keeps the Pod from being created, and says what to set', () => {
     const snapshot = snapshotOf({ sandbox: asking({}), settings: { runtime: { image: '', publicKey: '' } } });
     expect(stepOf(decidePod(snapshot), 'reportFailure').message).toContain('runtime.image');
   });
 
-  it('because the hook of its container runs no command says so by name', () => {
+  it('because the hook of a container runs no command names that container', () => {
     const snapshot = snapshotOf({ sandbox: asking({ lifecycle: { postStart: { sleep: { seconds: 1 } } } }) });
     expect(stepOf(decidePod(snapshot), 'reportFailure').message).toContain('container "main"');
   });
 
   it.each<[string, EnvVar[], boolean]>([
     ['another one', [{ name: 'SANDLOT_EXEC_PORT', value: '9000' }], true],
-    ['one that nobody here can read', [{ name: 'SANDLOT_EXEC_PORT', valueFrom: {} }], true],
+    ['one from a reference', [{ name: 'SANDLOT_EXEC_PORT', valueFrom: {} }], true],
     ['the last of two', ['0', '9000'].map((value) => ({ name: 'SANDLOT_EXEC_PORT', value })), true],
     ['its own', [{ name: 'SANDLOT_EXEC_PORT', value: '8888' }], false],
     ['none', [{ name: 'SANDLOT_EXEC_PORT', value: '0' }], false],

@@ -40,14 +40,18 @@ describe('the Service', () => {
   const adoptable = { labels: { 'agents.x-k8s.io/adoptable': 'true' }, ownerReferences: [] };
   const foreign = serviceOf(wanting, { metadata: { ownerReferences: [STRANGER] } });
   const rows: readonly (readonly [string, Parameters<typeof snapshotOf>[0], readonly string[]])[] = [
-    ['is created when asked for', { sandbox: wanting }, ['createService']],
+    ['is created when wanted', { sandbox: wanting }, ['createService']],
     ['is not created when unset', { sandbox: unset }, []],
     ['is created when unset means always', { sandbox: unset, settings: { unsetService: 'Always' } }, ['createService']],
     ['is kept when unset and owned', { sandbox: unset, service: serviceOf(unset) }, []],
-    ['is deleted when refused and owned', { sandbox: unwanted, service: serviceOf(unwanted) }, ['deleteService']],
-    ['of somebody else is not deleted', { sandbox: unwanted, service: foreign }, []],
-    ['of somebody else is refused when one is wanted', { sandbox: wanting, service: foreign }, ['reportFailure']],
-    ['of somebody else is ignored when none is wanted', { sandbox: unset, service: foreign }, []],
+    [
+      'is deleted for service: false when owned',
+      { sandbox: unwanted, service: serviceOf(unwanted) },
+      ['deleteService'],
+    ],
+    ['of another owner is not deleted', { sandbox: unwanted, service: foreign }, []],
+    ['of another owner is reported when one is wanted', { sandbox: wanting, service: foreign }, ['reportFailure']],
+    ['of another owner is ignored when none is wanted', { sandbox: unset, service: foreign }, []],
     [
       'that is adoptable is taken over',
       { sandbox: wanting, service: serviceOf(wanting, { metadata: adoptable }) },
@@ -85,7 +89,7 @@ describe('the Service', () => {
     ],
     ['keeps ports of its own when unset', { sandbox: unset, service: withPort(serviceOf(unset)) }, []],
     [
-      'loses ports that no container declares when asked for',
+      'loses ports that no container declares when wanted',
       { sandbox: wanting, service: withPort(serviceOf(wanting)) },
       ['patchService'],
     ],
@@ -95,7 +99,7 @@ describe('the Service', () => {
     expect(decideService(snapshotOf(parts)).map((step) => step.kind)).toEqual(steps);
   });
 
-  it('with the ports it should have is left alone, defaults of the API server included', () => {
+  it('with the right ports is left alone, defaults of the API server included', () => {
     const ports = [
       { containerPort: 80, name: 'web' },
       { containerPort: 53, protocol: 'UDP' },
@@ -125,7 +129,7 @@ describe('the Service', () => {
     });
   });
 
-  it('drops selectors it did not set', () => {
+  it('loses selectors that the controller did not set', () => {
     const service = serviceOf(wanting, { spec: { clusterIP: 'None', selector: { app: 'x' } } });
     const { patch } = stepOf(decideService(snapshotOf({ sandbox: wanting, service })), 'patchService');
     expect(patch['spec']).toEqual({ selector: { app: null, ...tracking } });
@@ -138,7 +142,7 @@ describe('the Service', () => {
       'cannot adopt unowned service "notebook": missing required pool authorization label ' +
         '("agents.x-k8s.io/adoptable") or sandbox tracking label ("agents.x-k8s.io/sandbox-name-hash")',
     ],
-  ])('is refused in the words of the contract (%#)', (service, message) => {
+  ])('is reported with the documented messages (%#)', (service, message) => {
     expect(stepOf(decideService(snapshotOf({ sandbox: wanting, service })), 'reportFailure').message).toBe(message);
   });
 });
@@ -227,9 +231,9 @@ describe('an unset service', () => {
       'V1Alpha1',
       false,
     ],
-    ['does not for a Sandbox that a controller made', { managedFields: [entry({})], ...controlled }, 'V1Alpha1', false],
-    ['counts as false where the installation never makes one', { managedFields: [entry({})] }, 'Never', false],
-    ['counts as true where the installation always makes one', controlled, 'Always', true],
+    ['does not for a Sandbox of a controller', { managedFields: [entry({})], ...controlled }, 'V1Alpha1', false],
+    ['counts as false where the installation says Never', { managedFields: [entry({})] }, 'Never', false],
+    ['counts as true where the installation says Always', controlled, 'Always', true],
   ] as const)('%s', (...[, metadata, unset, expected]) => {
     expect(wantsService(notebook({ metadata: structuredClone(metadata) as object }), unset)).toBe(expected);
   });

@@ -18,7 +18,7 @@ const suspended = notebook({ spec: { operatingMode: 'Suspended' } });
 const NOT_SUSPENDED = 'Suspended=False/NotSuspended';
 const SCHEDULED = 'PodScheduled=True/PodScheduled';
 
-/** A Sandbox whose status already tells of a Ready Pod. */
+/** A Sandbox whose status already shows a Ready Pod. */
 const ready = published(snapshotOf({ sandbox: running, ownedPods: [podOf(running)] }));
 
 describe('conditions', () => {
@@ -132,7 +132,7 @@ describe('conditions', () => {
       'Pod failed',
     ],
     [
-      'of a suspension under way',
+      'of a suspension in progress',
       snapshotOf({ sandbox: suspended, ownedPods: [podOf(running, { terminating: true })] }),
       [SCHEDULED, 'Ready=False/SandboxSuspended', 'Suspended=False/PodTerminating'],
       'Sandbox is suspending',
@@ -144,19 +144,19 @@ describe('conditions', () => {
       'Sandbox is suspended',
     ],
     [
-      'of a suspended Sandbox whose name somebody else took',
+      'of a suspended Sandbox with a foreign Pod of its name',
       snapshotOf({ sandbox: suspended, foreignPod: podOf(running, { owner: STRANGER }) }),
       ['Ready=False/SandboxSuspended', 'Suspended=False/PodNotOwned'],
       'Sandbox is suspending',
     ],
     [
-      'of a suspension nobody can confirm',
+      'of a suspension that cannot be confirmed',
       snapshotOf({ sandbox: suspended, failures: [{ phase: 'pod', message: 'get pods: boom' }] }),
       ['PodScheduled=Unknown/PodSchedulingUnknown', 'Ready=False/ReconcilerError', 'Suspended=Unknown/PodStateUnknown'],
       'Error seen: get pods: boom',
     ],
     [
-      'of two Pods, whatever else went wrong',
+      'of two Pods, whatever else failed',
       snapshotOf({
         sandbox: suspended,
         ownedPods: [podOf(running), podOf(running, { name: 'other' })],
@@ -196,7 +196,7 @@ describe('conditions', () => {
       snapshotOf({ sandbox: suspended, failures: [{ phase: 'pod', message: 'boom' }] }),
       'Pod state is unknown. Sandbox suspension cannot be confirmed',
     ],
-  ])('say %s of the suspension in the words of the contract', (_, snapshot, message) => {
+  ])('have the documented message of %s', (_, snapshot, message) => {
     expect(messageOf(snapshot, 'Suspended')).toBe(message);
   });
 

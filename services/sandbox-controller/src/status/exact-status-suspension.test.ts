@@ -32,7 +32,7 @@ const service = serviceOf(plain);
 
 const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: SandboxStatus])[] = [
   [
-    'a Sandbox that is being suspended tells no address and no node',
+    'a Sandbox that is being suspended has no address and no node',
     aMinuteLater(running, suspend, { ownedPods: [podOf(plain, { terminating: true })] }),
     {
       ...withPod,
@@ -41,7 +41,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
     },
   ],
   [
-    'a suspension that a finalizer holds stays where it is',
+    'a suspension that a finalizer holds does not change',
     aMinuteLater(
       aMinuteLater(running, suspend, { ownedPods: [podOf(plain, { terminating: true })] }),
       {},
@@ -54,7 +54,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
     },
   ],
   [
-    'a suspended Sandbox keeps its selector, and tells when and by whom',
+    'a suspended Sandbox keeps its selector, and shows when and by whom it was suspended',
     suspended,
     {
       ...base,
@@ -79,7 +79,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
     },
   ],
   [
-    'a suspended Sandbox says of a Pod that is not its own that it is there, and no more',
+    'a suspended Sandbox reports a foreign Pod of its name, and nothing else of it',
     snapshotOf({ sandbox: notebook({ spec: suspend }), foreignPod: podOf(plain, { owner: STRANGER }) }),
     {
       ...base,
@@ -95,7 +95,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
     },
   ],
   [
-    'a Sandbox to be suspended whose Pod cannot be looked for',
+    'a Sandbox to be suspended whose Pod cannot be read',
     snapshotOf({ sandbox: notebook({ spec: suspend }), failures: [{ phase: 'pod', message: 'forbidden' }] }),
     {
       ...base,
@@ -114,7 +114,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
     },
   ],
   [
-    'a resumed Sandbox tells since when',
+    'a resumed Sandbox shows since when',
     aMinuteLater(suspended, { operatingMode: 'Running' }),
     {
       ...base,
@@ -125,7 +125,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
     },
   ],
   [
-    'a Sandbox that its startup action suspended has acted once',
+    'a Sandbox that its startup action suspended records the action',
     snapshotOf({
       sandbox: notebook({
         metadata: { annotations: { 'sandlot.dev/suspended-by': 'Startup' } },
@@ -142,12 +142,12 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
     },
   ],
   [
-    'a Sandbox to be suspended after its first Ready is an ordinary Ready one until then',
+    'a Sandbox to be suspended after its first Ready is an ordinary Ready Sandbox before',
     having({}, { startup: { action: 'SuspendAfterReady' } }),
     { ...onNode, phase: 'Running', conditions: [scheduled, ready(), awake()] },
   ],
   [
-    'a Sandbox that idleness suspended keeps the time of its last use',
+    'a Sandbox suspended for idleness keeps the time of its last activity',
     snapshotOf({
       sandbox: notebook({
         metadata: { annotations: { 'sandlot.dev/suspended-by': 'Idle' } },
@@ -194,7 +194,7 @@ describe('the whole status at the end of', () => {
     });
   });
 
-  it('a retained Sandbox that had finished, or was suspended, says so for ever', () => {
+  it('a retained Sandbox keeps the conditions Finished and Suspended', () => {
     expect(expiredStatusOf(expiring(having({ phase: 'Failed' })))).toEqual({
       observedGeneration: 1,
       phase: 'Expired',
@@ -206,7 +206,7 @@ describe('the whole status at the end of', () => {
     ]);
   });
 
-  it('a Sandbox that is brought back is a new one with the memory of its conditions', () => {
+  it('a Sandbox that comes back has the status of a new one with its old conditions', () => {
     const over = expiring(running);
     const sandbox = {
       ...over.sandbox,

@@ -40,7 +40,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
     { ...base, ...named, phase: 'Pending', conditions: [waiting('Pod does not exist; Service Exists'), awake()] },
   ],
   [
-    'a pending Sandbox says what its Pod does, and that the scheduler has said nothing',
+    'a pending Sandbox shows the phase of its Pod, and that the scheduler has not reported',
     having({ phase: 'Pending', node: '', ips: [], conditions: [] }),
     {
       ...withPod,
@@ -56,7 +56,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
     },
   ],
   [
-    'a Sandbox that no node takes repeats the scheduler',
+    'an unschedulable Sandbox repeats the scheduler',
     having({
       phase: 'Pending',
       node: '',
@@ -227,7 +227,7 @@ const states: readonly (readonly [sentence: string, snapshot: Snapshot, status: 
     },
   ],
   [
-    'a Sandbox whose Service is refused stays honest about its Pod',
+    'a Sandbox whose Service failed still shows the state of its Pod',
     having({}, { service: true }, { failures: [{ phase: 'service', message: 'boom' }] }),
     {
       ...onNode,

@@ -135,7 +135,7 @@ describe.concurrent('a Sandbox that runs', () => {
   it.each([
     ['Succeeded', 'PodSucceeded', 'Pod completed successfully'],
     ['Failed', 'PodFailed', 'Pod failed'],
-  ] as const)('is finished with a Pod that %s, until somebody deletes the Pod', async (phase, reason, message) => {
+  ] as const)('is finished with a Pod that %s, until a user deletes the Pod', async (phase, reason, message) => {
     const name = phase.toLowerCase();
     await cluster.ready(name);
     const before = await cluster.endPod(name, phase);
@@ -155,7 +155,7 @@ describe.concurrent('a Sandbox that runs', () => {
     expect(summaryOf(await cluster.until(name, READY))).not.toContain(`Finished=True/${reason}`);
   });
 
-  it('touches neither of two Pods that it controls, and tells once', async () => {
+  it('touches neither of two Pods that it controls, and reports them once', async () => {
     const sandbox = await cluster.ready('twins', { service: true });
     const [first, second] = [await cluster.pod('twins'), { metadata: { ...at('twin') } }];
     const { labels, ownerReferences } = first.metadata;
@@ -195,7 +195,7 @@ describe.concurrent('a Sandbox that runs', () => {
     await cluster.until('misnamed', READY);
   });
 
-  it('hands edits of the metadata of its template on to the Pod, and nothing else', async () => {
+  it('copies edits of its template’s metadata to the Pod, and nothing else', async () => {
     const podTemplate = { metadata: { labels: { team: 'a', tier: '1' } }, spec: { containers: [container] } };
     await cluster.ready('dressed', { podTemplate });
     const before = await cluster.pod('dressed');
@@ -215,7 +215,7 @@ describe.concurrent('a Sandbox that runs', () => {
 });
 
 describe.concurrent('a Sandbox that is suspended', () => {
-  it('tells how far it is, keeps Service and disk, and comes back on the same disk', async () => {
+  it('shows its progress, keeps Service and disk, and comes back on the same disk', async () => {
     const awake = await cluster.ready('sleeper', { ...withAll, ...onNode });
     const disk = await cluster.client.get(persistentVolumeClaims, at('work-sleeper'));
     const before = await cluster.pod('sleeper');
@@ -261,7 +261,7 @@ describe.concurrent('a Sandbox that is suspended', () => {
     await cluster.until('drowsy', SUSPENDED);
   });
 
-  it('leaves a Pod alone that has its name and is not its own', async () => {
+  it('leaves a foreign Pod of its name alone', async () => {
     const labels = { 'agents.x-k8s.io/sandbox-name-hash': nameHash('usurped') };
     const ownerReferences = [await cluster.stranger()];
     await cluster.client.create(pods, {
@@ -347,7 +347,7 @@ describe.concurrent('a Sandbox that is suspended', () => {
 });
 
 describe.concurrent('a Sandbox in two versions', () => {
-  it('is the same object, whichever it was created in', async () => {
+  it('is the same object, whichever version created it', async () => {
     await cluster.create('alpha', { replicas: 1, service: true }, sandboxesV1Alpha1);
     await cluster.create('beta', { operatingMode: 'Running', service: true });
     for (const name of ['alpha', 'beta']) {

@@ -48,7 +48,7 @@ describe('the whole status', () => {
     });
   });
 
-  it('of a suspended Sandbox keeps selector and Service and tells when and by whom', () => {
+  it('of a suspended Sandbox keeps selector and Service and shows when and by whom it was suspended', () => {
     const before = published(
       snapshotOf({ sandbox: authored, ownedPods: [podOf(authored)], service: serviceOf(authored) }),
     );
@@ -73,13 +73,13 @@ describe('the whole status', () => {
     });
   });
 
-  it('of a Sandbox being suspended tells no address that is about to go', () => {
+  it('of a Sandbox being suspended has no address', () => {
     const sandbox = notebook({ spec: { operatingMode: 'Suspended' } });
     const { podIPs, nodeName, replicas, phase } = statusOf(snapshotOf({ sandbox, ownedPods: [podOf(sandbox)] }));
     expect({ podIPs, nodeName, replicas, phase }).toEqual({ replicas: 1, phase: 'Suspending' });
   });
 
-  it('of a resumed Sandbox tells since when', () => {
+  it('of a resumed Sandbox shows since when', () => {
     const suspended = notebook({ spec: { operatingMode: 'Suspended' } });
     const sandbox = { ...published(snapshotOf({ sandbox: suspended })), spec: authored.spec };
     const next = statusOf(snapshotOf({ sandbox, nowMs: NOW_MS + 5_000 }));
@@ -95,7 +95,7 @@ describe('the whole status', () => {
     expect(statusOf(snapshotOf({ sandbox: notebook({ status }) }))).toMatchObject(status);
   });
 
-  it('of an expiring Sandbox still shows what is about to go', () => {
+  it('of an expiring Sandbox still shows its children', () => {
     const sandbox = published(
       snapshotOf({ sandbox: authored, ownedPods: [podOf(authored)], service: serviceOf(authored) }),
     );
@@ -131,9 +131,9 @@ describe('the start of the lifetime', () => {
   const warm = { labels: { 'agents.x-k8s.io/launch-type': 'warm' } };
   it.each([
     ['is the creation', notebook(), EARLIER],
-    ['has not come for a pool member', notebook({ metadata: { ownerReferences: [pool] } }), undefined],
+    ['is absent for a pool member', notebook({ metadata: { ownerReferences: [pool] } }), undefined],
     ['is the first pass that sees the adoption', notebook({ metadata: warm }), NOW],
-    ['does not move once it is known', notebook({ metadata: warm, status: { startedAt: EARLIER } }), EARLIER],
+    ['does not move once it is published', notebook({ metadata: warm, status: { startedAt: EARLIER } }), EARLIER],
     ['does not start anew after an expiry', notebook({ metadata: warm, status: { phase: 'Expired' } }), EARLIER],
   ])('%s', (_, sandbox, startedAt) => {
     expect(statusOf(snapshotOf({ sandbox })).startedAt).toBe(startedAt);
@@ -145,16 +145,16 @@ describe('writing the status', () => {
   const quiet = { kind: 'hold', untilMs: NOW_MS + 2_000 };
   const write = (snapshot: ReturnType<typeof snapshotOf>) => decideStatusWrite(snapshot, statusOf(snapshot));
 
-  it('holds back the first status of a Pod that was just created', () => {
+  it('holds the first status of a Pod that was just created', () => {
     expect(write(snapshotOf({ ownedPods: [pending] }))).toEqual(quiet);
   });
 
-  it('holds back how far a quiet start has come', () => {
+  it('holds the progress of a quiet start', () => {
     const sandbox = published(snapshotOf());
     expect(write(snapshotOf({ sandbox, ownedPods: [pending] }))).toEqual(quiet);
   });
 
-  it('holds back the status of a Pod that the pass itself was slow to create', () => {
+  it('holds the status of a Pod that a slow pass has just created', () => {
     const created = '2026-01-01T12:00:03Z';
     const young = podOf(authored, { phase: 'Pending', created });
     expect(write(snapshotOf({ ownedPods: [young] }))).toEqual({ kind: 'hold', untilMs: NOW_MS + 5_000 });
@@ -169,17 +169,14 @@ describe('writing the status', () => {
       notebook({ metadata: { generation: 2, labels: { 'agents.x-k8s.io/launch-type': 'warm' } }, spec, status });
     const statusHoldUntilMs = NOW_MS + 3_000;
 
-    it('holds back that it was seen', () => {
+    it('holds the status write', () => {
       const snapshot = snapshotOf({ sandbox: adopted(), ownedPods: [pod], statusHoldUntilMs });
       expect(write(snapshot)).toEqual({ kind: 'hold', untilMs: statusHoldUntilMs });
     });
 
     it.each([
       ['when many are not adopted at the moment', snapshotOf({ sandbox: adopted(), ownedPods: [pod] })],
-      [
-        'once it was held back long enough',
-        snapshotOf({ sandbox: adopted(), ownedPods: [pod], statusHoldUntilMs: NOW_MS }),
-      ],
+      ['once the hold is over', snapshotOf({ sandbox: adopted(), ownedPods: [pod], statusHoldUntilMs: NOW_MS })],
       [
         'when its time to live begins with it',
         snapshotOf({ sandbox: adopted({ ttlSeconds: 60 }), ownedPods: [pod], statusHoldUntilMs }),
@@ -194,14 +191,14 @@ describe('writing the status', () => {
     });
   });
 
-  it('holds back for longer what starts in a burst', () => {
+  it('holds longer in a burst of starts', () => {
     const snapshot = snapshotOf({ nowMs: NOW_MS + 9_000, quietMs: 10_000, ownedPods: [pending] });
     expect(write(snapshot)).toEqual({ kind: 'hold', untilMs: NOW_MS + 10_000 });
   });
 
   it.each([
     [
-      'a Pod that fits nowhere, in a burst too',
+      'an unschedulable Pod, in a burst too',
       snapshotOf({
         nowMs: NOW_MS + 2_000,
         quietMs: 10_000,
@@ -236,11 +233,11 @@ describe('writing the status', () => {
       'a Pod whose clock is far ahead',
       snapshotOf({ ownedPods: [podOf(authored, { phase: 'Pending', created: '2027-01-01T00:00:00Z' })] }),
     ],
-  ])('tells at once of %s', (_, snapshot) => {
+  ])('writes at once for %s', (_, snapshot) => {
     expect(write(snapshot).kind).toBe('write');
   });
 
-  it('does not spend a write on the node alone until the Sandbox is Ready', () => {
+  it('does not write the node alone until the Sandbox is Ready', () => {
     const before = published(snapshotOf({ ownedPods: [podOf(authored, { phase: 'Pending', node: '' })] }));
     const bound = snapshotOf({ sandbox: before, ownedPods: [podOf(authored, { phase: 'Pending' })] });
     expect(write(bound).kind).toBe('none');
@@ -252,7 +249,7 @@ describe('writing the status', () => {
     });
   });
 
-  it('sends what changed, null for what went, and never a resourceVersion', () => {
+  it('sends changed fields, null for removed ones, and no resourceVersion', () => {
     const ready = published(snapshotOf({ ownedPods: [podOf(authored)], service: serviceOf(authored) }));
     const sandbox = { ...ready, spec: { ...ready.spec, operatingMode: 'Suspended' as const } };
     const snapshot = snapshotOf({ sandbox });

@@ -32,7 +32,7 @@ describe('the state of a Sandbox', () => {
     expect(typesOf(sandbox)).toEqual(types);
   });
 
-  it('says whose Sandbox it is, how it was launched, and when', () => {
+  it('contains the owner, the launch type and the time', () => {
     const claim = {
       apiVersion: 'extensions.agents.x-k8s.io/v1beta1',
       kind: 'SandboxClaim',
@@ -56,7 +56,7 @@ describe('the state of a Sandbox', () => {
     });
   });
 
-  it('has one name per transition, whatever else changes, and another for the next', () => {
+  it('has one marker per transition, whatever else changes', () => {
     const touched = { ...ready, metadata: { ...ready.metadata, resourceVersion: '99', generation: 7 } };
     expect(sandboxFacts(touched).map(nameOf)).toEqual(sandboxFacts(ready).map(nameOf));
     const conditions = ready.status?.conditions?.map((one) => ({ ...one, lastTransitionTime: LATER }));
@@ -65,7 +65,7 @@ describe('the state of a Sandbox', () => {
     expect(factOf(again, 'sandbox.ready')?.marker).toBe(LATER);
   });
 
-  it('keeps its name of an expiry when the status is cleared after it', () => {
+  it('keeps the marker of an expiry when the status is cleared', () => {
     const cleared = { conditions: expired.status.conditions, phase: 'Expired' as const };
     const before = factOf(expired, 'sandbox.expired');
     expect(factOf({ ...expired, status: cleared }, 'sandbox.expired')?.marker).toBe(before?.marker);
@@ -88,7 +88,7 @@ describe('the end of a Sandbox', () => {
     expect(end?.marker).toBe('deleted');
   });
 
-  it('of which nothing is known is not told', () => {
+  it('without any record makes no event', () => {
     expect(telling.endOf?.({ uid: 'u', last: undefined, about: undefined, recorded: [] })).toBeUndefined();
   });
 });

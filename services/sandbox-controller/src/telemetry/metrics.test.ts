@@ -19,7 +19,7 @@ function start(isCounting: () => boolean = () => true) {
 const COUNT = 'agent_sandbox_creation_latency_ms_count';
 
 describe('metrics', () => {
-  it('count Sandboxes by state without ever listing them', async () => {
+  it('count Sandboxes by state without a list', async () => {
     const { metrics, value } = start();
     const of = (state: string): string =>
       `agent_sandboxes{namespace="team-a",launch_type="cold",sandbox_template="unknown",ready_condition="${state}"`;
@@ -32,7 +32,7 @@ describe('metrics', () => {
     expect(await value('sandlot_sandbox_deleted_total{cause="user"}')).toBe(1);
   });
 
-  it('count them in every replica, and tell in the one that works', async () => {
+  it('count them in every replica, and export them from the leader', async () => {
     let isLeader = false;
     const { metrics, value, text } = start(() => isLeader);
     metrics.onSandboxChange(undefined, created);
@@ -51,7 +51,7 @@ describe('metrics', () => {
     expect(await value('agent_sandbox_creation_latency_ms_sum')).toBe(NOW_MS - Date.parse(EARLIER));
   });
 
-  it('measure it once: neither a flap nor a resume nor a restart of the controller counts again', async () => {
+  it('measure it once: not again after a flap, a resume or a restart of the controller', async () => {
     const { metrics, value } = start();
     const lost = published(snapshotOf({ sandbox: ready, nowMs: NOW_MS + 5_000 }));
     metrics.onStatusWritten(ready, lost);
@@ -71,13 +71,13 @@ describe('metrics', () => {
   it.each([
     ['expiry', { shutdownTime: EARLIER }],
     ['ttl', { ttlSeconds: 1 }],
-  ])('tell that an %s ended a Sandbox', async (cause, spec) => {
+  ])('show that an %s ended a Sandbox', async (cause, spec) => {
     const { metrics, value } = start();
     metrics.countDeletion(notebook({ spec, status: { phase: 'Expired' } }), NOW_MS);
     expect(await value(`sandlot_sandbox_deleted_total{cause="${cause}"}`)).toBe(1);
   });
 
-  it('tell that idleness ended a Sandbox', async () => {
+  it('show that idleness ended a Sandbox', async () => {
     const { metrics, value } = start();
     const status = { phase: 'Running' as const, lastActivityTime: EARLIER };
     metrics.countDeletion(notebook({ spec: { idle: { deleteAfterSeconds: 60 } }, status }), NOW_MS);

@@ -8,11 +8,11 @@ import { NOW_MS, notebook, podOf, published, snapshotOf } from '../../test/build
 
 let clock: FakeClock;
 let phases: StartPhases;
-let told: PhaseTiming[];
+let measured: PhaseTiming[];
 beforeEach(() => {
   clock = new FakeClock(NOW_MS);
   phases = new StartPhases(clock);
-  told = [];
+  measured = [];
 });
 
 const fresh: Sandbox = { ...notebook(), status: undefined };
@@ -32,12 +32,12 @@ function podAt(stage: 'made' | 'scheduled' | 'running' | 'ready'): Pod {
   };
 }
 
-const begin = (): void => void told.push(...phases.onSandboxChange(undefined, fresh, false));
-const pod = (stage: Parameters<typeof podAt>[0]): void => void told.push(...phases.onPodChange(podAt(stage)));
-const end = (): void => void told.push(...phases.onSandboxChange(fresh, ready, false));
+const begin = (): void => void measured.push(...phases.onSandboxChange(undefined, fresh, false));
+const pod = (stage: Parameters<typeof podAt>[0]): void => void measured.push(...phases.onPodChange(podAt(stage)));
+const end = (): void => void measured.push(...phases.onSandboxChange(fresh, ready, false));
 
 describe('the phases of a first start', () => {
-  it('are told as the caches show them', async () => {
+  it('are measured as the caches show them', async () => {
     begin();
     const stages = ['made', 'scheduled', 'running', 'ready'] as const;
     for (const [index, stage] of stages.entries()) {
@@ -46,17 +46,17 @@ describe('the phases of a first start', () => {
     }
     await clock.advance(500);
     end();
-    expect(told.map(({ phase, seconds }) => [phase, seconds])).toEqual([
+    expect(measured.map(({ phase, seconds }) => [phase, seconds])).toEqual([
       ['create', 0.1],
       ['schedule', 0.2],
       ['start', 0.3],
       ['ready', 0.4],
       ['publish', 0.5],
     ]);
-    expect(new Set(told.map(({ owner }) => owner))).toEqual(new Set(['none']));
+    expect(new Set(measured.map(({ owner }) => owner))).toEqual(new Set(['none']));
   });
 
-  it('add up to the whole also when the watch shows several at once', async () => {
+  it('add up to the whole, also when one event ends several', async () => {
     begin();
     await clock.advance(100);
     pod('made');
@@ -64,30 +64,30 @@ describe('the phases of a first start', () => {
     pod('ready');
     await clock.advance(10);
     end();
-    expect(told).toHaveLength(5);
-    expect(told.reduce((sum, { seconds }) => sum + seconds, 0)).toBeCloseTo(1.01, 9);
+    expect(measured).toHaveLength(5);
+    expect(measured.reduce((sum, { seconds }) => sum + seconds, 0)).toBeCloseTo(1.01, 9);
   });
 
-  it('are told once, whatever happens to the Pod later', async () => {
+  it('are measured once, whatever happens to the Pod later', async () => {
     begin();
     pod('ready');
     end();
-    told = [];
+    measured = [];
     await clock.advance(5_000);
     pod('made');
     pod('ready');
     end();
-    expect(told).toEqual([]);
+    expect(measured).toEqual([]);
   });
 
   it.each([
-    ['what this process did not see begin', () => phases.onSandboxChange(undefined, fresh, true)],
+    ['a start before this process', () => phases.onSandboxChange(undefined, fresh, true)],
     ['a Sandbox that had a status when it was first seen', () => phases.onSandboxChange(undefined, ready, false)],
     ['nothing at all', () => phases.onPodChange(undefined)],
-  ])('are not told of %s', (_, first) => {
+  ])('are not measured for %s', (_, first) => {
     first();
     pod('ready');
     end();
-    expect(told).toEqual([]);
+    expect(measured).toEqual([]);
   });
 });

@@ -26,14 +26,14 @@ const sleeping = { ...suspended, metadata: asked.metadata };
 const resuming: Sandbox = { ...sleeping, metadata: ready.metadata, spec: ready.spec };
 
 describe('the time it takes', () => {
-  it('to suspend is from the wish to the confirmation, by who suspended it', async () => {
+  it('to suspend is from the edit of the spec to the confirmation, by suspender', async () => {
     expect(timings.onSandboxChange(ready, asked)).toBeUndefined();
     await clock.advance(1_500);
     expect(timings.onSandboxChange(asked, sleeping)).toEqual({ what: 'suspend', cause: 'Idle', seconds: 1.5 });
     expect(timings.onSandboxChange(sleeping, sleeping)).toBeUndefined();
   });
 
-  it('to resume is from the wish to Ready, by who had suspended it', async () => {
+  it('to resume is from the edit of the spec to Ready, by suspender', async () => {
     timings.onSandboxChange(sleeping, resuming);
     const pending = published(snapshotOf({ sandbox: resuming }));
     await clock.advance(250);
@@ -42,18 +42,18 @@ describe('the time it takes', () => {
     expect(timings.onSandboxChange(pending, ready)).toEqual({ what: 'resume', cause: 'Idle', seconds: 0.5 });
   });
 
-  it('for what began before this process did is not known', () => {
+  it('is not measured for what began before this process', () => {
     expect(timings.onSandboxChange(undefined, asked)).toBeUndefined();
     expect(timings.onSandboxChange(asked, sleeping)).toBeUndefined();
   });
 
-  it('for a suspension that is withdrawn is never told', () => {
+  it('is not measured for a suspension that is withdrawn', () => {
     timings.onSandboxChange(ready, asked);
     timings.onSandboxChange(asked, undefined);
     expect(timings.onSandboxChange(asked, sleeping)).toBeUndefined();
   });
 
-  it('to provision a disk is from its creation to its volume, and told once', async () => {
+  it('to provision a disk is from its creation to its volume, measured once', async () => {
     const of = (phase: 'Pending' | 'Bound'): PersistentVolumeClaim => ({ ...diskOf(notebook()), status: { phase } });
     timings.onDiskChange(undefined, of('Pending'));
     await clock.advance(2_000);
@@ -69,7 +69,7 @@ describe('metrics of transitions', () => {
     ['sandlot_sandbox_suspend_seconds_sum{cause="Idle"} 1.5', 'suspend'],
     ['sandlot_sandbox_resume_seconds_sum{cause="Idle"} 1.5', 'resume'],
     ['sandlot_pvc_provision_seconds_sum 1.5', 'disk'],
-  ] as const)('have the names and labels of the contract: %s', async (line, what) => {
+  ] as const)('have the documented names and labels: %s', async (line, what) => {
     const { registry } = createMetrics({ processMetrics: false });
     createSandboxMetrics(registry, { isCounting: () => true }).observeTiming({ what, cause: 'Idle', seconds: 1.5 });
     expect((await registry.metrics()).split('\n')).toContain(line);

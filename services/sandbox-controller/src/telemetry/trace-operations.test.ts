@@ -8,7 +8,7 @@ import { adoptionOf, createdMs, endedOperation, isCreating, isJustAdopted } from
 type Status = NonNullable<Sandbox['status']>;
 type Turn = readonly [type: string, status: 'True' | 'False', time: string];
 
-function told(phase: Status['phase'], turns: readonly Turn[], more: Partial<Status> = {}): Sandbox {
+function sandboxIn(phase: Status['phase'], turns: readonly Turn[], more: Partial<Status> = {}): Sandbox {
   const conditions = turns.map(([type, status, lastTransitionTime]) => ({
     type,
     status,
@@ -19,24 +19,24 @@ function told(phase: Status['phase'], turns: readonly Turn[], more: Partial<Stat
   return { ...notebook(), status: { phase, conditions, ...more } };
 }
 
-const starting = told('Pending', [
+const starting = sandboxIn('Pending', [
   ['Ready', 'False', EARLIER],
   ['Suspended', 'False', EARLIER],
 ]);
-const running = told('Running', [
+const running = sandboxIn('Running', [
   ['Ready', 'True', NOW],
   ['Suspended', 'False', EARLIER],
 ]);
-const suspending = told('Suspending', [
+const suspending = sandboxIn('Suspending', [
   ['Ready', 'False', NOW],
   ['Suspended', 'False', EARLIER],
 ]);
-const suspended = told('Suspended', [
+const suspended = sandboxIn('Suspended', [
   ['Ready', 'False', NOW],
   ['Suspended', 'True', NOW],
 ]);
 const LATER = '2026-01-01T12:00:30Z';
-const resuming = told(
+const resuming = sandboxIn(
   'Pending',
   [
     ['Ready', 'False', NOW],
@@ -44,7 +44,7 @@ const resuming = told(
   ],
   { resumedAt: LATER },
 );
-const resumingAtOnce = told(
+const resumingAtOnce = sandboxIn(
   'Pending',
   [
     ['Ready', 'False', NOW],
@@ -52,7 +52,7 @@ const resumingAtOnce = told(
   ],
   { resumedAt: NOW },
 );
-const resumed = told(
+const resumed = sandboxIn(
   'Running',
   [
     ['Ready', 'True', LATER],
@@ -60,7 +60,7 @@ const resumed = told(
   ],
   { resumedAt: LATER },
 );
-const replaced = told(
+const replaced = sandboxIn(
   'Pending',
   [
     ['Ready', 'False', '2026-01-01T13:00:00Z'],
@@ -68,19 +68,19 @@ const replaced = told(
   ],
   { resumedAt: LATER },
 );
-const finished = told('Finished', [
+const finished = sandboxIn('Finished', [
   ['Ready', 'False', EARLIER],
   ['Suspended', 'False', EARLIER],
   ['Finished', 'True', NOW],
 ]);
-const expired = told('Expired', [
+const expired = sandboxIn('Expired', [
   ['Ready', 'False', EARLIER],
   ['Suspended', 'False', EARLIER],
 ]);
 
 type Case = [before: Sandbox, after: Sandbox, expected: ReturnType<typeof endedOperation>];
 
-describe('what a status ends', () => {
+describe('a status write ends', () => {
   it.each<[string, ...Case]>([
     ['a creation, by the first status of all', notebook(), running, { what: 'create' }],
     ['a creation, by the first Ready', starting, running, { what: 'create' }],
@@ -100,7 +100,7 @@ describe('what a status ends', () => {
 
 describe('a Sandbox is being created', () => {
   it.each<[string, Sandbox, boolean]>([
-    ['before anything is known', notebook(), true],
+    ['before its first status', notebook(), true],
     ['until it is Ready', starting, true],
     ['not when it is', running, false],
     ['not when it resumes', resuming, false],
@@ -119,7 +119,7 @@ describe('a Sandbox is being created', () => {
 describe('a Sandbox was just adopted', () => {
   const labelled = notebook({ metadata: { labels: { 'agents.x-k8s.io/launch-type': 'warm' } } });
   it.each<[string, Sandbox, boolean]>([
-    ['until its lifetime is known to begin', labelled, true],
+    ['until the status shows its start', labelled, true],
     ['not later', { ...labelled, status: { startedAt: NOW } }, false],
     ['not when no pool made it', notebook(), false],
   ])('%s', (_, sandbox, expected) => {
@@ -130,10 +130,10 @@ describe('a Sandbox was just adopted', () => {
 describe('the time of a creation', () => {
   const made = notebook({ metadata: { creationTimestamp: NOW } });
   it.each([
-    ['as the API server has it, when nothing is known better', undefined, NOW_MS],
-    ['that of the claim within that second', NOW_MS + 400, NOW_MS + 400],
-    ['not before that second', NOW_MS - 30_000, NOW_MS],
-    ['not after it', NOW_MS + 5_000, NOW_MS + 999],
+    ['is that of the API server without a better one', undefined, NOW_MS],
+    ['is that of the claim within that second', NOW_MS + 400, NOW_MS + 400],
+    ['is not before that second', NOW_MS - 30_000, NOW_MS],
+    ['is not after that second', NOW_MS + 5_000, NOW_MS + 999],
   ])('is %s', (_, carried, expected) => {
     expect(createdMs(made, carried)).toBe(expected);
   });
@@ -149,9 +149,9 @@ describe('the operation that an adopted Sandbox was adopted by', () => {
 
   it.each([
     ['is its claim’s, as every process derives it', owned('SandboxClaim', 'warm'), UID.replaceAll('-', '')],
-    ['is none for one that the claim started', owned('SandboxClaim', 'cold'), undefined],
-    ['is none for one that still is its pool’s', owned('SandboxWarmPool', 'warm'), undefined],
-    ['is none for one without an owner', notebook(), undefined],
+    ['is absent for a cold start', owned('SandboxClaim', 'cold'), undefined],
+    ['is absent for a pool member', owned('SandboxWarmPool', 'warm'), undefined],
+    ['is absent without an owner', notebook(), undefined],
   ])('%s', async (_, sandbox, traceId) => {
     const tracing = startTracing({ service: 'test', endpoint: 'http://127.0.0.1:9' });
     expect(adoptionOf(sandbox)?.span.traceId).toBe(traceId);

@@ -71,7 +71,7 @@ describe('the phases of a start', () => {
   it.each<[string, Partial<StartFacts>, string[]]>([
     ['without a Pod are all one', { pod: undefined }, ['pod.ready 0-9000']],
     [
-      'are told from its Pod and the Events about it',
+      'come from the Pod and its Events',
       {
         pod: podOf({ conditions: REPORTED, started: [6, 7] }),
         events: [pulled(5, 'Successfully pulled image "ubuntu:24.04" in 1.5s (1.6s including waiting)')],
@@ -86,7 +86,7 @@ describe('the phases of a start', () => {
       ],
     ],
     [
-      'have one more with containers that go first',
+      'have one more for init containers',
       { pod: podOf({ conditions: REPORTED, started: [6], inits: true }) },
       [
         'pod.create 0-0',
@@ -98,7 +98,7 @@ describe('the phases of a start', () => {
       ],
     ],
     [
-      'leave what is not known to the phase that follows',
+      'extend the next phase over a phase without a known end',
       { pod: podOf({ conditions: [condition('PodScheduled', 1), condition('ContainersReady', 5)] }) },
       ['pod.create 0-0', 'pod.schedule 0-600', 'container.start 600-4600', 'pod.ready 4600-9000'],
     ],
@@ -108,7 +108,7 @@ describe('the phases of a start', () => {
       ['pod.create 0-0', 'pod.schedule 0-600', 'pod.prepare 600-9000'],
     ],
     [
-      'have one for each disk that was made for it, beside the others',
+      'have one for each new disk, beside the others',
       { pod: undefined, volumes: [disk('work', 0, 3), disk('old', -60, -59), disk('unbound', 0, undefined)] },
       ['pod.ready 0-9000', 'pvc.provision 0-2600'],
     ],

@@ -14,7 +14,7 @@ const CRDS = fileURLToPath(new URL('../../../../charts/sandlot/files/crds', impo
 const TRACE = 'opentelemetry.io/trace-context';
 const CLIENT_SPAN = 'b7ad6b7169203331';
 const PUBLISH = 'publish sandlot.sandbox.wake.requested';
-/** What a wake consists of, whoever asks. */
+/** The spans of a wake. */
 const WAKE = ['gateway.wait', PUBLISH, 'sandbox.resume', 'pod.create', 'pod.schedule', 'pod.ready'];
 
 const open = new AsyncDisposableStack();
@@ -124,7 +124,7 @@ function expectChain(spans: readonly ReceivedSpan[], sandbox: Sandbox): Received
   return wait;
 }
 
-it('a wake is part of the trace of whoever asked, where the gateway takes clients for parents', async () => {
+it('a wake is part of the trace of the client where the gateway takes clients for parents', async () => {
   const routerPort = await startGateway('parent');
   const sandbox = await asleep('trusted');
   const traceId = 'a'.repeat(32);
@@ -135,7 +135,7 @@ it('a wake is part of the trace of whoever asked, where the gateway takes client
   expect(metadata.annotations?.[TRACE]).toContain(traceId);
 });
 
-it('a wake is a trace of its own that names the one of whoever asked, where the gateway does not', async () => {
+it('a wake is a trace of its own that links to that of the client where the gateway does not', async () => {
   const routerPort = await startGateway('link');
   const sandbox = await asleep('unknown');
   const clientTrace = 'b'.repeat(32);

@@ -25,10 +25,10 @@ function settled(pod: Pod, parts: SnapshotParts = {}): Snapshot {
   return { ...snapshot, sandbox: published(snapshot) };
 }
 
-const told = (snapshot: Snapshot): Trouble[] =>
+const troublesOf = (snapshot: Snapshot): Trouble[] =>
   decide(snapshot).flatMap((step) => (step.kind === 'reportTrouble' ? [step.trouble] : []));
 const sentences = (snapshot: Snapshot): string[] =>
-  told(snapshot).map(({ note: { type, reason, message } }) => `${type} ${reason}: ${message}`);
+  troublesOf(snapshot).map(({ note: { type, reason, message } }) => `${type} ${reason}: ${message}`);
 
 function withContainers(
   pod: Pod,
@@ -58,7 +58,7 @@ describe('a container', () => {
     ['that waits for init containers is no trouble', main(waiting('PodInitializing')), []],
     ['that runs is no trouble', main({ name: 'main', state: { running: {} } }, running), []],
     [
-      'whose image cannot be pulled is named with its image, the words of the kubelet and what to do',
+      'whose image cannot be pulled is reported with its image, the words of the kubelet and what to do',
       main(waiting('ErrImagePull', 'manifest unknown')),
       [
         'Warning ImagePullFailed: Container "main" (image "busybox") does not start: ErrImagePull: manifest unknown. ' +
@@ -66,7 +66,7 @@ describe('a container', () => {
       ],
     ],
     [
-      'whose configuration is missing is named with what is missing',
+      'whose configuration is missing is reported with what is missing',
       main(waiting('CreateContainerConfigError', 'secret "keys" not found')),
       [
         'Warning ContainerConfigInvalid: Container "main" (image "busybox") does not start: CreateContainerConfigError: ' +
@@ -74,7 +74,7 @@ describe('a container', () => {
       ],
     ],
     [
-      'that cannot be run is named',
+      'that cannot run is reported',
       main(waiting('RunContainerError', 'exec: "nope": executable file not found')),
       [
         'Warning ContainerNotStarting: Container "main" (image "busybox") does not start: RunContainerError: exec: ' +
@@ -82,7 +82,7 @@ describe('a container', () => {
       ],
     ],
     [
-      'that ran out of memory in a Pod that stays is told with how it ended',
+      'that ran out of memory in a Pod that stays is reported with how it ended',
       main(restarted('OOMKilled', ago(5), { running: {} }), running),
       [
         'Warning ContainerRestarted: Container "main" (image "busybox") ended (OOMKilled, exit code 137) and is started ' +
@@ -90,16 +90,16 @@ describe('a container', () => {
       ],
     ],
     [
-      'that fails again and again is told by how it ended, not by the back-off, which always reads differently',
+      'that keeps failing is reported by how it ended, not by the changing words of the back-off',
       main(restarted('Error', ago(5), crash), running),
       [
         'Warning ContainerRestarted: Container "main" (image "busybox") ended (Error, exit code 137) and is started ' +
           'again in its Pod. What it logged: kubectl logs --previous',
       ],
     ],
-    ['that ended long ago is no news to a new controller', main(restarted('OOMKilled', ago(700)), running), []],
+    ['that ended long ago is not reported by a new controller', main(restarted('OOMKilled', ago(700)), running), []],
     [
-      'that initialises the Pod is called so',
+      'that initialises the Pod is called an init container',
       settled(withContainers(pending, { initContainerStatuses: [{ ...waiting('ErrImagePull'), name: 'setup' }] })),
       [
         'Warning ImagePullFailed: Init container "setup" (image "busybox") does not start: ErrImagePull. ' +
@@ -111,9 +111,9 @@ describe('a container', () => {
     expect(sentences(snapshot)).toEqual(expected);
   });
 
-  it('is told once, whether the kubelet fails or backs off, and again after ten minutes', () => {
+  it('is reported once, whether the kubelet fails or backs off, and again after ten minutes', () => {
     const snapshot = main(waiting('ErrImagePull', 'manifest unknown'));
-    const key = told(snapshot)[0]?.key ?? '';
+    const key = troublesOf(snapshot)[0]?.key ?? '';
     const later = {
       ...main(waiting('ImagePullBackOff', 'Back-off pulling image')),
       reportedTroubles: new Map([[key, NOW_MS + 1]]),
@@ -123,15 +123,15 @@ describe('a container', () => {
     expect(sentences({ ...later, nowMs: NOW_MS + 1 })).toHaveLength(1);
   });
 
-  it('that ended is told once for each end, without a wake-up to repeat it', () => {
+  it('that ended is reported once for each end, without a requeue', () => {
     const snapshot = main(restarted('OOMKilled', ago(5)), running);
-    const told1 = new Map([[told(snapshot)[0]?.key ?? '', NOW_MS + 1]]);
-    expect(requeueAtMs({ ...snapshot, reportedTroubles: told1 })).toBeUndefined();
+    const reported1 = new Map([[troublesOf(snapshot)[0]?.key ?? '', NOW_MS + 1]]);
+    expect(requeueAtMs({ ...snapshot, reportedTroubles: reported1 })).toBeUndefined();
     const again = main({ ...restarted('OOMKilled', ago(1)), restartCount: 4 }, running);
-    expect(sentences({ ...again, reportedTroubles: told1 })).toHaveLength(1);
+    expect(sentences({ ...again, reportedTroubles: reported1 })).toHaveLength(1);
   });
 
-  it('that changes its reason to wait costs no write of the status', () => {
+  it('that changes its reason to wait costs no status write', () => {
     const before = main(waiting('ContainerCreating'));
     const after = main(waiting('ErrImagePull', 'manifest unknown'));
     expect(statusOf(after)).toEqual(statusOf(before));
@@ -163,7 +163,7 @@ describe('a Pod', () => {
   const rows: readonly (readonly [sentence: string, snapshot: Snapshot, reportedTroubles: readonly RegExp[]])[] = [
     ['that the scheduler has just seen is no trouble', settled(podOf(sandbox, unscheduled(NO_CPU, 4))), []],
     [
-      'that no node takes is told in the words of the scheduler',
+      'that is unschedulable is reported in the words of the scheduler',
       settled(podOf(sandbox, unscheduled(NO_CPU, 5))),
       [
         /^Warning PodUnschedulable: No node takes the Pod: 0\/3 nodes are available: 3 Insufficient cpu\.\. Ask for less/,
@@ -171,29 +171,29 @@ describe('a Pod', () => {
     ],
     ['that has been on its node for a moment is no trouble', settled(podOf(sandbox, scheduled(29))), []],
     [
-      'that has been on its node for long is asked about',
+      'that has been on its node for long is reported with its cause',
       settled(podOf(sandbox, scheduled(30))),
       [/^Warning PodNotStarting: Pod does not start on node "node-1"/],
     ],
     [
-      'that somebody deleted is told, and what follows',
+      'that a user deleted is reported',
       settled(gone),
       [/^Normal PodDeleted: Pod was deleted by somebody else\. A new one follows on the same volumes$/],
     ],
     [
-      'that was evicted is told with by whom',
+      'that was evicted is reported with the reason',
       settled(evicted),
       [
         /^Warning PodEvicted: Pod was evicted \(EvictionByEvictionAPI: drained\)\. A new one follows on the same volumes$/,
       ],
     ],
     [
-      'that we delete to suspend the Sandbox is no news',
+      'that the controller deletes to suspend the Sandbox is not reported',
       settled(gone, { sandbox: notebook({ spec: { operatingMode: 'Suspended' } }) }),
       [],
     ],
     [
-      'that we delete to replace it is no news',
+      'that the controller deletes for a restart is not reported',
       settled(podOf(sandbox, { phase: 'Failed', terminating: true }), {
         sandbox: notebook({
           spec: { podFailurePolicy: { restart: 'OnFailure' } },
@@ -203,12 +203,12 @@ describe('a Pod', () => {
       [],
     ],
     [
-      'that its node does not stop is never force-deleted, and told',
+      'that its node does not stop is reported, never force-deleted',
       settled(late(), { sandbox: notebook({ spec: { operatingMode: 'Suspended' } }) }),
       [/^Warning PodStuckTerminating: Pod "notebook" should have ended and has not been stopped by node "node-1"/],
     ],
     [
-      'that a finalizer holds is told with the finalizer',
+      'that a finalizer holds is reported with the finalizer',
       settled(late({ finalizers: ['example.com/hold'] }), {
         sandbox: notebook({ spec: { operatingMode: 'Suspended' } }),
       }),
@@ -219,7 +219,7 @@ describe('a Pod', () => {
     expect(sentences(snapshot)).toEqual(expected.map((pattern) => expect.stringMatching(pattern) as string));
   });
 
-  it('is looked at again when its trouble becomes one', () => {
+  it('is requeued for the time when its trouble is due', () => {
     expect(requeueAtMs(settled(podOf(sandbox, unscheduled(NO_CPU, 1))))).toBe(NOW_MS + 4_000);
     expect(requeueAtMs(settled(podOf(sandbox, scheduled(1))))).toBe(NOW_MS + 29_000);
     expect(requeueAtMs(settled(podOf(sandbox)))).toBeUndefined();
@@ -241,8 +241,8 @@ describe('a disk', () => {
     return settled(podOf(sandbox, { phase: 'Pending', conditions }), { disks: [disk(phase)] });
   };
 
-  it('that keeps a Pod waiting is named with its class, and asked for the reason', () => {
-    const [trouble] = told(waitingFor(MISSING));
+  it('that keeps a Pod waiting is reported with its class and its cause', () => {
+    const [trouble] = troublesOf(waitingFor(MISSING));
     expect(trouble).toMatchObject({
       note: {
         reason: 'VolumeNotBound',
@@ -261,13 +261,13 @@ describe('a disk', () => {
       ['PodUnschedulable'],
     ],
     ['is not blamed for something else', waitingFor('3 Insufficient cpu.'), ['PodUnschedulable']],
-    ['that lost its volume is told', settled(running, { disks: [disk('Lost')] }), ['VolumeLost']],
+    ['that lost its volume is reported', settled(running, { disks: [disk('Lost')] }), ['VolumeLost']],
     ['that waits while the Pod runs is no trouble', settled(running, { disks: [disk('Pending')] }), []],
   ])('%s', (_, snapshot, expected) => {
-    expect(told(snapshot).map(({ note }) => note.reason)).toEqual(expected);
+    expect(troublesOf(snapshot).map(({ note }) => note.reason)).toEqual(expected);
   });
 
-  it('that lost its volume is named with its class and its volume', () => {
+  it('that lost its volume is reported with its class and its volume', () => {
     expect(sentences(settled(running, { disks: [disk('Lost')] }))[0]).toContain(
       'PersistentVolumeClaim "work-notebook" of class "fast" is lost: its volume "pv-7" is gone',
     );

@@ -36,7 +36,7 @@ async function wait(message = UNBOUND): Promise<KubeObject> {
 }
 
 let count = 0;
-/** Somebody who works on `object` says something about it. */
+/** The component that works on `object` records an Event about it. */
 function say(object: KubeObject, event: Pick<Event, 'type' | 'reason' | 'note'>): void {
   const { namespace, name, uid } = object.metadata;
   const eventTime = new Date(h.clock.now()).toISOString().replace('Z', '000Z');
@@ -51,19 +51,19 @@ function say(object: KubeObject, event: Pick<Event, 'type' | 'reason' | 'note'>)
   });
 }
 
-const told = (reason: string): Event[] => h.api.objects(events).filter((event) => event.reason === reason);
+const eventsOf = (reason: string): Event[] => h.api.objects(events).filter((event) => event.reason === reason);
 const questions = (): number =>
   h.api.requests().filter(({ verb, resource }) => verb === 'list' && resource === 'events').length;
 
 describe('a disk without a volume', () => {
-  it('is told with the reason that its own Events give: the latest warning', async () => {
+  it('is reported with the latest warning about it', async () => {
     const disk = await wait();
     say(disk, { type: 'Warning', reason: 'ProvisioningFailed', note: 'no such pool' });
     await h.elapse(2_000);
     say(disk, { type: 'Warning', reason: 'ProvisioningFailed', note: 'storageclass.storage.k8s.io "fast" not found' });
     say(disk, { type: 'Normal', reason: 'ExternalProvisioning', note: 'waiting for a volume' });
-    await h.until(() => told('VolumeNotBound').length > 0, 'it is told');
-    expect(told('VolumeNotBound').map(({ note }) => note)).toEqual([
+    await h.until(() => eventsOf('VolumeNotBound').length > 0, 'it is reported');
+    expect(eventsOf('VolumeNotBound').map(({ note }) => note)).toEqual([
       'PersistentVolumeClaim "work-notebook" of class "fast" has no volume: ' +
         'ProvisioningFailed: storageclass.storage.k8s.io "fast" not found',
     ]);
@@ -71,46 +71,46 @@ describe('a disk without a volume', () => {
 
   it.each([
     [
-      'by what was done last, where nobody warns',
+      'with its latest Event, where there is no warning',
       'ExternalProvisioning',
       'waiting for csi.example.com',
       /csi\.example/,
     ],
     ['in the words of the scheduler, where it only waits for its Pod', 'WaitForFirstConsumer', 'waiting', /unbound/],
-  ])('is told %s', async (...[, reason, note, expected]) => {
+  ])('is reported %s', async (...[, reason, note, expected]) => {
     say(await wait(), { type: 'Normal', reason, note });
-    await h.until(() => told('VolumeNotBound').length > 0, 'it is told');
-    expect(told('VolumeNotBound')[0]?.note).toMatch(expected);
+    await h.until(() => eventsOf('VolumeNotBound').length > 0, 'it is reported');
+    expect(eventsOf('VolumeNotBound')[0]?.note).toMatch(expected);
   });
 
-  it('is asked about once in ten minutes, however often its Pod is looked at', async () => {
+  it('is looked up once in ten minutes, however many passes there are', async () => {
     await wait();
-    await h.until(() => told('VolumeNotBound').length > 0, 'it is told');
+    await h.until(() => eventsOf('VolumeNotBound').length > 0, 'it is reported');
     for (let time = 0; time < 5; time += 1) {
       h.api.change(pods, KEY, (pod) => (pod.metadata.annotations = { time: String(time) }));
       await h.elapse(1_000);
     }
     expect(questions()).toBe(1);
-    expect(told('VolumeNotBound')).toHaveLength(1);
+    expect(eventsOf('VolumeNotBound')).toHaveLength(1);
   });
 
-  it('is told in the words of the scheduler when its Events cannot be read', async () => {
+  it('is reported in the words of the scheduler when its Events cannot be read', async () => {
     const match = { verb: 'list', resource: 'events' } as const;
     h.api.faults.failNext({ match, answer: { status: 403, reason: 'Forbidden' }, times: 100 });
     await wait();
-    await h.until(() => told('VolumeNotBound').length > 0, 'it is told');
-    expect(told('VolumeNotBound')[0]?.note).toContain(UNBOUND);
+    await h.until(() => eventsOf('VolumeNotBound').length > 0, 'it is reported');
+    expect(eventsOf('VolumeNotBound')[0]?.note).toContain(UNBOUND);
   });
 
-  it('is nobody’s trouble for its first seconds', async () => {
+  it('is not reported for its first seconds', async () => {
     await wait();
     await h.elapse(3_000);
-    expect([told('VolumeNotBound').length, questions()]).toEqual([0, 0]);
+    expect([eventsOf('VolumeNotBound').length, questions()]).toEqual([0, 0]);
   });
 });
 
 describe('a Pod that does not start on its node', () => {
-  it('is told as soon as somebody gives a reason, and not before', async () => {
+  it('is reported as soon as an Event gives a cause, and not before', async () => {
     h.create();
     await h.until(() => h.pod() !== undefined, 'there is a Pod');
     const lastTransitionTime = new Date(h.clock.now()).toISOString();
@@ -119,12 +119,12 @@ describe('a Pod that does not start on its node', () => {
       pod.status = { phase: 'Pending', conditions: [{ type: 'PodScheduled', status: 'True', lastTransitionTime }] };
     });
     await h.elapse(40_000);
-    expect([told('PodNotStarting').length, questions()]).toEqual([0, 1]);
+    expect([eventsOf('PodNotStarting').length, questions()]).toEqual([0, 1]);
     const pod = h.pod();
     if (pod === undefined) throw new Error('there is no Pod');
     say(pod, { type: 'Warning', reason: 'FailedMount', note: 'volume "work" is in use on node-2' });
     await h.elapse(60_000);
-    expect(told('PodNotStarting').map(({ note }) => note)).toEqual([
+    expect(eventsOf('PodNotStarting').map(({ note }) => note)).toEqual([
       'Pod does not start on node "node-1": FailedMount: volume "work" is in use on node-2',
     ]);
   });

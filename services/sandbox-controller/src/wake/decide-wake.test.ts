@@ -13,7 +13,7 @@ type Spec = Partial<Sandbox['spec']>;
 const by = (who: string) => ({ annotations: { 'sandlot.dev/suspended-by': who } });
 const UNTIL = NOW_MS + 5_000;
 
-/** Suspended, its status says so, and somebody asks for it. */
+/** A Sandbox that is suspended by spec and status, with a request to wake it. */
 function asleep(spec: Spec = {}, metadata: Sandbox['metadata'] = by('Idle')): SnapshotParts & { sandbox: Sandbox } {
   const sandbox = notebook({ metadata, spec: { operatingMode: 'Suspended', ...spec } });
   return { sandbox: { ...sandbox, status: statusOf(snapshotOf({ sandbox })) }, wakeRequestUntilMs: UNTIL };
@@ -121,19 +121,19 @@ describe('idleness and a request to wake the Sandbox', () => {
   const sandbox = published(snapshotOf({ sandbox: notebook({ spec: { idle } }), ...pods }));
   const late = { sandbox, ...pods, nowMs: NOW_MS + 60_000 };
 
-  it('do not meet: nothing is suspended or deleted while somebody asks for it', () => {
+  it('exclude each other: nothing is suspended or deleted while a request stands', () => {
     expect(kinds(snapshotOf(late))).toEqual(['suspendSandbox']);
     expect(kinds(snapshotOf({ ...late, wakeRequestUntilMs: late.nowMs + 5_000 }))).toEqual([]);
     expect(kinds(snapshotOf({ ...late, nowMs: NOW_MS + 600_000, wakeRequestUntilMs: NOW_MS + 605_000 }))).toEqual([]);
   });
 
-  it('are looked at again when the request lapses', () => {
+  it('are decided again when the request lapses', () => {
     expect(requeueAtMs(snapshotOf({ ...late, wakeRequestUntilMs: late.nowMs + 5_000 }))).toBe(late.nowMs + 5_000);
   });
 });
 
 describe('requests in memory', () => {
-  it('are one for a Sandbox, lapse by themselves and end when answered', async () => {
+  it('are one for each Sandbox, lapse by themselves and end when answered', async () => {
     const clock = new FakeClock(NOW_MS);
     const requests = new WakeRequests(clock);
     requests.add('a');
@@ -148,7 +148,7 @@ describe('requests in memory', () => {
     expect(requests.untilMs('a')).toBeUndefined();
   });
 
-  it('are bounded: the oldest goes first', () => {
+  it('are bounded: the oldest is dropped first', () => {
     const requests = new WakeRequests(new FakeClock(NOW_MS));
     for (let uid = 0; uid <= 10_000; uid += 1) requests.add(String(uid));
     expect([requests.untilMs('0'), requests.untilMs('1')]).toEqual([undefined, NOW_MS + 5_000]);

@@ -20,7 +20,7 @@ function ask(uid = h.sandbox().metadata.uid ?? ''): void {
 }
 
 const isRunning = (): boolean => h.sandbox().spec.operatingMode === 'Running';
-/** Committed writes of the spec: nobody but the answer to a request makes one here. */
+/** Committed writes of the spec: here only the answer to a request makes one. */
 const resumes = (): number =>
   h.api.writes().filter(({ code, body }) => code === 200 && JSON.stringify(body).includes('"Running"}')).length;
 
@@ -36,8 +36,8 @@ async function fallAsleep(): Promise<void> {
   h.api.clearRequests();
 }
 
-describe('a Sandbox that idleness suspended', () => {
-  it('comes back for one request as for many, and its idle clock starts anew', async () => {
+describe('a Sandbox suspended for idleness', () => {
+  it('resumes once for any number of requests, and its idle clock restarts', async () => {
     await h.startController();
     await fallAsleep();
     for (let count = 0; count < 5; count += 1) ask();
@@ -51,7 +51,7 @@ describe('a Sandbox that idleness suspended', () => {
     expect(h.status().phase).toBe('Running');
   });
 
-  it('comes back although the resume meets a conflict', async () => {
+  it('resumes although the patch meets a conflict', async () => {
     await h.startController();
     await fallAsleep();
     const match = { verb: 'patch', resource: 'sandboxes', subresource: '' } as const;
@@ -60,7 +60,7 @@ describe('a Sandbox that idleness suspended', () => {
     await h.until(isRunning, 'it is resumed');
   });
 
-  it('comes back although the cache does not show its suspension yet', async () => {
+  it('resumes although the cache does not show its suspension yet', async () => {
     await h.startController();
     h.create();
     await h.until(() => h.pod() !== undefined, 'there is a Pod');
@@ -80,7 +80,7 @@ describe('a Sandbox that idleness suspended', () => {
     await h.until(isRunning, 'it is resumed');
   });
 
-  it('comes back while its Pod is still terminating, in a new Pod', async () => {
+  it('resumes in a new Pod while the old one is still terminating', async () => {
     await h.startController();
     h.create({ idle: { suspendAfterSeconds: 60 } });
     await h.until(() => h.pod() !== undefined, 'there is a Pod');
@@ -94,7 +94,7 @@ describe('a Sandbox that idleness suspended', () => {
     await h.until(() => h.api.objects(pods).some((pod) => pod.metadata.uid !== uid), 'there is a new Pod');
   });
 
-  it('is left alone by a request for another one of its name', async () => {
+  it('ignores a request for another UID of its name', async () => {
     await h.startController();
     await fallAsleep();
     ask('uid-of-a-former-life');
@@ -104,7 +104,7 @@ describe('a Sandbox that idleness suspended', () => {
 });
 
 describe('a Sandbox that its owner suspended', () => {
-  it('is left alone, and every answer is counted', async () => {
+  it('is not resumed, and every answer is counted', async () => {
     const { registry } = await h.startController();
     h.create({ operatingMode: 'Suspended' });
     await h.until(() => h.status().phase === 'Suspended', 'it is suspended');

@@ -11,7 +11,7 @@ describe('settings', () => {
     });
   });
 
-  it('read the public key of the installation as the daemon wants it, and take no other kind of key', () => {
+  it('read the public key as the daemon needs it, and reject other kinds of keys', () => {
     const { publicKey } = generateKeyPairSync('ed25519');
     const pem = publicKey.export({ format: 'pem', type: 'spki' }).toString();
     const { x = '' } = publicKey.export({ format: 'jwk' });
@@ -23,7 +23,7 @@ describe('settings', () => {
     }
   });
 
-  it('name the variable that is wrong and what it takes', () => {
+  it('name a wrong variable and what it accepts', () => {
     expect(() => loadConfig(sandboxSettings, { UNSET_SERVICE: 'Sometimes' })).toThrow(
       /UNSET_SERVICE: expected one of V1Alpha1, Never, Always, got "Sometimes"/,
     );

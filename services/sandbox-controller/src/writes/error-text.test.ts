@@ -28,7 +28,7 @@ describe('an error', () => {
     expect(publishableText(failure(code, verb))).toBeUndefined();
   });
 
-  it('that is not from the API server is nobody else’s to read', () => {
+  it('that is not from the API server is not published', () => {
     expect(publishableText(new Error('bug'))).toBeUndefined();
   });
 });

@@ -72,7 +72,7 @@ const refused: readonly Refused[] = [
   },
 ];
 
-describe('what the API server refuses', () => {
+describe('a write that the API server rejects', () => {
   let h: Harness;
   beforeEach(async () => {
     h = await Harness.start();
@@ -80,7 +80,7 @@ describe('what the API server refuses', () => {
   afterEach(() => h[Symbol.asyncDispose]());
 
   const ready = () => h.status().conditions?.find(({ type }) => type === 'Ready');
-  const told = () => h.api.objects(events).filter(({ reason }) => reason === 'ReconcilerError');
+  const eventsOf = () => h.api.objects(events).filter(({ reason }) => reason === 'ReconcilerError');
   const attempts = ({ match }: Refused): number =>
     h.api.requests().filter(({ verb, resource }) => verb === match.verb && resource === match.resource).length;
   const refuse = ({ match, status, words }: Refused): void => {
@@ -88,24 +88,27 @@ describe('what the API server refuses', () => {
     h.api.faults.failNext({ match, answer: { status, reason, message: words }, times: 10_000 });
   };
 
-  it.each(refused)('is told in its own words with what to do, once, and asked again in peace: $what', async (row) => {
-    refuse(row);
-    await h.startController();
-    h.create({ volumeClaimTemplates: [WORK] });
-    await h.until(() => ready()?.reason === 'ReconcilerError', 'it is told');
-    expect(ready()).toMatchObject({ status: 'False', message: expect.stringContaining(row.words) as string });
-    expect(ready()?.message).toContain(row.advice);
-    await h.elapse(60_000);
-    expect(told().map(({ type, note }) => [type, note])).toEqual([['Warning', ready()?.message]]);
-    expect(attempts(row)).toBeLessThan(12);
-    expect(h.writes().filter((write) => write === 'patch sandboxes/status')).toHaveLength(1);
-  });
+  it.each(refused)(
+    'is reported once, in the server’s words with advice, and retried with back-off: $what',
+    async (row) => {
+      refuse(row);
+      await h.startController();
+      h.create({ volumeClaimTemplates: [WORK] });
+      await h.until(() => ready()?.reason === 'ReconcilerError', 'the failure is published');
+      expect(ready()).toMatchObject({ status: 'False', message: expect.stringContaining(row.words) as string });
+      expect(ready()?.message).toContain(row.advice);
+      await h.elapse(60_000);
+      expect(eventsOf().map(({ type, note }) => [type, note])).toEqual([['Warning', ready()?.message]]);
+      expect(attempts(row)).toBeLessThan(12);
+      expect(h.writes().filter((write) => write === 'patch sandboxes/status')).toHaveLength(1);
+    },
+  );
 
-  it('is tried again by itself, and settles within a minute of the remedy', async () => {
+  it('is retried by itself, and succeeds within a minute of the remedy', async () => {
     refuse(noRuntimeClass);
     await h.startController();
     h.create();
-    await h.until(() => ready()?.reason === 'ReconcilerError', 'it is told');
+    await h.until(() => ready()?.reason === 'ReconcilerError', 'the failure is published');
     await h.elapse(80_000);
     h.api.faults.clear();
     await h.elapse(46_000);
@@ -114,11 +117,11 @@ describe('what the API server refuses', () => {
     await h.untilReady();
   });
 
-  it('is not asked again because something else happens, but at once when the Sandbox is edited', async () => {
+  it('is not retried because of other events, but at once when the Sandbox is edited', async () => {
     refuse(noRuntimeClass);
     await h.startController();
     h.create();
-    await h.until(() => ready()?.reason === 'ReconcilerError', 'it is told');
+    await h.until(() => ready()?.reason === 'ReconcilerError', 'the failure is published');
     await h.elapse(100_000);
     const before = attempts(noRuntimeClass);
     for (let count = 0; count < 5; count += 1) {
@@ -136,17 +139,17 @@ describe('what the API server refuses', () => {
     refuse(noRuntimeClass);
     await h.startController();
     h.create();
-    await h.until(() => ready()?.reason === 'ReconcilerError', 'it is told');
+    await h.until(() => ready()?.reason === 'ReconcilerError', 'the failure is published');
     h.edit((spec) => (spec.operatingMode = 'Suspended'));
     await h.until(() => h.status().phase === 'Suspended', 'it is suspended');
     expect(ready()?.reason).toBe('SandboxSuspended');
   });
 });
 
-describe('refusals in memory', () => {
+describe('rejections in memory', () => {
   const failure = { phase: 'pod', message: 'no' } as const;
 
-  it('stand twice as long each time, three quarters of a minute at most', async () => {
+  it('double their delay each time, up to 45 s', async () => {
     const clock = new FakeClock(NOW_MS);
     const rejected = new RejectedWrites(clock);
     const delays: number[] = [];
@@ -158,7 +161,7 @@ describe('refusals in memory', () => {
     expect(delays).toEqual([250, 500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 45_000, 45_000]);
   });
 
-  it('stand for the generation that was refused, until their time has come', async () => {
+  it('hold for the rejected generation until the time to retry', async () => {
     const clock = new FakeClock(NOW_MS);
     const rejected = new RejectedWrites(clock);
     rejected.record(notebook(), failure);
@@ -170,7 +173,7 @@ describe('refusals in memory', () => {
 });
 
 describe('advice', () => {
-  it('is not invented', () => {
+  it('is added only for known words', () => {
     expect(withAdvice('something new')).toBe('something new');
   });
 });
