@@ -1,4 +1,4 @@
-// `npm run doctor`: what this machine has of what `npm run up` and `npm test` need, and what to do about the rest.
+// `npm run doctor`: checks that this machine has what `npm run up` and `npm test` need, and says how to add what is missing.
 import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { cpus, totalmem } from 'node:os';

@@ -1,4 +1,4 @@
-// Writes everything that is generated and committed; arguments, such as --check, go to each generator.
+// `npm run generate`: writes all generated files. Arguments such as --check go to each generator.
 import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 

@@ -18,7 +18,7 @@ function fail(message: string): never {
   process.exit(2);
 }
 
-function names(list: string | undefined): string[] | undefined {
+function parseNames(list: string | undefined): string[] | undefined {
   const wanted = list?.split(',').filter((name) => name !== '');
   const unknown = wanted?.find((name) => !steps.some((step) => step.name === name));
   return unknown === undefined ? wanted : fail(`unknown step "${unknown}"`);
@@ -42,8 +42,8 @@ function parseSelection(): Selection {
     console.log(HELP);
     process.exit(0);
   }
-  const only = names(values.only);
-  const skip = names(values.skip) ?? [];
+  const only = parseNames(values.only);
+  const skip = parseNames(values.skip) ?? [];
   return {
     steps: steps.filter((step) => (only?.includes(step.name) ?? true) && !skip.includes(step.name)),
     rerunFailed: values['rerun-failed'] === true,

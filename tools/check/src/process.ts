@@ -1,12 +1,12 @@
 import { spawn } from 'node:child_process';
 
-/** How a command ended; no code when a signal ended it. */
+/** The end of a command. `code` is null when a signal ended it. */
 export interface Exit {
   readonly code: number | null;
   readonly timedOut: boolean;
 }
 
-/** Runs a command in its own process group, so that a time-out takes its children along. Never throws. */
+/** Runs a command in its own process group, so that a time-out stops its children too. Never throws. */
 export function runCommand(command: readonly [string, ...string[]], timeoutMs: number): Promise<Exit> {
   const [file, ...args] = command;
   return new Promise((resolve) => {

@@ -17,7 +17,7 @@ const counted = (numPassedTests: number, numFailedTests: number, numPendingTests
   numPendingTests,
 });
 
-/** A test runner that leaves this report and ends with this code. */
+/** A test runner that writes this report and exits with this code. */
 function reporting(report: object, code: number): Step {
   const script = `const out = process.argv.find((a) => a.startsWith('--outputFile.json=')).split('=')[1];
     require('fs').writeFileSync(out, ${JSON.stringify(JSON.stringify(report))}); process.exit(${code});`;
@@ -25,32 +25,32 @@ function reporting(report: object, code: number): Step {
 }
 
 const verdicts: readonly (readonly [string, Step, { passed: number; failed: number; note: string }])[] = [
-  ['a command that succeeds is one that passed', node(''), { passed: 1, failed: 0, note: '' }],
-  ['a command that fails is one that failed', node('process.exit(3)'), { passed: 0, failed: 1, note: '' }],
+  ['counts a command that succeeds as one passed test', node(''), { passed: 1, failed: 0, note: '' }],
+  ['counts a command that fails as one failed test', node('process.exit(3)'), { passed: 0, failed: 1, note: '' }],
   [
-    'a command that does not end is stopped and failed',
+    'stops a command at its time limit and counts it as failed',
     node('setInterval(() => {}, 1000)', { timeoutMs: 200 }),
     { passed: 0, failed: 1, note: 'timed out' },
   ],
   [
-    'a command that does not exist has failed',
+    'counts a command that does not exist as failed',
     node('', { command: ['no-such-command-here'] }),
     { passed: 0, failed: 1, note: '' },
   ],
-  ['tests are counted one by one', reporting(counted(7, 2), 1), { passed: 7, failed: 2, note: '' }],
+  ['counts each test of a report', reporting(counted(7, 2), 1), { passed: 7, failed: 2, note: '' }],
   [
-    'a run that fails although every test passed has failed',
+    'fails a run that exits non-zero although every test passed',
     reporting(counted(7, 0), 1),
     { passed: 7, failed: 1, note: 'failed outside a test' },
   ],
-  ['a skipped test counts as failed', reporting(counted(7, 0, 2), 0), { passed: 7, failed: 2, note: '2 skipped' }],
+  ['counts a skipped test as failed', reporting(counted(7, 0, 2), 0), { passed: 7, failed: 2, note: '2 skipped' }],
 ];
 
 it.each(verdicts)('%s', async (_, step, verdict) => {
   expect(await runStep(step)).toMatchObject(verdict);
 });
 
-it('what failed is told with the first line of its error', async () => {
+it('reports each failure with the first line of its error', async () => {
   const failed = { fullName: 'two', status: 'failed', failureMessages: ['Error: not so\nat line 1'] };
   const testResults = [
     { name: '/one.test', status: 'passed', assertionResults: [{ fullName: 'one', status: 'passed' }] },
@@ -63,7 +63,7 @@ it('what failed is told with the first line of its error', async () => {
   ]);
 });
 
-it('every step has a name of its own and a time limit', () => {
+it('gives every step a name of its own and a time limit', () => {
   expect(new Set(steps.map(({ name }) => name)).size).toBe(steps.length);
   for (const { timeoutMs } of steps) expect(timeoutMs).toBeGreaterThan(0);
 });

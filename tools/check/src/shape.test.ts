@@ -122,13 +122,17 @@ describe('ESLint', { timeout: 120_000 }, () => {
   const snapshot = 'services/claim-controller/src/plan/snapshot.ts';
 
   it.each([
-    ['a decision that waits', decide, 'export async function f(): Promise<void> { await Promise.resolve(); }', 2],
-    ['a decision that writes to what it was given', decide, 'export function f(a: { b: number }) { a.b = 1; }', 1],
-    ['a decision that reads the clock', decide, 'export const now = (): number => Date.now();', 1],
-    ['a function in a snapshot', snapshot, 'export interface S { readonly read: () => number; }', 1],
-    ['a method in a snapshot', snapshot, 'export interface S { read(): number; }', 1],
-    ['plain data in a snapshot', snapshot, 'export interface S { readonly nowMs: number; }', 0],
-  ])('judges %s', async (_, file, text, count) => {
+    ['a decision that waits', { file: decide, text: 'export async function f() { await Promise.resolve(); }' }, 2],
+    [
+      'a decision that writes to what it was given',
+      { file: decide, text: 'export function f(a: { b: number }) { a.b = 1; }' },
+      1,
+    ],
+    ['a decision that reads the clock', { file: decide, text: 'export const now = (): number => Date.now();' }, 1],
+    ['a function in a snapshot', { file: snapshot, text: 'export interface S { readonly read: () => number; }' }, 1],
+    ['a method in a snapshot', { file: snapshot, text: 'export interface S { read(): number; }' }, 1],
+    ['plain data in a snapshot', { file: snapshot, text: 'export interface S { readonly nowMs: number; }' }, 0],
+  ])('judges %s', async (_, { file, text }, count) => {
     expect(await rulesBroken(file, text)).toHaveLength(count);
   });
 });
