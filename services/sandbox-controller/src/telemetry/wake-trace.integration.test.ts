@@ -51,7 +51,7 @@ const common = (): Readonly<Record<string, string>> => ({
 /** The gateway, for agent-sandbox clients alone; the port that it serves them on. */
 async function startGateway(traces: 'parent' | 'link'): Promise<number> {
   const [port, routerPort] = [await freePort(), await freePort()];
-  const main = new URL('../../../../gateway/src/main.ts', import.meta.url);
+  const main = new URL('../../../gateway/src/main.ts', import.meta.url);
   const own = { PORT: String(port), ROUTER_PORT: String(routerPort), CLIENT_TRACES: traces, CONNECT_TIMEOUT: '500ms' };
   const gateway = open.use(await startServiceProcess(main, { ...common(), ...own }));
   await vi.waitFor(async () => {
