@@ -1,5 +1,5 @@
 import { sandboxClaims } from '@sandlot/api-types';
-import { promExemplars, promQuery, receivedTrace } from '@sandlot/local-cluster';
+import { promExemplars, promQuery, fetchTrace } from '@sandlot/local-cluster';
 import { prometheusUrl, tracesUrl } from '@sandlot/up';
 import { describe, expect, it } from 'vitest';
 import { claimManifest, poolManifest, templateManifest } from '../support/manifests.ts';
@@ -44,7 +44,7 @@ describe('Prometheus and Jaeger beside the release', () => {
         const range = { start: startSeconds, end: Date.now() / 1000 + 60 };
         const exemplars = await promExemplars(prometheusUrl, '{__name__=~"sandlot_claim_.+_bucket"}', range);
         const ids = new Set(exemplars.map(({ labels }) => labels['trace_id'] ?? ''));
-        const traces = await Promise.all([...ids].map((id) => receivedTrace(tracesUrl, id)));
+        const traces = await Promise.all([...ids].map((id) => fetchTrace(tracesUrl, id)));
         return traces.find((spans) => spans.some(({ attributes }) => Object.values(attributes).includes(claimUid)));
       });
       expect(trace.some(({ service, parentSpanId }) => service === 'claim-controller' && parentSpanId === '')).toBe(

@@ -1,6 +1,6 @@
 import { sandboxClaims, sandboxes } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
-import { receivedTraces } from '@sandlot/local-cluster';
+import { fetchTraces } from '@sandlot/local-cluster';
 import { observability, tracesUrl } from '@sandlot/up';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { kubectlOk } from '../support/kubectl.ts';
@@ -118,7 +118,7 @@ describe('a cold claim with a disk', () => {
     const { metadata } = await team.client.get(sandboxes, { namespace: team.namespace, name: 'cold' });
     await team.kubectl('delete', 'sandboxclaims', 'cold');
     const deletion = await eventually('the trace of the deletion arrives', async () => {
-      const spans = await receivedTraces(tracesUrl, { service: 'sandbox-controller', operation: 'sandbox.delete' });
+      const spans = await fetchTraces(tracesUrl, { service: 'sandbox-controller', operation: 'sandbox.delete' });
       return spans.find(({ attributes }) => attributes['sandlot.sandbox.uid'] === metadata.uid);
     });
     expect(deletion).toMatchObject({ name: 'sandbox.delete', parentSpanId: '' });

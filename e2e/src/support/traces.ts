@@ -1,4 +1,4 @@
-import { receivedTrace } from '@sandlot/local-cluster';
+import { fetchTrace } from '@sandlot/local-cluster';
 import type { ReceivedSpan } from '@sandlot/local-cluster';
 import { tracesUrl } from '@sandlot/up';
 import { expect } from 'vitest';
@@ -25,7 +25,7 @@ export class Trace {
   /** Waits until the trace has spans of all these names: exporters send every few seconds. */
   static async waitFor(traceId: string, names: readonly string[]): Promise<Trace> {
     return eventually(`trace ${traceId} with ${names.join(', ')}`, async () => {
-      const trace = new Trace(await receivedTrace(tracesUrl, traceId));
+      const trace = new Trace(await fetchTrace(tracesUrl, traceId));
       const missing = names.filter((name) => !trace.spans.some((span) => span.name === name));
       if (missing.length > 0) throw new Error(`no ${missing.join(', ')} among ${trace.#names()}`);
       return trace;

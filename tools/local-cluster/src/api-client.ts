@@ -5,13 +5,13 @@ import { LocalClusterError } from './errors.ts';
 
 /** Just enough of an API client to start a cluster: everything else uses kubectl or libs/kube. */
 export interface ApiClient {
-  /** The response's status and body; status 0 when there was no response. */
+  /** Resolves with the response's status and body; status 0 means that no response came. */
   call(method: 'GET' | 'PATCH' | 'POST', path: string, body?: string): Promise<{ status: number; body: string }>;
 }
 
 const timeoutMs = 10_000;
 
-/** A client that authenticates with a certificate of the folder. */
+/** Creates a client that authenticates with a certificate from `pkiDir`. */
 export async function createApiClient(options: {
   /** Such as https://127.0.0.1:16443. */
   server: string;
@@ -43,7 +43,7 @@ export async function createApiClient(options: {
   };
 }
 
-/** Creates the object of this path, or makes it as given. Throws LocalClusterError. */
+/** Creates or updates the object at this path by server-side apply. Throws LocalClusterError. */
 export async function applyObject(api: ApiClient, path: string, object: object): Promise<void> {
   const answer = await api.call('PATCH', `${path}?fieldManager=local-cluster&force=true`, JSON.stringify(object));
   if (answer.status >= 300 || answer.status === 0) {

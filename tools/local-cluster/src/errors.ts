@@ -1,4 +1,4 @@
-/** What went wrong, for callers that react to it; messages are written for the person at the terminal. */
+/** Lets callers react to an error. The messages are for the person at the terminal. */
 export type LocalClusterErrorCode =
   | 'NOT_ROOT'
   | 'OWNED_BY_OTHER_CHECKOUT'
@@ -21,14 +21,14 @@ export class LocalClusterError extends Error {
   }
 }
 
-/** The real node needs root; the simulated cluster does not. */
+/** The real node needs root. The simulated cluster does not. */
 export class NotRootError extends LocalClusterError {
   constructor() {
     super('NOT_ROOT', 'a real node needs root: it mounts file systems, creates network links and starts containers');
   }
 }
 
-/** Another checkout's cluster is up on this machine, which has room for one node only. */
+/** Another checkout's cluster is up on this machine. A machine can have only one node. */
 export class ClusterOwnedError extends LocalClusterError {
   readonly owner: string;
 
@@ -41,14 +41,14 @@ export class ClusterOwnedError extends LocalClusterError {
   }
 }
 
-/** A program the machine must have is not there and cannot be installed from here. */
+/** The machine lacks a program that we cannot install. */
 export class MissingToolError extends LocalClusterError {
   constructor(message: string) {
     super('MISSING_TOOL', message);
   }
 }
 
-/** A component did not start or did not become healthy; the message ends with the tail of its log. */
+/** A component did not start or did not become healthy. The message ends with the tail of its log. */
 export class ComponentError extends LocalClusterError {
   readonly component: string;
   readonly logTail: string;

@@ -24,7 +24,7 @@ export { startRedis } from './test-servers/redis.ts';
 export type { Server } from './test-servers/server.ts';
 export { startTraceBackend } from './test-servers/trace-backend.ts';
 export type { TraceBackend, TraceBackendOptions } from './test-servers/trace-backend.ts';
-export { receivedTrace, receivedTraces } from './test-servers/traces.ts';
+export { fetchTrace, fetchTraces } from './test-servers/traces.ts';
 export type { AttributeValue, ReceivedSpan } from './test-servers/traces.ts';
 export { traceBackendConfig } from './trace-backend.ts';
 export type { TailSampling, TraceBackendConfig } from './trace-backend.ts';

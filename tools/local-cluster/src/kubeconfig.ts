@@ -2,7 +2,7 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { stringify } from 'yaml';
 
-/** A kubeconfig that authenticates with a client certificate; everything is embedded, so the file can be moved. */
+/** A kubeconfig that authenticates with a client certificate. It embeds all credentials, so the file can be moved. */
 export interface KubeconfigRequest {
   path: string;
   server: string;
@@ -11,7 +11,7 @@ export interface KubeconfigRequest {
   certificate: string;
 }
 
-/** Writes the file, readable by its owner only. */
+/** Writes the kubeconfig so that only its owner can read it. */
 export async function writeKubeconfig(request: KubeconfigRequest): Promise<void> {
   const embed = async (file: string) => (await readFile(join(request.pkiDir, file))).toString('base64');
   const config = {

@@ -9,16 +9,16 @@ const installTimeoutMs = 15 * 60_000;
 const lockFile = '/run/lock/sandlot-packages.lock';
 const servicePolicy = '/usr/sbin/policy-rc.d';
 
-/** Installs the Debian packages that are missing, without starting their services. Throws MissingToolError or PACKAGES_FAILED. */
+/** Installs missing Debian packages without starting their services. Throws MissingToolError or PACKAGES_FAILED. */
 export async function ensurePackages(
   packages: readonly string[],
   options: { progress?: Progress | undefined } = {},
 ): Promise<void> {
-  const absent = await missingPackages(packages);
+  const absent = await findMissingPackages(packages);
   if (absent.length === 0) return;
-  await requireInstaller(absent);
+  await assertCanInstall(absent);
   await withLock(lockFile, { timeoutMs: installTimeoutMs }, async () => {
-    const stillAbsent = await missingPackages(absent);
+    const stillAbsent = await findMissingPackages(absent);
     if (stillAbsent.length === 0) return;
     await withStep(options.progress ?? silentProgress, `Installing ${stillAbsent.join(', ')}`, (step) =>
       withoutServiceStarts(() => install(stillAbsent, step)),
@@ -26,7 +26,7 @@ export async function ensurePackages(
   });
 }
 
-async function missingPackages(packages: readonly string[]): Promise<string[]> {
+async function findMissingPackages(packages: readonly string[]): Promise<string[]> {
   const { stdout, code } = await exec(['dpkg-query', '-W', '-f=${Package} ${db:Status-Abbrev}\n', ...packages]);
   if (code === 127) return [...packages];
   const installed = new Set(
@@ -38,10 +38,12 @@ async function missingPackages(packages: readonly string[]): Promise<string[]> {
   return packages.filter((name) => !installed.has(name));
 }
 
-async function requireInstaller(packages: readonly string[]): Promise<void> {
+async function assertCanInstall(packages: readonly string[]): Promise<void> {
   const list = packages.join(' ');
   if ((await exec(['apt-get', '--version'])).code !== 0) {
-    throw new MissingToolError(`this machine has no apt-get: install by other means what Debian calls ${list}`);
+    throw new MissingToolError(
+      `this machine has no apt-get: install the equivalents of these Debian packages yourself: ${list}`,
+    );
   }
   if (process.getuid?.() !== 0) {
     throw new MissingToolError(`installing packages needs root: run  sudo apt-get install ${list}`);
@@ -50,14 +52,14 @@ async function requireInstaller(packages: readonly string[]): Promise<void> {
 
 async function install(packages: readonly string[], step: ProgressStep): Promise<void> {
   if ((await aptInstall(packages)).code === 0) return;
-  // Package lists that are absent or too old name files the mirror no longer has.
+  // Missing or outdated package lists name files that the mirror no longer has.
   step.update('updating package lists');
   await apt(['update']);
   step.update('');
   const { code, stdout, stderr } = await aptInstall(packages);
   if (code === 0) return;
-  const said = `${stdout}\n${stderr}`.trim().split('\n').slice(-15).join('\n');
-  throw new LocalClusterError('PACKAGES_FAILED', `apt-get install ${packages.join(' ')} failed:\n${said}`);
+  const output = `${stdout}\n${stderr}`.trim().split('\n').slice(-15).join('\n');
+  throw new LocalClusterError('PACKAGES_FAILED', `apt-get install ${packages.join(' ')} failed:\n${output}`);
 }
 
 async function aptInstall(packages: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
@@ -71,7 +73,7 @@ async function apt(args: readonly string[]): Promise<{ code: number; stdout: str
   });
 }
 
-/** Debian asks policy-rc.d before it starts a service; 101 forbids it. A policy the machine already has is kept. */
+/** Debian asks policy-rc.d before it starts a service; exit code 101 forbids it. Keeps an existing policy-rc.d. */
 async function withoutServiceStarts(work: () => Promise<void>): Promise<void> {
   const present = await access(servicePolicy).then(
     () => true,

@@ -1,27 +1,27 @@
 import { execOrThrow } from './process/exec.ts';
 
-/** A certificate to issue, good as server and as client. */
+/** A certificate to issue, valid for servers and clients. */
 export interface CertificateRequest {
   /** File name without extension. */
   name: string;
-  /** The user name when used as a client. */
+  /** User name of the client. */
   commonName: string;
-  /** The groups when used as a client. */
+  /** Groups of the client. */
   organizations?: readonly string[];
   dnsNames?: readonly string[];
   ips?: readonly string[];
 }
 
-/** What `issueCertificates` writes and where. */
+/** What `issueCertificates` writes, and where. */
 export interface PkiRequest {
-  /** Holds ca.crt and ca.key, made when absent. */
+  /** Folder with ca.crt and ca.key, which are created if missing. */
   dir: string;
-  /** Signing keys NAME.key and NAME.pub, made when absent. */
+  /** Signing keys NAME.key and NAME.pub, which are created if missing. */
   keys?: readonly string[];
   certificates: readonly CertificateRequest[];
 }
 
-/** Writes NAME.crt and NAME.key for every request, signed by the folder's own authority. */
+/** Writes NAME.crt and NAME.key for every certificate, signed by the folder's own CA. */
 export async function issueCertificates(pki: string, request: PkiRequest): Promise<void> {
   await execOrThrow([pki], { input: JSON.stringify(request) });
 }

@@ -3,8 +3,8 @@ import { WriteStream } from 'node:tty';
 import { describe, expect, it } from 'vitest';
 import { consoleProgress, withStep } from './progress.ts';
 
-/** A stream that is like standard error piped into a file, or like a terminal. */
-function recording(isTTY: boolean): { stream: WriteStream; text: () => string } {
+/** Creates a stream that behaves like a terminal, or like standard error piped into a file. */
+function createRecordingStream(isTTY: boolean): { stream: WriteStream; text: () => string } {
   const stream = Object.setPrototypeOf(new PassThrough(), WriteStream.prototype) as WriteStream;
   const written: string[] = [];
   stream.write = (chunk: unknown) => written.push(String(chunk)) > 0;
@@ -13,23 +13,23 @@ function recording(isTTY: boolean): { stream: WriteStream; text: () => string } 
   return { stream, text: () => written.join('') };
 }
 
-describe('progress on a console', () => {
-  it('is a line per start and end where there is no terminal', async () => {
-    const { stream, text } = recording(false);
+describe('console progress', () => {
+  it('prints one line at the start and one at the end without a terminal', async () => {
+    const { stream, text } = createRecordingStream(false);
     await withStep(consoleProgress(stream), 'Doing', async (step) => step.update('half'));
     expect(text()).toMatch(/^Doing …\nDoing done after \d+\.\d s\n$/);
   });
 
-  it('is one rewritten line per step on a terminal', async () => {
-    const { stream, text } = recording(true);
+  it('rewrites one line per step on a terminal', async () => {
+    const { stream, text } = createRecordingStream(true);
     await withStep(consoleProgress(stream), 'Doing', async (step) => step.update('half'));
     expect(text().split('\n')).toHaveLength(2);
     expect(text()).toContain('half');
     expect(text()).toMatch(/✓ Doing \d+\.\d s\n$/);
   });
 
-  it('says which step failed and passes the error on', async () => {
-    const { stream, text } = recording(false);
+  it('names the step that failed and rethrows the error', async () => {
+    const { stream, text } = createRecordingStream(false);
     const failing = withStep(consoleProgress(stream), 'Doing', async () => Promise.reject(new Error('no')));
     await expect(failing).rejects.toThrow('no');
     expect(text()).toContain('Doing failed after');

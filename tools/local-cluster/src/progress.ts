@@ -1,17 +1,17 @@
-/** One running step. Exactly one of `done` and `fail` ends it. */
+/** A running step. The caller ends it with `done` or `fail`. */
 export interface ProgressStep {
-  /** What is happening now; replaces the previous text. */
+  /** Sets the text that describes the current activity. */
   update(text: string): void;
   done(text?: string): void;
   fail(text?: string): void;
 }
 
-/** Where long operations report; the caller decides how it looks. */
+/** Where long operations report their progress. The caller decides how it looks. */
 export interface Progress {
   step(name: string): ProgressStep;
 }
 
-/** Runs `work` as one step that ends with it, whichever way it ends. */
+/** Runs `work` as one step, which ends as `done` or as `fail` with it. */
 export async function withStep<T>(
   progress: Progress,
   name: string,
@@ -30,15 +30,15 @@ export async function withStep<T>(
 
 const silentStep: ProgressStep = { update: () => undefined, done: () => undefined, fail: () => undefined };
 
-/** Reports nothing: for tests. */
+/** Reports nothing. For tests. */
 export const silentProgress: Progress = { step: () => silentStep };
 
 const heartbeatMs = 10_000;
 const repaintMs = 1_000;
 
 /**
- * Plain text on a stream. A terminal gets one line per step, rewritten every second; anything else gets a line at the
- * start, a line every 10 s while the step runs, and a line with the seconds it took.
+ * Prints plain text to a stream. A terminal gets one line per step, rewritten every second. Anything else gets a line at
+ * the start, a line every 10 s while the step runs, and a line with its duration at the end.
  */
 export function consoleProgress(stream: NodeJS.WriteStream = process.stderr): Progress {
   return { step: (name) => (stream.isTTY ? terminalStep(stream, name) : lineStep(stream, name)) };

@@ -11,8 +11,8 @@ import { withLock } from './process/lock.ts';
 const INSTALL_LIMIT_MS = 5 * 60_000;
 
 /**
- * The `bin` folder of a virtual environment with exactly the packages of a requirements file, from the index that pip is
- * set up for. Made once for each content of that file. Throws a LocalClusterError PACKAGES_FAILED with what pip said.
+ * Returns the `bin` folder of a virtual environment with exactly the packages of a requirements file, from pip's configured
+ * index. Creates it once per content of that file. Throws LocalClusterError PACKAGES_FAILED with pip's output.
  */
 export async function ensurePython(requirements: string): Promise<string> {
   const folder = await ensureFolder('python', [await readFile(requirements)], async (venv) => {
@@ -23,8 +23,9 @@ export async function ensurePython(requirements: string): Promise<string> {
 }
 
 /**
- * A folder with the wheels of a requirements file, each requirement whole by itself, for CPython of that version on Linux
- * with glibc 2.28 or newer, on machines like this one. Throws a LocalClusterError PACKAGES_FAILED with what pip said.
+ * Returns a folder with the wheels of a requirements file, without their dependencies, for the given version of CPython on
+ * Linux with glibc 2.28 or newer and this machine's architecture. Throws LocalClusterError PACKAGES_FAILED with pip's
+ * output.
  */
 export async function ensureWheels(requirements: string, version: string): Promise<string> {
   const machine = process.arch === 'arm64' ? 'aarch64' : 'x86_64';
@@ -41,7 +42,7 @@ export async function ensureWheels(requirements: string, version: string): Promi
   return join(folder, 'wheels');
 }
 
-/** A folder of the cache for that key, filled once: what was not completed is begun anew. */
+/** Returns the cache folder for the key and fills it once. Starts over if an earlier fill was interrupted. */
 async function ensureFolder(
   kind: string,
   key: readonly (Buffer | string)[],
@@ -66,17 +67,17 @@ async function ensureFolder(
 
 async function makeVenv(folder: string): Promise<void> {
   if ((await exec(['python3', '-c', 'import ensurepip, venv'])).code !== 0) await ensurePackages(['python3-venv']);
-  await done(['python3', '-m', 'venv', folder]);
+  await runOrThrow(['python3', '-m', 'venv', folder]);
 }
 
 async function pip(venv: string, [command = '', ...options]: readonly string[]): Promise<void> {
   const quiet = ['--quiet', '--disable-pip-version-check'];
-  await done([join(venv, 'bin/python'), '-m', 'pip', command, ...quiet, ...options]);
+  await runOrThrow([join(venv, 'bin/python'), '-m', 'pip', command, ...quiet, ...options]);
 }
 
-async function done(command: readonly string[]): Promise<void> {
+async function runOrThrow(command: readonly string[]): Promise<void> {
   const { code, stdout, stderr } = await exec(command, { timeoutMs: INSTALL_LIMIT_MS });
   if (code === 0) return;
-  const said = `${stdout}\n${stderr}`.trim().split('\n').slice(-15).join('\n');
-  throw new LocalClusterError('PACKAGES_FAILED', `${command.join(' ')} failed:\n${said}`);
+  const output = `${stdout}\n${stderr}`.trim().split('\n').slice(-15).join('\n');
+  throw new LocalClusterError('PACKAGES_FAILED', `${command.join(' ')} failed:\n${output}`);
 }

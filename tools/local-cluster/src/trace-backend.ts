@@ -1,26 +1,26 @@
-/** Which traces are kept when not all are. Decided for whole traces, so that none arrives in parts. */
+/** Which traces Jaeger keeps if not all. It decides for whole traces, so no trace is stored in part. */
 export interface TailSampling {
-  /** Traces that take at least this long are kept; so are those with a span that failed. */
+  /** Jaeger keeps traces that take at least this long, and those with a failed span. */
   slowMs: number;
-  /** Percentage of the others that is kept. */
+  /** Percentage of the other traces to keep. */
   othersPercent: number;
-  /** How long the spans of a trace are waited for, from its first. */
+  /** How long to wait for the spans of a trace after its first. */
   decisionWaitMs: number;
 }
 
-/** Where Jaeger listens and what it keeps. */
+/** Where Jaeger listens, and what it keeps. */
 export interface TraceBackendConfig {
   /** Addresses with ports. */
   listen: { otlpHttp: string; query: string };
-  /** Traces in memory, the oldest are dropped. */
+  /** Number of traces in memory. Jaeger drops the oldest. */
   maxTraces: number;
-  /** Absent: every trace is kept, and is there as soon as it arrived. */
+  /** Without it Jaeger keeps every trace and shows it as soon as it arrives. */
   tailSampling?: TailSampling | undefined;
-  /** Folder with the pages served beside the API; absent: a placeholder. */
+  /** Folder with the web pages to serve beside the API. Without it Jaeger serves a placeholder. */
   pages?: string | undefined;
 }
 
-/** Jaeger's configuration: OTLP over HTTP in, memory, queries as JSON out. JSON is what its YAML reader takes too. */
+/** Returns Jaeger's configuration: OTLP over HTTP in, memory as storage, queries as JSON. YAML readers accept JSON. */
 export function traceBackendConfig(options: TraceBackendConfig): object {
   const { listen, maxTraces, tailSampling, pages } = options;
   return {
@@ -40,7 +40,7 @@ export function traceBackendConfig(options: TraceBackendConfig): object {
         storage: { traces: 'memory' },
         ui: pages === undefined ? {} : { assets_path: pages },
         http: { endpoint: listen.query },
-        // Required, but unused.
+        // Jaeger requires it, but nothing uses it.
         grpc: { endpoint: '127.0.0.1:0' },
       },
       jaeger_storage: { backends: { memory: { memory: { max_traces: maxTraces } } } },

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import { rfc3339, sandboxClaims, sandboxes, sandboxTemplates } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials, namespaces } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
-import { receivedTrace, startControlPlane, startNats, startTraceBackend } from '@sandlot/local-cluster';
+import { fetchTrace, startControlPlane, startNats, startTraceBackend } from '@sandlot/local-cluster';
 import type { ControlPlane, ReceivedSpan, Server, TraceBackend } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service-testkit';
 import { systemClock } from '@sandlot/std';
@@ -85,7 +85,7 @@ function textOf(spans: readonly ReceivedSpan[]): string {
 
 async function waitForTrace(id: string, names: readonly string[]): Promise<readonly ReceivedSpan[]> {
   return vi.waitFor(async () => {
-    const spans = await receivedTrace(backend.url, id);
+    const spans = await fetchTrace(backend.url, id);
     for (const name of names) expect(spans.map((span) => span.name)).toContain(name);
     return spans;
   }, PATIENCE);
@@ -117,5 +117,5 @@ it('starts its own trace with a link to the client’s if CLIENT_TRACES is link'
   expect(own).not.toBe(traceId);
   const spans = await waitForTrace(own, ['api.request', 'claim.create']);
   expect(spans.find(({ name }) => name === 'api.request')?.links).toMatchObject([{ traceId, spanId: CLIENT_SPAN }]);
-  expect(await receivedTrace(backend.url, traceId)).toEqual([]);
+  expect(await fetchTrace(backend.url, traceId)).toEqual([]);
 });

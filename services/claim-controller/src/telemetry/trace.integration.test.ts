@@ -2,7 +2,7 @@ import { findCondition, sandboxClaims, sandboxes, sandboxTemplates } from '@sand
 import type { SandboxClaim } from '@sandlot/api-types';
 import { defineResource } from '@sandlot/kube';
 import type { KubeObject } from '@sandlot/kube';
-import { receivedTrace, startTraceBackend } from '@sandlot/local-cluster';
+import { fetchTrace, startTraceBackend } from '@sandlot/local-cluster';
 import type { ReceivedSpan, TraceBackend } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { Platform } from '../../test/platform.ts';
@@ -77,7 +77,7 @@ async function served(name: string, spec: SandboxClaim['spec'], traceId?: string
 async function arrived(traceId: string, names: readonly string[]): Promise<readonly ReceivedSpan[]> {
   let spans: readonly ReceivedSpan[] = [];
   await platform.until(async () => {
-    spans = await receivedTrace(backend.url, traceId);
+    spans = await fetchTrace(backend.url, traceId);
     return names.every((name) => spans.some((span) => span.name === name));
   });
   return spans;
@@ -177,7 +177,7 @@ describe('an operation that is not sampled', () => {
     const spans = await arrived(uidTrace(metadata.uid), ['claim.create']);
     expect(only(spans, 'claim.create')).toMatchObject({ parentSpanId: '', status: 'error' });
     // Spans are exported in order: an earlier one would be there by now.
-    expect(await receivedTrace(backend.url, uidTrace(quiet.metadata.uid))).toEqual([]);
+    expect(await fetchTrace(backend.url, uidTrace(quiet.metadata.uid))).toEqual([]);
   });
 });
 

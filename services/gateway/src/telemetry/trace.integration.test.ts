@@ -1,4 +1,4 @@
-import { receivedTrace, startTraceBackend } from '@sandlot/local-cluster';
+import { fetchTrace, startTraceBackend } from '@sandlot/local-cluster';
 import type { ReceivedSpan, TraceBackend } from '@sandlot/local-cluster';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { ask, echo, startSandboxServer } from '../../test/client.ts';
@@ -28,7 +28,7 @@ function askTraced(of: TestSandbox, traceId: string, sampled: '00' | '01' = '01'
   return ask(harness.port, { headers });
 }
 
-const traceOf = (traceId: string): Promise<readonly ReceivedSpan[]> => receivedTrace(backend.url, traceId);
+const traceOf = (traceId: string): Promise<readonly ReceivedSpan[]> => fetchTrace(backend.url, traceId);
 
 async function waitForSpan(traceId: string, name: string): Promise<ReceivedSpan | undefined> {
   let found: ReceivedSpan | undefined;

@@ -3,7 +3,7 @@ import { sandboxes } from '@sandlot/api-types';
 import type { Sandbox } from '@sandlot/api-types';
 import { createKubeClient, loadCredentials, namespaces } from '@sandlot/kube';
 import type { KubeClient } from '@sandlot/kube';
-import { freePort, receivedTrace, startControlPlane, startNats, startTraceBackend } from '@sandlot/local-cluster';
+import { freePort, fetchTrace, startControlPlane, startNats, startTraceBackend } from '@sandlot/local-cluster';
 import type { ControlPlane, ReceivedSpan, TraceBackend } from '@sandlot/local-cluster';
 import { startServiceProcess } from '@sandlot/service-testkit';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
@@ -94,7 +94,7 @@ async function ask(routerPort: number, name: string, traceId: string): Promise<v
 
 async function arrived(traceId: string): Promise<readonly ReceivedSpan[]> {
   return vi.waitFor(async () => {
-    const spans = await receivedTrace(backend.url, traceId);
+    const spans = await fetchTrace(backend.url, traceId);
     for (const name of WAKE) expect(spans.map((span) => span.name)).toContain(name);
     return spans;
   }, PATIENCE);
@@ -146,5 +146,5 @@ it('a wake is a trace of its own that links to that of the client where the gate
   const wait = expectChain(await arrived(traceId), sandbox);
   expect(wait.parentSpanId).toBe('');
   expect(wait.links).toMatchObject([{ traceId: clientTrace, spanId: CLIENT_SPAN }]);
-  expect(await receivedTrace(backend.url, clientTrace)).toEqual([]);
+  expect(await fetchTrace(backend.url, clientTrace)).toEqual([]);
 });

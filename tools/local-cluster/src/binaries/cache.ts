@@ -7,18 +7,18 @@ import { exec } from '../process/exec.ts';
 import type { GoModule } from './catalog.ts';
 import { goModules } from './catalog.ts';
 
-/** What the youngest go.mod asks for. */
+/** The highest Go version that any of our go.mod files requires. */
 const oldestGo = [1, 26, 3];
 
-/** The environment of every go command: the toolchain on the machine, static binaries. */
+/** Environment of every go command: use the installed toolchain and build static binaries. */
 export const goEnvironment = { GOTOOLCHAIN: 'local', CGO_ENABLED: '0' };
 
-/** The folder of a module's sources. */
+/** Returns the folder with a module's sources. */
 export function goModuleDir(module: GoModule): string {
   return join(import.meta.dirname, '../..', module.folder);
 }
 
-/** Where the binaries built from exactly a module's sources with exactly this Go are. Throws MissingToolError. */
+/** Finds the cache folder of each module, which depends on its sources and on the Go version. Throws MissingToolError. */
 export async function binaryCacheDirs(): Promise<(module: GoModule) => string> {
   const version = await goVersion();
   const dirs = new Map<GoModule, string>();
@@ -37,7 +37,7 @@ async function inputsHash(module: GoModule, version: string): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Where what is expensive to make is kept, outside the checkout. */
+/** Root of the cache for everything that is slow to build. It is outside the checkout. */
 export function cacheRoot(): string {
   const { SANDLOT_CACHE_DIR, XDG_CACHE_HOME } = process.env;
   return SANDLOT_CACHE_DIR ?? join(XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'sandlot');

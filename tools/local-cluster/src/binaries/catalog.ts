@@ -1,6 +1,6 @@
 import { LocalClusterError } from '../errors.ts';
 
-/** How to build one binary: the Go package and the linker's flags. */
+/** How to build one binary: the Go package and the linker flags. */
 interface Recipe {
   package: string;
   ldflags?: string;
@@ -20,18 +20,18 @@ const clusterRecipes = {
   kube: { package: './kube', ldflags: kubernetesLdflags },
   /** Issues certificates. */
   pki: { package: './pki' },
-  /** Ties a process's life to its parent's. */
+  /** Runs a program that dies with its parent. */
   guard: { package: './guard' },
   /** The program of every pod's first container. */
   pause: { package: './pause' },
-  /** Container registry on a folder. */
+  /** Container registry that stores images in a folder. */
   registry: { package: './registry' },
   coredns: { package: './coredns' },
   helm: { package: 'helm.sh/helm/v3/cmd/helm' },
   kwok: { package: 'sigs.k8s.io/kwok/cmd/kwok' },
-  /** Prints the stages kwok plays. */
+  /** Prints the stages that kwok plays. */
   'kwok-stages': { package: './kwok-stages' },
-  /** Makes PersistentVolumes out of folders. */
+  /** Provisions PersistentVolumes as folders. */
   volumes: { package: './volumes' },
   'nats-server': { package: 'github.com/nats-io/nats-server/v2' },
   /** Pushes images to the registry. */
@@ -47,17 +47,17 @@ const policyRecipes = {
 const gvisorVersion = 'v0.0.0-20260905035102-160fafc42237';
 
 const gvisorRecipes = {
-  /** gVisor: the kernel a pod runs on instead of the machine's, and the commands that manage such pods. */
+  /** gVisor: the user-space kernel for pods, and the commands that manage such pods. */
   runsc: {
     package: 'gvisor.dev/gvisor/runsc',
     ldflags: `-X gvisor.dev/gvisor/runsc/version.version=${gvisorVersion}`,
   },
-  /** What containerd runs a gVisor pod by. */
+  /** The shim through which containerd runs gVisor pods. */
   'containerd-shim-runsc-v1': { package: './shim' },
 } as const satisfies Record<string, Recipe>;
 
 const jaegerRecipes = {
-  /** Receives traces over OTLP, keeps them in memory, answers queries. Jaeger 2 is published with the modules of 1.76. */
+  /** Receives traces over OTLP, keeps them in memory and answers queries. Jaeger 2 ships in the modules of 1.76. */
   jaeger: { package: 'github.com/jaegertracing/jaeger/cmd/jaeger' },
 } as const satisfies Record<string, Recipe>;
 
@@ -74,16 +74,17 @@ export type BinaryName =
   | keyof typeof jaegerRecipes
   | keyof typeof runtimeRecipes;
 
-/** A folder with a go.mod, and what is built from it. Its binaries are cached apart from those of the others. */
+/** A folder with a go.mod and the binaries built from it. Each module has its own cache folder. */
 export interface GoModule {
-  /** Below the package's folder. */
+  /** Relative to the package's folder. */
   folder: string;
   recipes: Readonly<Partial<Record<BinaryName, Recipe>>>;
 }
 
 /**
- * Every Go module. gVisor and Jaeger have their own: their dependencies and Kubernetes' would constrain each other. The
- * daemon is the product's, and lives outside this package. A change of what enforces policies builds nothing else anew.
+ * Every Go module. gVisor and Jaeger have modules of their own because their dependencies conflict with those of
+ * Kubernetes. The policy enforcer has its own so that changing it rebuilds nothing else. The daemon belongs to the product
+ * and lives outside this package.
  */
 export const goModules: readonly GoModule[] = [
   { folder: 'go', recipes: clusterRecipes },
@@ -93,7 +94,7 @@ export const goModules: readonly GoModule[] = [
   { folder: '../../runtime', recipes: runtimeRecipes },
 ];
 
-/** Where and how a binary is built. */
+/** Returns the module and the recipe of a binary. */
 export function recipeOf(name: BinaryName): { module: GoModule; recipe: Recipe } {
   for (const module of goModules) {
     const recipe = module.recipes[name];

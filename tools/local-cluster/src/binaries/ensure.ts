@@ -9,14 +9,14 @@ import { binaryCacheDirs, goEnvironment, goModuleDir } from './cache.ts';
 import type { BinaryName } from './catalog.ts';
 import { goModules, recipeOf } from './catalog.ts';
 
-/** Absolute path of a binary that was ensured. */
+/** Returns the absolute path of a binary that `ensureBinaries` was called for. */
 export type Binaries = (name: BinaryName) => string;
 
 const buildTimeoutMs = 40 * 60_000;
 
 /**
- * Builds the named binaries unless the cache has them. Callers in parallel, also in other processes, wait for one build.
- * Needs Go and, on the first build, the Go module proxy. Throws MissingToolError or BUILD_FAILED.
+ * Builds the named binaries that the cache does not have. Parallel callers, in other processes too, share one build.
+ * Needs Go and, for the first build, the Go module proxy. Throws MissingToolError or BUILD_FAILED.
  */
 export async function ensureBinaries(
   names: readonly BinaryName[],
@@ -26,7 +26,7 @@ export async function ensureBinaries(
   const dirOf = await binaryCacheDirs();
   for (const module of goModules) {
     const dir = dirOf(module);
-    const absent = await missing(
+    const absent = await findMissing(
       dir,
       names.filter((name) => recipeOf(name).module === module),
     );
@@ -40,17 +40,17 @@ export async function ensureBinaries(
 async function lockAndBuild(job: { dir: string; names: readonly BinaryName[]; progress: Progress }): Promise<void> {
   let waiting: ProgressStep | undefined;
   const onWait = () => {
-    waiting = job.progress.step('Waiting for another process that builds the same binaries');
+    waiting = job.progress.step('Waiting for another process to build the same binaries');
   };
   await withLock(join(job.dir, '.lock'), { timeoutMs: buildTimeoutMs, onWait }, async () => {
     waiting?.done();
-    for (const name of await missing(job.dir, job.names)) {
+    for (const name of await findMissing(job.dir, job.names)) {
       await withStep(job.progress, `Building ${name}`, (step) => build(job.dir, name, step));
     }
   });
 }
 
-async function missing(dir: string, names: readonly BinaryName[]): Promise<BinaryName[]> {
+async function findMissing(dir: string, names: readonly BinaryName[]): Promise<BinaryName[]> {
   const absent = await Promise.all(
     names.map((name) =>
       access(join(dir, name)).then(
@@ -68,7 +68,7 @@ async function build(dir: string, name: BinaryName, step: ProgressStep): Promise
   const target = join(dir, name);
   const partial = `${target}.partial`;
   const ldflags = `-s -w ${recipe.ldflags ?? ''}`.trim();
-  const total = await packageCount(recipe.package, cwd);
+  const total = await countPackages(recipe.package, cwd);
   let compiled = 0;
   const { code, stderr } = await exec(
     ['nice', 'go', 'build', '-v', '-trimpath', '-ldflags', ldflags, '-o', partial, recipe.package],
@@ -84,18 +84,18 @@ async function build(dir: string, name: BinaryName, step: ProgressStep): Promise
   );
   if (code !== 0) {
     await rm(partial, { force: true });
-    const said = stderr.split('\n').filter((line) => line !== '' && !isPackage(line));
-    throw new LocalClusterError('BUILD_FAILED', `building ${name} failed:\n${said.slice(-30).join('\n')}`);
+    const messages = stderr.split('\n').filter((line) => line !== '' && !isPackage(line));
+    throw new LocalClusterError('BUILD_FAILED', `building ${name} failed:\n${messages.slice(-30).join('\n')}`);
   }
   await rename(partial, target);
 }
 
-/** `go build -v` names one package per line among its other messages. */
+/** `go build -v` prints one package per line, mixed with other messages. */
 function isPackage(line: string): boolean {
   return /^[\w.~/-]+$/.test(line);
 }
 
-async function packageCount(target: string, cwd: string): Promise<number> {
+async function countPackages(target: string, cwd: string): Promise<number> {
   const { stdout } = await exec(['go', 'list', '-deps', target], {
     cwd,
     env: goEnvironment,

@@ -12,7 +12,7 @@ import type { ClusterPaths } from './paths.ts';
 /** The kind of cluster a checkout has. */
 export type ClusterMode = 'node' | 'simulated';
 
-/** A port and the component that listens on it. */
+/** Every port, and the component that listens on it. */
 const ports = {
   apiserver: 'kube-apiserver',
   etcdMetrics: 'etcd',
@@ -33,23 +33,23 @@ const ports = {
 /** The name of a port. */
 export type PortName = keyof typeof ports;
 
-/** What was chosen when the cluster was made and stays while it exists. */
+/** Choices made when the cluster is created. They stay the same while it exists. */
 export interface ClusterChoices {
   mode: ClusterMode;
   ports: Record<PortName, number>;
-  /** First address is the bridge's and the node's; /22, like 10.244.0.0. */
+  /** Network address of a /22, such as 10.244.0.0. The bridge, and thus the node, has the first address in it. */
   podNetwork: string;
 }
 
-// People type these two; the others only need to be free.
+// Fixed where possible because people type these two. The others only need to be free.
 const preferred: Partial<Record<PortName, number>> = { apiserver: 16_443, registry: 15_000 };
 const podNetworks = ['10.244.0.0', '10.243.0.0', '10.242.0.0', '172.29.0.0', '192.168.244.0'];
 
-/** Reads the remembered choices or makes them. A port that someone else took meanwhile is replaced. */
+/** Reads the stored choices, or makes and stores them. Replaces a port that another program has taken meanwhile. */
 export async function resolveChoices(paths: ClusterPaths, mode: ClusterMode): Promise<ClusterChoices> {
   const remembered = await readChoices(paths);
   assertSameMode(remembered?.mode ?? mode, mode);
-  const running = await runningNames(paths);
+  const running = await findRunningComponents(paths);
   const taken: number[] = [];
   const choose = async (name: PortName) => {
     const port = remembered?.ports[name] ?? preferred[name];
@@ -57,14 +57,14 @@ export async function resolveChoices(paths: ClusterPaths, mode: ClusterMode): Pr
     taken.push(chosen);
     return chosen;
   };
-  const podNetwork = remembered?.podNetwork ?? pickPodNetwork(await usedAddresses());
+  const podNetwork = remembered?.podNetwork ?? pickPodNetwork(await listUsedAddresses());
   const choices = { mode, ports: await choosePorts(choose), podNetwork };
   await mkdir(dirname(paths.choices), { recursive: true });
   await writeFile(paths.choices, JSON.stringify(choices, undefined, 2));
   return choices;
 }
 
-/** The choices of the cluster that exists in this checkout, if one does. */
+/** Returns the choices of this checkout's cluster, or undefined if it has none. */
 export async function readChoices(paths: ClusterPaths): Promise<ClusterChoices | undefined> {
   const text = await readFile(paths.choices, 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
@@ -79,7 +79,7 @@ function assertSameMode(present: ClusterMode, wanted: ClusterMode): void {
   throw new LocalClusterError('OTHER_MODE', `${message}\nRemove it first: npm run down`);
 }
 
-/** The first candidate network in which no given address or network lies. */
+/** Returns the first candidate network that contains none of the given addresses and networks. */
 export function pickPodNetwork(used: readonly string[]): string {
   const free = podNetworks.find((network) => !used.some((address) => sameSlash16(network, address)));
   if (free === undefined) {
@@ -120,26 +120,26 @@ async function keepOrReplace(candidate: {
   taken: readonly number[];
 }): Promise<number> {
   const { port, inUseByUs, taken } = candidate;
-  if (port !== undefined && (inUseByUs || (await becomesFree(port)))) return port;
+  if (port !== undefined && (inUseByUs || (await isFreeSoon(port)))) return port;
   for (;;) {
     const other = await freePort();
     if (!taken.includes(other)) return other;
   }
 }
 
-/** A component that was just killed holds its port until its last thread is gone. */
-async function becomesFree(port: number): Promise<boolean> {
+/** Waits up to a second: a component that was just killed holds its port until its last thread is gone. */
+async function isFreeSoon(port: number): Promise<boolean> {
   return waitFor(() => isFree(port), { what: `port ${port}`, timeoutMs: 1_000 }).catch(() => false);
 }
 
-async function runningNames(paths: ClusterPaths): Promise<Set<string>> {
+async function findRunningComponents(paths: ClusterPaths): Promise<Set<string>> {
   const names = new Set<string>();
   for (const record of await readRecords(paths)) if (await isRunning(record)) names.add(record.name);
   return names;
 }
 
-/** Addresses and routed networks of the machine, except those of a bridge that was left behind. */
-async function usedAddresses(): Promise<string[]> {
+/** Lists the machine's addresses and routed networks, except those of a bridge left over from an earlier cluster. */
+async function listUsedAddresses(): Promise<string[]> {
   const own = Object.entries(networkInterfaces()).filter(([link]) => link !== 'sandlot0');
   const addresses = own.flatMap(([, list]) => (list ?? []).map((entry) => entry.address));
   const { stdout } = await exec(['ip', '-4', 'route', 'show', 'table', 'main']);

@@ -7,24 +7,24 @@ import { ComponentError, LocalClusterError } from '../errors.ts';
 import { childEnvironment } from '../process/environment.ts';
 import type { ProcessIdentity } from '../process/identity.ts';
 import { identify, isRunning } from '../process/identity.ts';
-import { logTail } from '../process/log-tail.ts';
+import { readLogTail } from '../process/log-tail.ts';
 import { waitFor } from '../process/wait.ts';
 import type { ClusterPaths } from './paths.ts';
 import type { Probe } from './probe.ts';
 import { isHealthy } from './probe.ts';
 
-/** A long-running program of the cluster. It outlives the process that starts it. */
+/** A long-running program of the cluster. It outlives the process that started it. */
 export interface Component {
   name: string;
   argv: readonly string[];
   cwd: string;
   probe: Probe;
   env?: Readonly<Record<string, string>> | undefined;
-  /** Content of the files it reads only at its start: it is started anew when they changed. */
+  /** Content of the files it reads only at start. A change restarts it. */
   configuration?: string | undefined;
 }
 
-/** What `run/<name>.json` holds. */
+/** Content of `run/<name>.json`. */
 export interface RunRecord extends ProcessIdentity {
   name: string;
   /** Hash of the command line and the configuration. */
@@ -40,21 +40,20 @@ const stopTimeoutMs = 10_000;
 const longestLogBytes = 50_000_000;
 
 /**
- * Makes the component run with these inputs and waits until it is healthy. One that is so already is left alone; one
- * with other inputs, or that stays unhealthy for five seconds, is replaced. Throws ComponentError.
+ * Makes the component run with these inputs and waits until it is healthy. Keeps a running component with the same inputs
+ * that is healthy within five seconds, and replaces any other. Throws ComponentError.
  */
 export async function ensureComponent(paths: ClusterPaths, component: Component): Promise<'kept' | 'started'> {
   const record = await readRecord(join(paths.run, `${component.name}.json`));
   if (record !== undefined && (await isRunning(record))) {
-    const unchanged = record.inputs === inputsOf(component) && (await recovers(component));
-    if (unchanged) return 'kept';
+    if (record.inputs === inputsOf(component) && (await isHealthySoon(component))) return 'kept';
     await stopProcess(record);
   }
   await start(paths, component);
   return 'started';
 }
 
-/** Every component ever started and not yet removed, in the order of their start. */
+/** Reads the records of all components that were started and not removed, in start order. */
 export async function readRecords(paths: ClusterPaths): Promise<RunRecord[]> {
   const files = await readdir(paths.run).catch(() => []);
   const records = await Promise.all(
@@ -63,7 +62,7 @@ export async function readRecords(paths: ClusterPaths): Promise<RunRecord[]> {
   return records.filter((record) => record !== undefined).sort((a, b) => a.startedAtMs - b.startedAtMs);
 }
 
-/** Ends a process; one that ignores SIGTERM for ten seconds is killed. */
+/** Stops a process. If it ignores the first signal for ten seconds, SIGKILL follows. */
 export async function stopProcess(identity: ProcessIdentity, first: 'SIGTERM' | 'SIGKILL' = 'SIGTERM'): Promise<void> {
   for (const signal of [first, 'SIGKILL'] as const) {
     if (!(await isRunning(identity))) return;
@@ -72,13 +71,16 @@ export async function stopProcess(identity: ProcessIdentity, first: 'SIGTERM' | 
     } catch {
       return;
     }
-    const gone = waitFor(async () => !(await isRunning(identity)), { what: 'the end', timeoutMs: stopTimeoutMs });
+    const gone = waitFor(async () => !(await isRunning(identity)), {
+      what: 'the process to end',
+      timeoutMs: stopTimeoutMs,
+    });
     if (await gone.catch(() => false)) return;
   }
-  throw new LocalClusterError('TIMEOUT', `process ${identity.pid} does not end, even by SIGKILL`);
+  throw new LocalClusterError('TIMEOUT', `process ${identity.pid} does not end, not even after SIGKILL`);
 }
 
-async function recovers(component: Component): Promise<boolean> {
+async function isHealthySoon(component: Component): Promise<boolean> {
   const healthy = waitFor(() => isHealthy(component.probe), { what: component.name, timeoutMs: recoverTimeoutMs });
   return healthy.catch(() => false);
 }
@@ -98,7 +100,7 @@ async function start(paths: ClusterPaths, component: Component): Promise<void> {
   const file = join(paths.run, `${component.name}.json`);
   await writeFile(`${file}.tmp`, JSON.stringify(record));
   await rename(`${file}.tmp`, file);
-  await awaitHealth(component, record);
+  await waitUntilHealthy(component, record);
 }
 
 async function launch(component: Component, logFile: string): Promise<ProcessIdentity> {
@@ -122,23 +124,23 @@ async function launch(component: Component, logFile: string): Promise<ProcessIde
   }
 }
 
-async function awaitHealth(component: Component, record: RunRecord): Promise<void> {
-  const failure = async (problem: string) =>
+async function waitUntilHealthy(component: Component, record: RunRecord): Promise<void> {
+  const createError = async (problem: string) =>
     new ComponentError({
       component: component.name,
       problem,
       logFile: record.logFile,
-      logTail: await logTail(record.logFile),
+      logTail: await readLogTail(record.logFile),
     });
   const check = async () => {
-    if (!(await isRunning(record))) throw await failure('ended right after its start');
+    if (!(await isRunning(record))) throw await createError('ended right after its start');
     return isHealthy(component.probe);
   };
   try {
     await waitFor(check, { what: component.name, timeoutMs: startTimeoutMs });
   } catch (error) {
     if (error instanceof ComponentError) throw error;
-    throw await failure(`did not become healthy within ${startTimeoutMs / 1000} s`);
+    throw await createError(`did not become healthy within ${startTimeoutMs / 1000} s`);
   }
 }
 
@@ -149,7 +151,7 @@ function inputsOf(component: Component): string {
     .digest('hex');
 }
 
-/** A record that cannot be read is one of a run that was cut off: its process is found by other means. */
+/** Returns undefined for an unreadable record, whose writer was interrupted. `npm run down` finds such a process anyway. */
 async function readRecord(file: string): Promise<RunRecord | undefined> {
   const text = await readFile(file, 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;

@@ -17,14 +17,14 @@ import type { Component } from './component.ts';
 import { ensureComponent } from './component.ts';
 import type { ClusterPaths } from './paths.ts';
 
-/** Everything a part of the cluster needs to know to start. */
+/** What every component needs to start. */
 export interface ClusterContext {
   paths: ClusterPaths;
   choices: ClusterChoices;
   bin: Binaries;
 }
 
-/** How the node's control plane differs from the simulated one. */
+/** The settings in which the real node's control plane and the simulated one differ. */
 export interface ControlPlanePlan {
   /** Where the API server listens and what it advertises to pods. */
   address: string;
@@ -32,17 +32,17 @@ export interface ControlPlanePlan {
   apiServerFlags: readonly string[];
 }
 
-/** The address clients use. */
+/** Returns the URL of the API server. */
 export function serverUrl(context: ClusterContext, address: string): string {
   return `https://${address}:${context.choices.ports.apiserver}`;
 }
 
-/** Path of the kubeconfig of a component. */
+/** Returns the path of a component's kubeconfig. */
 export function componentKubeconfig(paths: ClusterPaths, certificate: string): string {
   return join(paths.pki, `${certificate}.kubeconfig`);
 }
 
-/** Certificates, kubeconfigs, etcd, API server, controller-manager and scheduler; healthy when this returns. */
+/** Issues certificates, starts etcd, API server, controller-manager and scheduler, and waits until all are healthy. */
 export async function ensureControlPlane(context: ClusterContext, plan: ControlPlanePlan): Promise<void> {
   const { paths, choices } = context;
   await ensureCertificates(context, plan);
@@ -103,7 +103,7 @@ function scheduler({ paths, choices, bin }: ClusterContext): Component {
   };
 }
 
-/** Issued once, and again only when the addresses in them change. */
+/** Issues the certificates once, and again only when their addresses change. */
 async function ensureCertificates(context: ClusterContext, plan: ControlPlanePlan): Promise<void> {
   const { paths, bin } = context;
   const server = serverUrl(context, plan.address);

@@ -11,8 +11,8 @@ import { clusterPaths, lockPath } from './paths.ts';
 const lockTimeoutMs = 10 * 60_000;
 
 /**
- * Removes the checkout's cluster, of either kind, from whatever state it is in; compiled binaries stay. Without a
- * cluster it does nothing. Another checkout's node is left alone.
+ * Removes the checkout's cluster, of either kind and in any state. Does nothing without a cluster. Keeps compiled binaries
+ * and leaves the node of another checkout alone.
  */
 export async function destroyCluster(options: ClusterOptions): Promise<void> {
   const { root, progress = silentProgress } = options;
@@ -20,14 +20,14 @@ export async function destroyCluster(options: ClusterOptions): Promise<void> {
   const lock = lockPath(paths);
   await withLock(lock, { timeoutMs: lockTimeoutMs }, async () =>
     withStep(progress, 'Removing the cluster', async () => {
-      if (process.getuid?.() === 0 && !(await belongsToOther(root))) await removeMachineState(paths);
+      if (process.getuid?.() === 0 && !(await isOwnedByOther(root))) await removeMachineState(paths);
       await removeProcessesAndState(paths);
       await rm(lock, { force: true });
     }),
   );
 }
 
-async function belongsToOther(root: string): Promise<boolean> {
+async function isOwnedByOther(root: string): Promise<boolean> {
   const { kind } = await readOwnership(root);
   return kind === 'live' || kind === 'stale';
 }

@@ -8,7 +8,7 @@ import type { ClusterMode } from './choices.ts';
 import type { ClusterContext } from './control-plane.ts';
 import { serverUrl } from './control-plane.ts';
 
-/** A cluster that is up. Holds no resources: the cluster outlives it. */
+/** A running cluster. The handle holds no resources, and the cluster outlives it. */
 export interface ClusterHandle {
   readonly mode: ClusterMode;
   /** The checkout the cluster belongs to. */
@@ -19,25 +19,25 @@ export interface ClusterHandle {
   /** Cluster-admin. */
   readonly kubeconfigPath: string;
   readonly auditLogPath: string;
-  /** Plain HTTP, `127.0.0.1:PORT`; undefined when simulated: nothing pulls images there. */
+  /** Plain HTTP, `127.0.0.1:PORT`. Undefined in a simulated cluster, which pulls no images. */
   readonly registry: { readonly host: string } | undefined;
-  /** On the machine, only when simulated. */
+  /** A process on the machine. Only in a simulated cluster. */
   readonly nats: { readonly url: string } | undefined;
-  /** On the machine, only when simulated and redis-server is installed. */
+  /** A process on the machine. Only in a simulated cluster, and only if redis-server is installed. */
   readonly redis: { readonly url: string } | undefined;
   kubectl(args: readonly string[], input?: string): Promise<CommandResult>;
   helm(args: readonly string[]): Promise<CommandResult>;
-  /** Path of a program of the Go module, built when needed. */
+  /** Returns the path of a program of ours, built if needed. */
   bin(name: BinaryName): Promise<string>;
-  /** Pushes a docker-archive or OCI-layout tar; the node then pulls the name, whatever registry it names. */
+  /** Pushes a docker-archive or OCI-layout tar. The node then finds the image under this name, with any registry in it. */
   pushImage(archive: string, name: string): Promise<{ digest: string }>;
-  /** Digest of an image in the local registry, or undefined. */
+  /** Returns the digest of an image in the local registry, or undefined. */
   imageDigest(name: string): Promise<string | undefined>;
 }
 
 const toolTimeoutMs = 20 * 60_000;
 
-/** The handle of a cluster whose control plane is at `address`. */
+/** Creates the handle of a cluster whose API server listens on `address`. */
 export function clusterHandle(context: ClusterContext, address: string, hasRedis = false): ClusterHandle {
   const { paths, choices } = context;
   const { mode, ports } = choices;
@@ -45,7 +45,7 @@ export function clusterHandle(context: ClusterContext, address: string, hasRedis
   const environment = { env: { KUBECONFIG: paths.kubeconfig }, timeoutMs: toolTimeoutMs };
   const bin = async (name: BinaryName) => (await ensureBinaries([name]))(name);
   const registry = simulated ? undefined : { host: `127.0.0.1:${ports.registry}` };
-  const access = async () => {
+  const accessRegistry = async () => {
     if (registry === undefined) throw new LocalClusterError('COMPONENT_FAILED', 'a simulated cluster has no registry');
     return { host: registry.host, bin: await ensureBinaries(['crane']) };
   };
@@ -62,7 +62,7 @@ export function clusterHandle(context: ClusterContext, address: string, hasRedis
     kubectl: async (args, input) => exec([await bin('kube'), 'kubectl', ...args], { ...environment, input }),
     helm: async (args) => exec([await bin('helm'), ...args], environment),
     bin,
-    pushImage: async (archive, name) => pushImage(await access(), { archive, name }),
-    imageDigest: async (name) => imageDigest(await access(), name),
+    pushImage: async (archive, name) => pushImage(await accessRegistry(), { archive, name }),
+    imageDigest: async (name) => imageDigest(await accessRegistry(), name),
   };
 }

@@ -7,7 +7,7 @@ import { clusterHandle } from './handle.ts';
 import { clusterPaths } from './paths.ts';
 import { clusterStatus } from './status.ts';
 
-/** The checkout's cluster when its API server answers, otherwise undefined. Starts nothing. */
+/** Returns the checkout's cluster if its API server is healthy, otherwise undefined. Starts nothing. */
 export async function openCluster(options: ClusterOptions): Promise<ClusterHandle | undefined> {
   const paths = clusterPaths(options.root);
   const choices = await readChoices(paths);

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 
-/** Where a checkout's cluster keeps what it needs; `npm run down` removes all of it. */
+/** Files and folders of a checkout's cluster. `npm run down` removes all of them. */
 export interface ClusterPaths {
   root: string;
   /** `<root>/.sandlot`. */
@@ -10,7 +10,7 @@ export interface ClusterPaths {
   choices: string;
   logs: string;
   run: string;
-  /** Working folder of etcd and kube-apiserver, with etcd's data in it. */
+  /** Working folder of etcd and kube-apiserver. Holds etcd's data. */
   controlPlane: string;
   pki: string;
   registry: string;
@@ -19,7 +19,7 @@ export interface ClusterPaths {
   auditLog: string;
 }
 
-/** The paths of the checkout at `root`. */
+/** Returns the paths of the checkout at `root`. */
 export function clusterPaths(root: string): ClusterPaths {
   const state = join(root, '.sandlot');
   const data = join(state, 'data');
@@ -39,27 +39,27 @@ export function clusterPaths(root: string): ClusterPaths {
   };
 }
 
-/** Machine-wide and short, because sockets live here: a machine has one node. */
+/** Paths of the real node. They are machine-wide, as a machine has one node, and short, as socket paths are limited. */
 export const machinePaths = {
   run: '/run/sandlot',
   owner: '/run/sandlot/owner.json',
   original: '/run/sandlot/original.json',
   containerdSocket: '/run/sandlot/containerd.sock',
   containerdState: '/run/sandlot/containerd',
-  /** What gVisor's programs keep about the pods they run. */
+  /** State that gVisor's programs keep about their pods. */
   gvisorState: '/run/sandlot/gvisor',
   cniConfig: '/run/sandlot/cni',
   cniState: '/run/sandlot/cni-state',
   cniPlugins: '/run/sandlot/cni-plugins',
   policySocket: '/run/sandlot/policy.sock',
   registryHosts: '/run/sandlot/registry-hosts',
-  /** On disk: the kubelet keeps emptyDir volumes here. */
+  /** On disk, because the kubelet keeps emptyDir volumes here. */
   lib: '/var/lib/sandlot',
   kubelet: '/var/lib/sandlot/kubelet',
   lock: '/run/lock/sandlot-cluster.lock',
 } as const;
 
-/** Held while a cluster is made or removed: by root for the whole machine, otherwise for the checkout. */
+/** Returns the lock to hold while a cluster is created or removed: the machine's for root, otherwise the checkout's. */
 export function lockPath(paths: ClusterPaths): string {
   return process.getuid?.() === 0 ? machinePaths.lock : join(paths.state, 'lock');
 }

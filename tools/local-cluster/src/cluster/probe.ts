@@ -1,28 +1,28 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { exec } from '../process/exec.ts';
-import { firstReply } from '../test-servers/line-protocol.ts';
+import { readFirstReply } from '../test-servers/line-protocol.ts';
 
-/** How to ask a component whether it works. Plain data, kept beside the pid, so that `status` can ask too. */
+/** How to check a component's health. Plain data, stored beside the pid so that `npm run status` can check too. */
 export type Probe =
-  /** A GET answered by 200; certificates are not verified. */
+  /** Healthy if a GET returns 200. Certificates are not verified. */
   | { kind: 'http'; url: string }
-  /** What a server on a loopback port first says (to `send`) begins with `expect`. */
+  /** Healthy if the first bytes from a loopback port, after sending `send`, begin with `expect`. */
   | { kind: 'banner'; port: number; send: string; expect: string }
-  /** A command that exits with 0. */
+  /** Healthy if the command exits with 0. */
   | { kind: 'command'; argv: readonly string[] }
-  /** Being alive is all that can be asked. */
+  /** Has no health check: healthy while its process runs. */
   | { kind: 'alive' };
 
 const timeoutMs = 3_000;
 
-/** True when the component answers as it should, within seconds. */
+/** Runs the probe, with a timeout of a few seconds. Never throws. */
 export async function isHealthy(probe: Probe): Promise<boolean> {
   switch (probe.kind) {
     case 'http':
       return (await statusOf(probe.url)) === 200;
     case 'banner':
-      return (await firstReply(probe.port, probe.send)).startsWith(probe.expect);
+      return (await readFirstReply(probe.port, probe.send)).startsWith(probe.expect);
     case 'command':
       return (await exec(probe.argv, { timeoutMs })).code === 0;
     case 'alive':

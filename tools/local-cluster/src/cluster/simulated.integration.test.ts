@@ -42,18 +42,18 @@ describe('a simulated cluster', () => {
     for (const component of status) expect(component).toMatchObject({ healthy: true });
   });
 
-  it('keeps what is healthy when asked for again', async () => {
+  it('keeps healthy components when it is created again', async () => {
     const before = await pids(root);
     await createSimulatedCluster({ root, nodes: 2 });
     expect(await pids(root)).toEqual(before);
   });
 
-  it('can be opened without starting anything', async () => {
+  it('opens without starting a component', async () => {
     expect((await openCluster({ root }))?.server).toBe(cluster.server);
     expect(await openCluster({ root: join(root, 'elsewhere') })).toBeUndefined();
   });
 
-  it('recovers with its objects after everything was killed', async () => {
+  it('recovers with its objects after all processes were killed', async () => {
     const before = await pids(root);
     for (const pid of before.values()) if (pid !== undefined) process.kill(pid, 'SIGKILL');
     const again = await createSimulatedCluster({ root, nodes: 2 });
@@ -62,7 +62,7 @@ describe('a simulated cluster', () => {
     for (const component of await clusterStatus({ root })) expect(component.healthy).toBe(true);
   });
 
-  it('leaves neither a process nor a file behind, however often it is destroyed', async () => {
+  it('leaves no process and no file behind, and can be destroyed twice', async () => {
     const before = await pids(root);
     await destroyCluster({ root });
     for (const pid of before.values()) expect(await identify(pid ?? 0)).toBeUndefined();

@@ -25,8 +25,9 @@ const lockTimeoutMs = 30 * 60_000;
 const defaultNodes = 3;
 
 /**
- * A real control plane with simulated nodes, without root: objects behave, containers do not exist. NATS, and Redis
- * where it is installed, run beside it. Calling it again keeps what is healthy. Throws MissingToolError, ComponentError.
+ * Creates a real control plane with simulated nodes; needs no root. Objects behave as usual, but no containers run. NATS,
+ * and Redis if it is installed, run beside it. A second call keeps healthy components. Throws MissingToolError or
+ * ComponentError.
  */
 export async function createSimulatedCluster(options: ClusterOptions & { nodes?: number }): Promise<ClusterHandle> {
   const { root, progress = silentProgress, nodes = defaultNodes } = options;
@@ -43,7 +44,7 @@ export async function createSimulatedCluster(options: ClusterOptions & { nodes?:
       const server = serverUrl(context, loopback);
       const api = await createApiClient({ server, pkiDir: paths.pki, certificate: 'admin' });
       await createSimulatedNodes(api, nodes);
-      // Names nothing here, but a pod that asks for the class is refused where there is none.
+      // Nothing runs on gVisor here, but the API server rejects a pod whose RuntimeClass does not exist.
       await applyObject(api, '/apis/node.k8s.io/v1/runtimeclasses/gvisor', gvisorClass);
     });
     await withStep(progress, redis === undefined ? 'NATS' : 'NATS and Redis', async () => {

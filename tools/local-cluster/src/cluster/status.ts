@@ -4,19 +4,19 @@ import { readRecords } from './component.ts';
 import { clusterPaths } from './paths.ts';
 import { isHealthy } from './probe.ts';
 
-/** One component as it is now. */
+/** Current state of one component. */
 export interface ComponentStatus {
   name: string;
-  /** Undefined when it does not run. */
+  /** Undefined if it does not run. */
   pid: number | undefined;
-  /** Alive and answering. */
+  /** It runs and its probe succeeds. */
   healthy: boolean;
   uptimeSeconds: number | undefined;
   rssBytes: number | undefined;
   logFile: string;
 }
 
-/** Every component of the checkout's cluster, in the order of their start; empty when there is no cluster. */
+/** Returns every component of the checkout's cluster, in start order. Empty if there is no cluster. */
 export async function clusterStatus(options: { root: string }): Promise<readonly ComponentStatus[]> {
   return Promise.all((await readRecords(clusterPaths(options.root))).map((record) => statusOf(record)));
 }

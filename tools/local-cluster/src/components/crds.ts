@@ -10,11 +10,11 @@ const collection = '/apis/apiextensions.k8s.io/v1/customresourcedefinitions';
 interface Crd {
   name: string;
   body: string;
-  /** What answers once the API server serves it: the list of every served version. */
+  /** Path of the list of each served version. It returns 200 as soon as the API server serves the CRD. */
   lists: string[];
 }
 
-/** Applies every CRD of the files and folders and waits until the API server serves them. */
+/** Applies every CRD in the files and folders, and waits until the API server serves them. */
 export async function applyCrds(api: ApiClient, paths: readonly string[]): Promise<void> {
   const files = (await Promise.all(paths.map((path) => yamlFiles(path)))).flat();
   const crds = (await Promise.all(files.map((file) => readFile(file, 'utf8')))).flatMap(parseCrds);

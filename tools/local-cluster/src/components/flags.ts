@@ -1,21 +1,21 @@
-/** The command lines of the control plane, for the tests' and for the node's. Every component runs in `dir`. */
+/** Command lines of the control plane, for tests and for clusters. Paths of etcd are relative to the working folder. */
 import { join } from 'node:path';
 
-/** Range of ClusterIPs; the API server itself is its first address. */
+/** Range of ClusterIPs. The API server has the first address. */
 const serviceCidr = '10.96.0.0/16';
 
 /** ClusterIP of the API server. */
 export const apiServiceIp = '10.96.0.1';
 
-// etcd wants HOST:PORT even for a unix socket and takes it as the socket's file name in its working folder. A socket
-// needs no port and no certificates: the folder's permissions are the access control.
+// etcd requires HOST:PORT even for a unix socket, and uses it as the socket's file name in its working folder. A socket
+// needs no free port and no certificates: the folder's permissions control access.
 const etcdClient = 'unix://client:1';
 const etcdPeer = 'unix://peer:1';
 
-// Their defaults (20 and 50 requests per second) would be the bottleneck of every load measurement.
+// The defaults (20 and 50 requests per second) would be the bottleneck of every load test.
 const clientRates = ['--kube-api-qps=1000', '--kube-api-burst=2000'];
 
-/** etcd in the working folder. Without fsync it survives any crash except the machine's. */
+/** Flags of etcd in the working folder. Without fsync, data survives a crash of the process but not of the machine. */
 export function etcdFlags(): string[] {
   return [
     'etcd',
@@ -33,18 +33,18 @@ export function etcdFlags(): string[] {
   ];
 }
 
-/** What differs between API servers. */
+/** The settings in which API servers differ. */
 export interface ApiServerFlags {
   pkiDir: string;
   port: number;
   bindAddress: string;
   audit?: { policyFile: string; logFile: string } | undefined;
-  /** Off where no controller makes service accounts: pods could not be created at all. */
+  /** Set to false if no controller creates service accounts: admission would then reject every pod. */
   serviceAccountAdmission: boolean;
   extra?: readonly string[] | undefined;
 }
 
-/** kube-apiserver with client certificates and RBAC, against the etcd of the same working folder. */
+/** Flags of kube-apiserver with client certificates and RBAC. It uses the etcd in the same working folder. */
 export function apiServerFlags(options: ApiServerFlags): string[] {
   const pki = (file: string) => join(options.pkiDir, file);
   return [
@@ -77,7 +77,7 @@ function auditFlags(audit: { policyFile: string; logFile: string }): string[] {
   ];
 }
 
-/** One line per finished request, without bodies. */
+/** Logs one line per finished request, without bodies. */
 export const auditPolicy = JSON.stringify({
   apiVersion: 'audit.k8s.io/v1',
   kind: 'Policy',
@@ -85,7 +85,7 @@ export const auditPolicy = JSON.stringify({
   rules: [{ level: 'Metadata' }],
 });
 
-/** How controller-manager and scheduler reach the API server, and where they serve health; port 0 serves nothing. */
+/** How controller-manager and scheduler reach the API server, and where they serve health checks. Port 0 serves nothing. */
 export interface ClientComponentFlags {
   kubeconfig: string;
   pkiDir: string;
@@ -93,7 +93,7 @@ export interface ClientComponentFlags {
   extra?: readonly string[] | undefined;
 }
 
-/** kube-controller-manager, alone and therefore without an election. */
+/** Flags of kube-controller-manager. It is the only replica, so leader election is off. */
 export function controllerManagerFlags(options: ClientComponentFlags): string[] {
   return [
     'kube-controller-manager',
@@ -105,7 +105,7 @@ export function controllerManagerFlags(options: ClientComponentFlags): string[] 
   ];
 }
 
-/** kube-scheduler, alone and therefore without an election. */
+/** Flags of kube-scheduler. It is the only replica, so leader election is off. */
 export function schedulerFlags(options: ClientComponentFlags): string[] {
   return ['kube-scheduler', ...clientComponentFlags(options), ...(options.extra ?? [])];
 }
@@ -123,8 +123,8 @@ function clientComponentFlags(options: ClientComponentFlags): string[] {
 }
 
 /**
- * The configuration of kwok: its stages, and how much it does at a time. Its default of 4 Pods would be the bottleneck of
- * every burst. All four are said, as kwok fills in no defaults where it is given options.
+ * Configuration of kwok: its stages and its parallelism. The default of 4 pods would be the bottleneck of every burst. All
+ * four fields are set because kwok fills in no defaults once `options` is present.
  */
 export function kwokConfiguration(stages: string): string {
   const options = {
@@ -137,7 +137,7 @@ export function kwokConfiguration(stages: string): string {
   return `${stages}\n---\n${JSON.stringify(own)}\n`;
 }
 
-/** kwok over the nodes that carry its annotation; every other node is left alone. */
+/** Flags of kwok. It manages only nodes that carry its annotation. */
 export function kwokFlags(options: { kubeconfig: string; stagesFile: string }): string[] {
   return [
     `--kubeconfig=${options.kubeconfig}`,

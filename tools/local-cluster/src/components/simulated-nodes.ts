@@ -2,10 +2,10 @@ import type { ApiClient } from '../api-client.ts';
 import { applyObject } from '../api-client.ts';
 import { waitFor } from '../process/wait.ts';
 
-// 1000 would be printed back as "1k", which some tools misread.
+// The API server returns 1000 as "1k", which some tools misread.
 const podsPerNode = '999';
 
-/** Creates the nodes kwok answers for and waits until all are Ready. Names are `simulated-1` and so on. */
+/** Creates nodes that kwok manages, named `simulated-1` and so on, and waits until all are Ready. */
 export async function createSimulatedNodes(api: ApiClient, count: number): Promise<void> {
   const names = Array.from({ length: count }, (_, index) => `simulated-${index + 1}`);
   for (const name of names) {

@@ -6,10 +6,10 @@ const cgroupRoot = '/sys/fs/cgroup';
 const killRounds = 50;
 const roundMs = 100;
 
-/** The cgroup, in every hierarchy, under which the kubelet puts all pods. It is ours alone. */
+/** The cgroup, in every hierarchy, under which the kubelet puts all pods. Nothing else uses it. */
 export const podGroup = 'sandlot';
 
-/** Creates the pods' cgroup where the kubelet wants to find it. Harmless when it is there. */
+/** Creates the pods' cgroup, which the kubelet expects to exist. Does nothing if it exists. */
 export async function ensurePodGroup(): Promise<void> {
   const controllers = await readFile(join(cgroupRoot, 'cgroup.controllers'), 'utf8').catch(() => undefined);
   if (controllers === undefined) {
@@ -17,22 +17,22 @@ export async function ensurePodGroup(): Promise<void> {
     return;
   }
   for (const controller of controllers.trim().split(' ')) {
-    // A controller that cannot be delegated here is one the kubelet does without.
+    // Some controllers cannot be delegated on this machine. The kubelet works without them.
     await writeFile(join(cgroupRoot, 'cgroup.subtree_control'), `+${controller}`).catch(() => undefined);
   }
   await mkdir(join(cgroupRoot, podGroup), { recursive: true });
 }
 
-/** Kills every process of every pod until none is left, in all cgroup hierarchies (version 1 has one per controller). */
+/** Kills every process of every pod until none is left. Covers all cgroup hierarchies: version 1 has one per controller. */
 export async function killPodProcesses(): Promise<void> {
   for (let round = 0; round < killRounds; round += 1) {
-    const pids = await podProcesses();
+    const pids = await findPodProcesses();
     if (pids.size === 0) return;
     for (const pid of pids) {
       try {
         process.kill(pid, 'SIGKILL');
       } catch {
-        // Ended meanwhile.
+        // The process has ended meanwhile.
       }
     }
     await delay(roundMs);
@@ -44,7 +44,7 @@ export async function removePodCgroups(): Promise<void> {
   for (const group of await podGroups()) await rmdir(group).catch(() => undefined);
 }
 
-async function podProcesses(): Promise<Set<number>> {
+async function findPodProcesses(): Promise<Set<number>> {
   const pids = new Set<number>();
   for (const group of await podGroups()) {
     const text = await readFile(join(group, 'cgroup.procs'), 'utf8').catch(() => '');
@@ -53,7 +53,7 @@ async function podProcesses(): Promise<Set<number>> {
   return pids;
 }
 
-/** The pods' cgroups, children before parents. */
+/** Lists the pods' cgroups, children before parents. */
 async function podGroups(): Promise<string[]> {
   const hierarchies = [cgroupRoot, ...(await subfolders(cgroupRoot))];
   const roots = hierarchies.map((hierarchy) => join(hierarchy, podGroup));

@@ -16,7 +16,7 @@ import { findProcesses } from './processes.ts';
 
 const killRounds = 10;
 
-// gVisor names its processes after what they do, not after the file they run.
+// gVisor names its processes after their role, not after their executable.
 const programs = [
   'containerd',
   'coredns',
@@ -30,8 +30,8 @@ const programs = [
 ];
 
 /**
- * Removes what a node puts on the machine outside the checkout, from whatever state it is in: processes, mounts,
- * links, firewall rules, cgroups, kernel parameters and folders. Works with nothing to remove, too.
+ * Removes everything that a node puts on the machine outside the checkout: processes, mounts, links, firewall rules,
+ * cgroups, kernel parameters and folders. Works from any partial state, also if there is nothing to remove.
  */
 export async function removeMachineState(paths: ClusterPaths): Promise<void> {
   await stopComponents(paths);
@@ -46,7 +46,7 @@ export async function removeMachineState(paths: ClusterPaths): Promise<void> {
   await removeFolders();
 }
 
-/** The kubelet goes first: it would restart pods. containerd goes last. */
+/** Stops the kubelet first, because it would restart pods, and containerd last. */
 async function stopComponents(paths: ClusterPaths): Promise<void> {
   const order = (name: string) => (name === 'kubelet' ? 0 : name === 'containerd' ? 2 : 1);
   const records = await readRecords(paths);
@@ -54,8 +54,8 @@ async function stopComponents(paths: ClusterPaths): Promise<void> {
 }
 
 /**
- * Shims, and components whose record was lost: recognised by our paths on their command line, etcd by the folder it works
- * in. Until none is left, because gVisor's shims start programs that tidy up after the pods that were just killed.
+ * Kills shims, and components without a record. They have our paths on their command line; etcd has its working folder.
+ * Repeats until none is left, because gVisor's shims start programs that clean up after the killed pods.
  */
 async function killLeftovers(paths: ClusterPaths): Promise<void> {
   for (let round = 0; round < killRounds; round += 1) {
@@ -65,7 +65,7 @@ async function killLeftovers(paths: ClusterPaths): Promise<void> {
   }
 }
 
-/** Whether a process is one of the node's, or of a pod in gVisor. */
+/** Tells whether a process belongs to the node or to a gVisor pod. */
 export function isLeftover({ argv, cwd }: ProcessTraits, paths: ClusterPaths): boolean {
   const ours = [
     machinePaths.containerdSocket,
@@ -83,7 +83,7 @@ function isOurProgram([program = '', component = '']: readonly string[]): boolea
   return name === 'kube' && component !== 'kubectl';
 }
 
-/** A shim's socket has a fixed folder shared with the system's containerd; its address is noted in its bundle. */
+/** Shims put their sockets into a fixed folder shared with the system's containerd. Each bundle names its socket. */
 async function removeShimSockets(): Promise<void> {
   const bundles = join(machinePaths.containerdState, 'io.containerd.runtime.v2.task/k8s.io');
   for (const name of await readdir(bundles).catch(() => [])) {
@@ -121,7 +121,7 @@ async function removeFolders(): Promise<void> {
   await removeFolder(machinePaths.run);
 }
 
-/** Removes a folder with nothing mounted in it; deleting through a mount would delete someone's data. */
+/** Waits until nothing is mounted in a folder, then removes it. Deleting through a mount would delete other data. */
 export async function removeFolder(folder: string): Promise<void> {
   await waitFor(async () => (await mountsUnder([folder])).length === 0, {
     what: `mounts under ${folder} to go`,

@@ -4,31 +4,31 @@ import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
 import { machinePaths } from '../cluster/paths.ts';
 import { gvisorHandler, gvisorShimConfig } from './gvisor.ts';
-import { mayLowerOomScore } from './machine.ts';
+import { canLowerOomScore } from './machine.ts';
 import { pauseImage } from './pause-image.ts';
 
 const systemFolders = ['/usr/local/sbin', '/usr/local/bin', '/usr/sbin', '/usr/bin', '/sbin', '/bin'];
 
-/** containerd with everything of its own: socket, state, images, CNI configuration. The system's is never touched. */
+/** Our own containerd, with its own socket, state, images and CNI configuration. Never touches the system's containerd. */
 export async function containerdComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
   await writeRegistryHosts(choices.ports.registry);
   const gvisorConfigFile = join(machinePaths.run, 'gvisor.toml');
   const configuration = containerdConfig({
     root: paths.containerd,
-    restrictOomScore: !(await mayLowerOomScore()),
+    restrictOomScore: !(await canLowerOomScore()),
     gvisorConfigFile,
   });
   const file = join(machinePaths.run, 'containerd.toml');
   await mkdir(machinePaths.run, { recursive: true, mode: 0o700 });
   await writeFile(file, configuration);
-  // Read anew for every pod: a change of it needs no restart.
+  // The shim reads this file for every pod, so a change needs no restart.
   await writeFile(gvisorConfigFile, gvisorShimConfig({ runsc: bin('runsc') }));
   return {
     name: 'containerd',
     cwd: '/',
     argv: ['containerd', '--config', file],
-    // Where containerd looks for shims; version 1.6 knows no path for those of pods. The folders after it are written
-    // out because a change of this process's PATH is no reason to start containerd anew.
+    // containerd 1.6 finds the shims of pods only through PATH. The other folders are fixed, so that a change of this
+    // process's PATH does not restart containerd.
     env: { PATH: [dirname(bin('containerd-shim-runsc-v1')), ...systemFolders].join(':') },
     configuration,
     probe: { kind: 'command', argv: ['ctr', '--address', machinePaths.containerdSocket, 'version'] },
@@ -37,12 +37,12 @@ export async function containerdComponent({ paths, choices, bin }: ClusterContex
 
 interface ContainerdSettings {
   root: string;
-  /** Where CAP_SYS_RESOURCE is withheld runc dies on a negative OOM score. */
+  /** Set on machines without CAP_SYS_RESOURCE: runc fails there on a negative OOM score. */
   restrictOomScore: boolean;
   gvisorConfigFile: string;
 }
 
-/** containerd's configuration file, version 2. */
+/** Returns containerd's configuration file, version 2. */
 export function containerdConfig(settings: ContainerdSettings): string {
   const cri = 'plugins."io.containerd.grpc.v1.cri"';
   return `version = 2
@@ -89,7 +89,7 @@ ConfigPath = ${quote(settings.gvisorConfigFile)}
 `;
 }
 
-/** The local registry answers first for every registry's images; what it does not have comes from the real one. */
+/** Makes containerd try the local registry first for every image, and then the image's own registry. */
 async function writeRegistryHosts(port: number): Promise<void> {
   const mirror = `[host."http://127.0.0.1:${port}"]\n  capabilities = ["pull", "resolve"]\n`;
   const hosts = { _default: mirror, 'docker.io': `server = "https://registry-1.docker.io"\n\n${mirror}` };
@@ -100,7 +100,7 @@ async function writeRegistryHosts(port: number): Promise<void> {
   }
 }
 
-/** JSON strings are TOML basic strings. */
+/** A JSON string is a valid TOML basic string. */
 function quote(text: string): string {
   return JSON.stringify(text);
 }

@@ -11,7 +11,7 @@ export const dnsServiceIp = '10.96.0.10';
 /** Suffix of every Service name. */
 export const clusterDomain = 'cluster.local';
 
-/** CoreDNS as a process of the machine; pods reach it through the Service of `dnsManifests`. */
+/** CoreDNS as a process on the machine. Pods reach it through the Service in `dnsManifests`. */
 export async function dnsComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
   const { dns, dnsReady } = choices.ports;
   const configuration = corefile({
@@ -56,7 +56,7 @@ ${options.hasUpstream ? '  forward . /etc/resolv.conf\n' : ''}  cache 30 {
 `;
 }
 
-/** The Service kube-dns without a selector, its endpoint, and what CoreDNS may read. */
+/** The Service kube-dns without a selector, its EndpointSlice, and CoreDNS's read permissions. */
 export function dnsManifests(podNetwork: string, port: number): object[] {
   const metadata = { name: 'kube-dns', namespace: 'kube-system', labels: { 'k8s-app': 'kube-dns' } };
   return [

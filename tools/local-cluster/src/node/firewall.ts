@@ -5,12 +5,12 @@ import { natTable } from './network.ts';
 
 const kubeProxyTables = ['ip kube-proxy', 'ip6 kube-proxy'];
 
-// Tables iptables-nft makes on first use; the portmap plugin uses them for host ports.
+// iptables-nft creates these tables on first use. The portmap plugin uses them for host ports.
 const iptablesTables = ['ip nat', 'ip filter', 'ip mangle', 'ip raw', 'ip6 nat', 'ip6 filter', 'ip6 mangle', 'ip6 raw'];
 
-/** Removes our tables, kube-proxy's, the portmap plugin's chains, and iptables' tables if those were not there before. */
+/** Removes our tables, kube-proxy's, the portmap plugin's chains, and the iptables tables added since the node started. */
 export async function removeFirewall(): Promise<void> {
-  // No nft, no node: nothing was ever made.
+  // Without nft no node was ever created, so there is nothing to remove.
   const present = await listNftTables().catch((): string[] => []);
   for (const table of [natTable, policyTable, ...kubeProxyTables])
     if (present.includes(table)) await deleteTable(table);
@@ -30,7 +30,7 @@ async function removePortmapChains(): Promise<void> {
   }
 }
 
-/** An iptables-save text without the chains of the portmap plugin and the rules that name them. */
+/** Removes the portmap plugin's chains, and the rules that name them, from the output of iptables-save. */
 export function withoutPortmap(saved: string): string {
   return saved
     .split('\n')

@@ -1,11 +1,11 @@
 import { machinePaths } from '../cluster/paths.ts';
 
-/** The name under which containerd knows gVisor, and a RuntimeClass asks for it. */
+/** containerd's name for gVisor, which the RuntimeClass refers to. */
 export const gvisorHandler = 'runsc';
 
 /**
- * The class whose pods run inside gVisor. Its overhead is about what gVisor takes for an idle pod of one container
- * beside the container's own memory: the kubelet adds it to the pod's limits.
+ * The RuntimeClass for pods inside gVisor. The overhead is roughly gVisor's own memory for an idle pod with one container.
+ * The kubelet adds it to the pod's limits.
  */
 export const gvisorClass = {
   apiVersion: 'node.k8s.io/v1',
@@ -16,8 +16,8 @@ export const gvisorClass = {
 };
 
 /**
- * What gVisor's shim reads whenever a pod starts. The keys of the last table are flags of runsc. gVisor could do without
- * cgroups (`ignore-cgroups`), but then no limit would hold, and where the kubelet runs there are some.
+ * Configuration that gVisor's shim reads whenever a pod starts. The keys of the last table are flags of runsc. We do not
+ * set `ignore-cgroups`: the kubelet needs cgroups anyway, and no limit would hold without them.
  */
 export function gvisorShimConfig(options: { runsc: string }): string {
   return `binary_name = ${JSON.stringify(options.runsc)}

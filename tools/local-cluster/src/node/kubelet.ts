@@ -38,7 +38,7 @@ export async function kubeletComponent(context: ClusterContext): Promise<Compone
   };
 }
 
-/** Loopback resolvers of the machine are not reachable from a pod's network namespace. */
+/** Keeps only the machine's resolvers that a pod can reach: loopback resolvers are outside its network namespace. */
 export function podResolvConf(machines: string): string {
   return machines
     .split('\n')
@@ -71,7 +71,7 @@ function kubeletConfig({ paths, choices }: ClusterContext, resolvConf: string): 
     failCgroupV1: false,
     failSwapOn: false,
     oomScoreAdj: 0,
-    // Its iptables chains would serve no purpose beside kube-proxy's nftables mode and would outlive the node.
+    // kube-proxy's nftables mode does not need the kubelet's iptables chains, and they would outlive the node.
     makeIPTablesUtilChains: false,
     clusterDNS: [dnsServiceIp],
     clusterDomain,
@@ -85,7 +85,7 @@ function kubeletConfig({ paths, choices }: ClusterContext, resolvConf: string): 
     eventRecordQPS: 0,
     kubeAPIQPS: 1000,
     kubeAPIBurst: 2000,
-    // A developer's machine is often nearly full: evict only when it really is.
+    // A developer's machine is often nearly full, so evict only at the very end.
     evictionHard: {
       'memory.available': '100Mi',
       'nodefs.available': '1%',

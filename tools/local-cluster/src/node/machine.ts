@@ -2,7 +2,7 @@ import { access, readFile, writeFile } from 'node:fs/promises';
 import { machinePaths } from '../cluster/paths.ts';
 import { exec, execOrThrow } from '../process/exec.ts';
 
-/** Debian packages of the node. */
+/** Debian packages that the node needs. */
 export const nodePackages = [
   'conntrack',
   'containerd',
@@ -17,17 +17,17 @@ export const nodePackages = [
   'socat',
 ] as const;
 
-/** How the machine was before the node; kept until `down` puts it back. */
+/** State of the machine before the node. `npm run down` restores it. */
 export interface OriginalMachine {
-  /** Kernel parameters the node's components change. */
+  /** Kernel parameters that the node's components change. */
   sysctls: Record<string, string>;
   /** `family name` of every nftables table. */
   nftTables: string[];
-  /** Folders with fixed names that components create. */
+  /** Those of `fixedFolders` that existed. */
   folders: string[];
 }
 
-// The first two are ours, the others the kubelet's.
+// We set the first two, the kubelet sets the others.
 const changedSysctls = [
   'net/ipv4/ip_forward',
   'net/bridge/bridge-nf-call-iptables',
@@ -43,7 +43,7 @@ const requiredSysctls = { 'net/ipv4/ip_forward': '1', 'net/bridge/bridge-nf-call
 
 const kernelModules = ['overlay', 'br_netfilter', 'nf_tables', 'nf_conntrack'];
 
-/** Folders whose names components do not let us choose; removed by `down` unless they were there before. */
+/** Folders that components create under fixed names. `npm run down` removes them unless they existed before. */
 export const fixedFolders = [
   '/var/lib/kubelet',
   '/var/log/containers',
@@ -55,9 +55,9 @@ export const fixedFolders = [
   '/usr/libexec/kubernetes',
 ];
 
-/** Notes how the machine is, once, then loads kernel modules and sets kernel parameters. */
+/** Records the machine's original state once, loads kernel modules and sets kernel parameters. */
 export async function prepareMachine(): Promise<void> {
-  // Built into some kernels, absent from the module tree there: the components complain if one is really missing.
+  // Ignores failures: some kernels have the modules built in. The components report one that is really missing.
   await Promise.all(kernelModules.map((name) => exec(['modprobe', '--quiet', name])));
   if ((await readOriginal()) === undefined) {
     await writeFile(machinePaths.original, JSON.stringify(await observeMachine()));
@@ -65,7 +65,7 @@ export async function prepareMachine(): Promise<void> {
   for (const [name, value] of Object.entries(requiredSysctls)) await writeFile(`/proc/sys/${name}`, value);
 }
 
-/** How the machine was, or undefined when nothing was changed or noted. */
+/** Returns the machine's original state, or undefined if none was recorded. */
 export async function readOriginal(): Promise<OriginalMachine | undefined> {
   const text = await readFile(machinePaths.original, 'utf8').catch(() => undefined);
   if (text === undefined) return undefined;
@@ -73,7 +73,7 @@ export async function readOriginal(): Promise<OriginalMachine | undefined> {
   return isOriginal(value) ? value : undefined;
 }
 
-/** Names of the nftables tables there are now. */
+/** Lists the names of the existing nftables tables. */
 export async function listNftTables(): Promise<string[]> {
   const { stdout } = await execOrThrow(['nft', 'list', 'tables']);
   return stdout
@@ -82,8 +82,8 @@ export async function listNftTables(): Promise<string[]> {
     .map((line) => line.slice('table '.length).trim());
 }
 
-/** True where runc may lower a container's OOM score. */
-export async function mayLowerOomScore(): Promise<boolean> {
+/** Tells whether runc can lower a container's OOM score, which needs CAP_SYS_RESOURCE. */
+export async function canLowerOomScore(): Promise<boolean> {
   const status = await readFile('/proc/self/status', 'utf8');
   const effective = BigInt(`0x${/^CapEff:\s+([0-9a-f]+)$/m.exec(status)?.[1] ?? '0'}`);
   const capSysResource = 24n;

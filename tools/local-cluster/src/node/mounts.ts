@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { exec } from '../process/exec.ts';
 
-/** Mount points at or under any of the folders, innermost first. */
+/** Lists the mount points at or under any of the folders, innermost first. */
 export async function mountsUnder(folders: readonly string[]): Promise<string[]> {
   return parseMounts(await readFile('/proc/self/mountinfo', 'utf8'), folders);
 }
 
-/** The mount points of a mountinfo file at or under any of the folders, latest first. */
+/** Lists the mount points in a mountinfo file at or under any of the folders, latest first. */
 export function parseMounts(mountinfo: string, folders: readonly string[]): string[] {
   const points = mountinfo
     .split('\n')
@@ -15,7 +15,7 @@ export function parseMounts(mountinfo: string, folders: readonly string[]): stri
   return points.reverse();
 }
 
-/** Unmounts everything at or under the folders; busy mounts are detached. */
+/** Unmounts everything at or under the folders. Busy mounts are detached. */
 export async function unmountAll(folders: readonly string[]): Promise<void> {
   for (let round = 0; round < 5; round += 1) {
     const points = await mountsUnder(folders);

@@ -6,15 +6,15 @@ import { componentKubeconfig } from '../cluster/control-plane.ts';
 import { machinePaths } from '../cluster/paths.ts';
 import { bridgeName, nodeAddress, podCidr } from './network.ts';
 
-/** The nftables table with the rules that come from NetworkPolicies: `<family> <name>`. */
+/** The nftables table with the rules derived from NetworkPolicies: `<family> <name>`. */
 export const policyTable = 'ip sandlot-policy';
 
 const distributionPlugins = '/usr/lib/cni';
 const user = 'sandlot:network-policy';
 
 /**
- * What enforces NetworkPolicies. It must run before the kubelet does: a pod starts when its rules are in place. After
- * its end the rules stay in the kernel as they are, and no pod starts.
+ * The program that enforces NetworkPolicies. Start it before the kubelet, because a pod starts only once its rules are in
+ * place. When it ends, the rules stay in the kernel unchanged and no new pod starts.
  */
 export async function networkPolicyComponent({ paths, choices, bin }: ClusterContext): Promise<Component> {
   const program = bin('network-policy');
@@ -35,7 +35,7 @@ export async function networkPolicyComponent({ paths, choices, bin }: ClusterCon
   };
 }
 
-/** containerd 1.6 looks for plugins in one folder only: one with the distribution's and ours. */
+/** Links the distribution's CNI plugins and ours into one folder: containerd 1.6 searches only one. */
 async function linkPlugins(program: string): Promise<void> {
   await mkdir(machinePaths.cniPlugins, { recursive: true });
   const targets = (await readdir(distributionPlugins)).map((name): [string, string] => [
@@ -49,7 +49,7 @@ async function linkPlugins(program: string): Promise<void> {
   }
 }
 
-/** What it may read. */
+/** Read permissions of the enforcer. */
 export function networkPolicyManifests(): object[] {
   const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1' };
   const verbs = ['list', 'watch'];

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { machinePaths } from '../cluster/paths.ts';
 import { exec, execOrThrow } from '../process/exec.ts';
 
-/** The node's bridge; pods hang on it. */
+/** The bridge that connects all pods of the node. */
 export const bridgeName = 'sandlot0';
 
 /** Our own nftables table: `<family> <name>`. */
@@ -11,17 +11,17 @@ export const natTable = 'ip sandlot';
 
 const prefixLength = 22;
 
-/** The pod network as CIDR. */
+/** Returns the pod network as a CIDR. */
 export function podCidr(podNetwork: string): string {
   return `${podNetwork}/${prefixLength}`;
 }
 
-/** The address of the bridge, which is the node's address. */
+/** Returns the address of the bridge, which is the node's address. */
 export function nodeAddress(podNetwork: string): string {
   return podNetwork.replace(/\d+$/, '1');
 }
 
-/** Bridge, masquerading and CNI configuration; harmless when they are there. */
+/** Creates or updates the bridge, the masquerading rules and the CNI configuration. */
 export async function ensureNetwork(podNetwork: string): Promise<void> {
   if ((await exec(['ip', 'link', 'show', bridgeName])).code !== 0) {
     await execOrThrow(['ip', 'link', 'add', bridgeName, 'type', 'bridge']);
@@ -33,7 +33,7 @@ export async function ensureNetwork(podNetwork: string): Promise<void> {
   await writeFile(join(machinePaths.cniConfig, '10-sandlot.conflist'), cniConfig(podNetwork));
 }
 
-/** Pods reach the world under the machine's address. The table is replaced as a whole, in one transaction. */
+/** Lets pods reach the outside with the machine's address. One transaction replaces the whole table. */
 function masquerade(pods: string): string {
   return [
     `table ${natTable} {}`,

@@ -26,11 +26,11 @@ describe('the local name of an image', () => {
 });
 
 describe('the pod network', () => {
-  it('is the usual one where nothing lies in it', () => {
+  it('is 10.244.0.0 if no address of the machine is in it', () => {
     expect(pickPodNetwork(['192.168.1.4', 'default', '::1'])).toBe('10.244.0.0');
   });
 
-  it('avoids every network the machine is in or routes to', () => {
+  it('avoids every network that the machine has an address in or a route to', () => {
     expect(pickPodNetwork(['10.244.7.9', '10.243.0.0'])).toBe('10.242.0.0');
   });
 
@@ -41,14 +41,14 @@ describe('the pod network', () => {
 });
 
 describe("the pods' resolv.conf", () => {
-  it('leaves out resolvers only the machine itself can reach, and its search domains', () => {
+  it('leaves out loopback resolvers and search domains', () => {
     const machines =
       'search corp.example\nnameserver 127.0.0.53\nnameserver 192.0.2.1\nnameserver ::1\noptions edns0\n';
     expect(podResolvConf(machines)).toBe('nameserver 192.0.2.1\n');
   });
 });
 
-describe('mounts to remove', () => {
+describe('parseMounts', () => {
   const mountinfo = [
     '1 0 8:1 / / rw - ext4 /dev/a rw',
     '2 1 0:5 / /run/sandlot rw - tmpfs t rw',
@@ -57,13 +57,13 @@ describe('mounts to remove', () => {
     '',
   ].join('\n');
 
-  it('are those at or under a folder, innermost first', () => {
+  it('returns the mounts at or under a folder, innermost first', () => {
     expect(parseMounts(mountinfo, ['/run/sandlot'])).toEqual(['/run/sandlot/a b', '/run/sandlot']);
   });
 });
 
-describe('host port rules to remove', () => {
-  it("are the portmap plugin's chains and every rule that names them", () => {
+describe('withoutPortmap', () => {
+  it("removes the portmap plugin's chains and every rule that names them", () => {
     const saved = [
       '*nat',
       ':POSTROUTING ACCEPT [0:0]',
@@ -102,14 +102,14 @@ describe("containerd's configuration", () => {
     expect(config).toContain('root = "/a \\"b\\""');
   });
 
-  it('has gVisor keep the cgroups, without which no limit holds', () => {
+  it('does not make gVisor ignore cgroups, without which no limit holds', () => {
     const lines = gvisorShimConfig({ runsc: '/cache/runsc' }).split('\n');
     expect(lines).toContain('binary_name = "/cache/runsc"');
     expect(lines.slice(lines.indexOf('[runsc_config]') + 1)).toEqual(['platform = "systrap"', '']);
   });
 });
 
-describe('processes to remove', () => {
+describe('isLeftover', () => {
   const paths = clusterPaths('/checkout');
   it.each([
     [['/usr/bin/containerd-shim-runc-v2', '-address', '/run/sandlot/containerd.sock'], true],
@@ -123,11 +123,11 @@ describe('processes to remove', () => {
     [['/cache/kube', 'kubectl', '--kubeconfig=/checkout/.sandlot/kubeconfig'], false],
     [['/cache/network-policy', 'serve', '/checkout/.sandlot/data/pki/network-policy.kubeconfig'], true],
     [['tail', '-f', '/checkout/.sandlot/logs/etcd.log'], false],
-  ])('%j: %s', (argv, expected) => {
+  ])('for %j is %s', (argv, expected) => {
     expect(isLeftover({ argv, cwd: '/' }, paths)).toBe(expected);
   });
 
-  it('are those that work in the state folder, too, except what a person runs there', () => {
+  it('also recognises our programs by their working folder, but not what a person runs there', () => {
     const inState = (argv: string[]) => isLeftover({ argv, cwd: '/checkout/.sandlot/data/control-plane' }, paths);
     expect(inState(['/cache/kube', 'etcd', '--data-dir=etcd'])).toBe(true);
     expect(inState(['/cache/kube', 'kubectl', 'get', 'pods'])).toBe(false);

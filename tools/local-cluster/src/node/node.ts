@@ -43,16 +43,16 @@ const binaries: readonly BinaryName[] = [
 ];
 const lockTimeoutMs = 30 * 60_000;
 
-/** Which checkout, and where progress goes. */
+/** The checkout, and where to report progress. */
 export interface ClusterOptions {
-  /** The checkout; the cluster's state goes to its folder `.sandlot`. */
+  /** The checkout. The cluster's state is in its folder `.sandlot`. */
   root: string;
   progress?: Progress | undefined;
 }
 
 /**
- * A real Kubernetes with one real node on this machine. What runs and is healthy is kept, everything else is started:
- * calling it again is fast, and repairs. Throws NotRootError, ClusterOwnedError, MissingToolError or ComponentError.
+ * Creates a real Kubernetes cluster with one real node on this machine. Keeps healthy components and starts all others, so
+ * a second call is fast and repairs. Throws NotRootError, ClusterOwnedError, MissingToolError or ComponentError.
  */
 export async function createCluster(options: ClusterOptions): Promise<ClusterHandle> {
   if (process.getuid?.() !== 0) throw new NotRootError();
@@ -63,19 +63,19 @@ export async function createCluster(options: ClusterOptions): Promise<ClusterHan
     const bin = await ensureBinaries(binaries, { progress });
     await ensurePackages(nodePackages, { progress });
     if (ownership.kind === 'stale') {
-      await withStep(progress, `Removing what the cluster of ${ownership.owner} left behind`, async () =>
+      await withStep(progress, `Cleaning up after the cluster of ${ownership.owner}`, async () =>
         removeMachineState(clusterPaths(ownership.owner)),
       );
     }
     await takeOwnership(root);
     const paths = clusterPaths(root);
     const context: ClusterContext = { paths, bin, choices: await resolveChoices(paths, 'node') };
-    await raise(context, progress);
+    await startComponents(context, progress);
     return clusterHandle(context, nodeAddress(context.choices.podNetwork));
   });
 }
 
-async function raise(context: ClusterContext, progress: Progress): Promise<void> {
+async function startComponents(context: ClusterContext, progress: Progress): Promise<void> {
   const { paths, choices, bin } = context;
   const address = nodeAddress(choices.podNetwork);
   await withStep(progress, 'Network and image registry', async () => {
@@ -106,7 +106,11 @@ async function raise(context: ClusterContext, progress: Progress): Promise<void>
     await waitFor(() => isNodeReady(context), { what: 'the node to be Ready', timeoutMs: 120_000, everyMs: 200 });
     if (kubelet === 'kept') return;
     step.update('waiting until the kubelet knows its pods');
-    await waitFor(() => knowsItsPods(context), { what: 'the kubelet', timeoutMs: 60_000, everyMs: 200 });
+    await waitFor(() => hasSeenItsPods(context), {
+      what: 'the kubelet to know its pods',
+      timeoutMs: 60_000,
+      everyMs: 200,
+    });
   });
 }
 
@@ -134,7 +138,7 @@ function nodeCertificates(address: string): Parameters<typeof ensureControlPlane
   ];
 }
 
-/** The API server reads logs and runs commands through the kubelet. */
+/** Lets the API server read logs and run commands through the kubelet. */
 const kubeletAccess = {
   apiVersion: 'rbac.authorization.k8s.io/v1',
   kind: 'ClusterRoleBinding',
@@ -157,8 +161,11 @@ async function isNodeReady(context: ClusterContext): Promise<boolean> {
   return stdout === 'True';
 }
 
-/** A kubelet that just started is healthy, and its node still Ready from before, while it knows no pod to exec into. */
-async function knowsItsPods(context: ClusterContext): Promise<boolean> {
+/**
+ * Tells whether the kubelet knows every pod bound to its node. A restarted kubelet is healthy, and its node is still Ready,
+ * before it knows any pod; `kubectl exec` fails until then.
+ */
+async function hasSeenItsPods(context: ClusterContext): Promise<boolean> {
   const uids = ['--output=jsonpath={.items[*].metadata.uid}', `--field-selector=spec.nodeName=${nodeName}`];
   const bound = await exec(kubectl(context, ['get', 'pods', '--all-namespaces', ...uids]));
   const known = await exec(kubectl(context, ['get', '--raw', `/api/v1/nodes/${nodeName}/proxy/pods`]));

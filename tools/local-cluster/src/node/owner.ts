@@ -4,16 +4,16 @@ import { clusterPaths, machinePaths } from '../cluster/paths.ts';
 import { ClusterOwnedError } from '../errors.ts';
 import { isRunning } from '../process/identity.ts';
 
-/** What is known about the machine's node before a checkout uses the machine. */
+/** Which checkout owns the machine's node. */
 export type Ownership =
   | { kind: 'free' }
   | { kind: 'ours' }
-  /** Another checkout's, with processes that run. */
+  /** Another checkout owns the node, and some of its processes run. */
   | { kind: 'live'; owner: string }
-  /** Another checkout's, of which no process runs any more. */
+  /** Another checkout owns the node, but none of its processes run. */
   | { kind: 'stale'; owner: string };
 
-/** Whose the machine's node is. */
+/** Reads which checkout owns the machine's node. */
 export async function readOwnership(root: string): Promise<Ownership> {
   const owner = await readOwner();
   if (owner === undefined) return { kind: 'free' };
@@ -24,12 +24,12 @@ export async function readOwnership(root: string): Promise<Ownership> {
   return { kind: 'stale', owner };
 }
 
-/** Throws ClusterOwnedError when another checkout's node runs. */
+/** Throws ClusterOwnedError if another checkout's node runs. */
 export function assertNotOwnedByOther(ownership: Ownership): void {
   if (ownership.kind === 'live') throw new ClusterOwnedError(ownership.owner);
 }
 
-/** Writes the checkout's name on the machine. */
+/** Records this checkout as the owner of the machine's node. */
 export async function takeOwnership(root: string): Promise<void> {
   await mkdir(machinePaths.run, { recursive: true, mode: 0o700 });
   await writeFile(machinePaths.owner, JSON.stringify({ root }));

@@ -6,10 +6,10 @@ import { execOrThrow } from '../process/exec.ts';
 import type { RegistryAccess } from './registry.ts';
 import { imageDigest, localReference } from './registry.ts';
 
-/** Image of every pod's first container. */
+/** Image of the container that holds each pod's namespaces. */
 export const pauseImage = 'docker.io/sandlot/pause:1';
 
-/** Puts the pause image, one static program, into the registry unless the same program is there. */
+/** Pushes the pause image, which holds one static program, unless the registry has it with the same program. */
 export async function ensurePauseImage(registry: RegistryAccess): Promise<void> {
   const program = await readFile(registry.bin('pause'));
   const tag = createHash('sha256').update(program).digest('hex').slice(0, 32);

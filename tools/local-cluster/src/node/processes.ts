@@ -2,13 +2,13 @@ import { readFile, readdir, readlink } from 'node:fs/promises';
 import type { ProcessIdentity } from '../process/identity.ts';
 import { identify } from '../process/identity.ts';
 
-/** What tells programs apart: their command line, and the folder they work in. */
+/** What identifies a program: its command line and working folder. */
 export interface ProcessTraits {
   argv: readonly string[];
   cwd: string;
 }
 
-/** Every process that matches, except this one. */
+/** Returns every process that matches, except this one. */
 export async function findProcesses(matches: (process: ProcessTraits) => boolean): Promise<ProcessIdentity[]> {
   const found: ProcessIdentity[] = [];
   for (const name of await readdir('/proc')) {

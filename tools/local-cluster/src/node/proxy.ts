@@ -4,7 +4,7 @@ import { componentKubeconfig } from '../cluster/control-plane.ts';
 import { nodeName } from './kubelet.ts';
 import { podCidr } from './network.ts';
 
-/** kube-proxy in nftables mode, leaving the machine's connection tracking limits alone. */
+/** kube-proxy in nftables mode. It does not change the machine's connection tracking limits. */
 export function proxyComponent({ paths, choices, bin }: ClusterContext): Component {
   const health = `127.0.0.1:${choices.ports.proxyHealth}`;
   return {

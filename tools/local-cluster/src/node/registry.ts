@@ -3,7 +3,7 @@ import type { Component } from '../cluster/component.ts';
 import type { ClusterContext } from '../cluster/control-plane.ts';
 import { exec, execOrThrow } from '../process/exec.ts';
 
-/** The registry the node pulls from. */
+/** The registry that the node pulls from. */
 export function registryComponent({ paths, choices, bin }: ClusterContext): Component {
   const address = `127.0.0.1:${choices.ports.registry}`;
   return {
@@ -15,8 +15,8 @@ export function registryComponent({ paths, choices, bin }: ClusterContext): Comp
 }
 
 /**
- * The reference under which the registry holds an image: registry host names are dropped, Docker Hub's official images
- * are in `library/`. `busybox` is `HOST/library/busybox:latest`, `ghcr.io/a/b:1` is `HOST/a/b:1`.
+ * Returns the reference under which the local registry holds an image. Drops the registry's host name and adds `library/`
+ * for official images of Docker Hub: `busybox` is `HOST/library/busybox:latest`, `ghcr.io/a/b:1` is `HOST/a/b:1`.
  */
 export function localReference(host: string, name: string): string {
   const [first = '', ...rest] = name.split('/');
@@ -26,13 +26,13 @@ export function localReference(host: string, name: string): string {
   return `${host}/${repository}${/[:@]/.test(repository) ? '' : ':latest'}`;
 }
 
-/** Where images are pushed to and with what. */
+/** The registry to push to, and the binaries to push with. */
 export interface RegistryAccess {
   host: string;
   bin: Binaries;
 }
 
-/** Pushes an image archive under a name and gives the digest the registry has for it. */
+/** Pushes an image archive under a name and returns its digest in the registry. */
 export async function pushImage(
   registry: RegistryAccess,
   image: { archive: string; name: string },
@@ -43,7 +43,7 @@ export async function pushImage(
   return { digest: digest ?? '' };
 }
 
-/** The digest of an image in the registry, or undefined when it is not there. */
+/** Returns the digest of an image in the registry, or undefined if it is not there. */
 export async function imageDigest(registry: RegistryAccess, name: string): Promise<string | undefined> {
   const reference = localReference(registry.host, name);
   const { code, stdout } = await exec([registry.bin('crane'), 'digest', '--insecure', reference]);

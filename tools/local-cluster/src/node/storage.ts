@@ -5,7 +5,7 @@ import { componentKubeconfig } from '../cluster/control-plane.ts';
 
 const provisioner = 'sandlot.dev/volumes';
 
-/** The provisioner, as a process of the machine: every PersistentVolume is a folder under `.sandlot`. */
+/** The volume provisioner as a process on the machine. Every PersistentVolume is a folder under `.sandlot`. */
 export async function storageComponent({ paths, bin }: ClusterContext): Promise<Component> {
   await mkdir(paths.volumes, { recursive: true });
   return {
@@ -16,7 +16,7 @@ export async function storageComponent({ paths, bin }: ClusterContext): Promise<
   };
 }
 
-/** The default StorageClass and what its provisioner may do. */
+/** The default StorageClass and the permissions of its provisioner. */
 export function storageManifests(): object[] {
   const rbac = { apiVersion: 'rbac.authorization.k8s.io/v1' };
   return [

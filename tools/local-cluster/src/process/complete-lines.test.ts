@@ -11,10 +11,10 @@ beforeEach(async () => {
 afterEach(() => rm(folder, { recursive: true }));
 
 it.each([
-  ['one that is being written is not there yet', 'a\nb\nc', ['a', 'b']],
-  ['one that has its end is', 'a\nb\n', ['a', 'b']],
-  ['nothing is in an empty file', '', []],
-  ['one longer than what is read at a time is whole', `${'x'.repeat(200_000)}\ny\n`, ['x'.repeat(200_000), 'y']],
+  ['leaves out an unfinished last line', 'a\nb\nc', ['a', 'b']],
+  ['returns a last line that ends in a newline', 'a\nb\n', ['a', 'b']],
+  ['returns nothing for an empty file', '', []],
+  ['returns a line longer than one read chunk whole', `${'x'.repeat(200_000)}\ny\n`, ['x'.repeat(200_000), 'y']],
 ])('%s', async (_, text, lines) => {
   const path = join(folder, 'log');
   await writeFile(path, text);

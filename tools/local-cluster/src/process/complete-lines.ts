@@ -1,6 +1,6 @@
 import { createReadStream } from 'node:fs';
 
-/** The lines of a file that another process still writes, without an unfinished last line. Rejects when it cannot be read. */
+/** Yields the lines of a file that another process still writes, without an unfinished last line. Rejects if unreadable. */
 export async function* completeLines(path: string): AsyncGenerator<string> {
   let rest = '';
   for await (const chunk of createReadStream(path, { encoding: 'utf8' }) as AsyncIterable<string>) {
@@ -10,7 +10,7 @@ export async function* completeLines(path: string): AsyncGenerator<string> {
   }
 }
 
-/** All lines at once, for a file that fits into memory. */
+/** Reads all complete lines at once, for a file that fits into memory. */
 export async function readCompleteLines(path: string): Promise<string[]> {
   const lines: string[] = [];
   for await (const line of completeLines(path)) lines.push(line);

@@ -1,4 +1,4 @@
-/** Every network a cluster of ours uses: a proxy of the machine must not be asked for its addresses. */
+/** Every network that our clusters use. Requests to them must bypass the machine's proxy. */
 const clusterNetworks = [
   '127.0.0.1',
   'localhost',
@@ -10,10 +10,10 @@ const clusterNetworks = [
   '192.168.244.0/22',
 ];
 
-/** Where root's tools and Go are even when a plain user's PATH leaves them out. */
+/** Folders of root's tools and of Go, which a plain user's PATH may lack. */
 const toolFolders = ['/usr/local/sbin', '/usr/sbin', '/sbin', '/usr/local/go/bin'];
 
-/** The environment of child processes: this process's, with the tools' folders and the proxy exceptions added. */
+/** Returns the environment of child processes: this process's, plus tool folders and proxy exceptions. */
 export function childEnvironment(extra: Readonly<Record<string, string>> = {}): NodeJS.ProcessEnv {
   const { PATH = '/usr/bin:/bin', NO_PROXY, no_proxy: lowerCase } = process.env;
   const exceptions = [NO_PROXY ?? lowerCase, ...clusterNetworks].filter((entry) => entry !== undefined).join(',');

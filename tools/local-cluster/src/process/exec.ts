@@ -2,28 +2,28 @@ import { spawn } from 'node:child_process';
 import { LocalClusterError } from '../errors.ts';
 import { childEnvironment } from './environment.ts';
 
-/** A finished command. */
+/** Result of a finished command. */
 export interface CommandResult {
   stdout: string;
   stderr: string;
   code: number;
 }
 
-/** How a command is run. */
+/** How to run a command. */
 export interface ExecOptions {
   input?: string | undefined;
   cwd?: string | undefined;
   /** Added to this process's environment. */
   env?: Readonly<Record<string, string>> | undefined;
-  /** The command is killed after this long; default two minutes. */
+  /** `exec` kills the command after this time. Default two minutes. */
   timeoutMs?: number | undefined;
-  /** Sees standard error as it arrives. */
+  /** Receives standard error as it arrives. */
   onStderr?: ((text: string) => void) | undefined;
 }
 
 const defaultTimeoutMs = 120_000;
 
-/** Runs a command to its end. A non-zero exit code is a result, not an error; a program that cannot be started is 127. */
+/** Runs a command to its end. Does not throw on a non-zero exit code. A program that cannot start gives code 127. */
 export async function exec(argv: readonly string[], options: ExecOptions = {}): Promise<CommandResult> {
   const [program = '', ...args] = argv;
   const child = spawn(program, args, {
@@ -38,7 +38,7 @@ export async function exec(argv: readonly string[], options: ExecOptions = {}): 
     stderr.push(chunk);
     options.onStderr?.(chunk.toString());
   });
-  // A program that exits without reading its input closes the pipe; its exit code tells the story.
+  // A program that exits without reading its input closes the pipe. Its exit code is what matters.
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
   return new Promise((resolve) => {
@@ -51,10 +51,10 @@ export async function exec(argv: readonly string[], options: ExecOptions = {}): 
   });
 }
 
-/** Like `exec`, but a non-zero exit code throws with the command and what it said. */
+/** Like `exec`, but throws on a non-zero exit code, with the command and its output in the message. */
 export async function execOrThrow(argv: readonly string[], options: ExecOptions = {}): Promise<CommandResult> {
   const result = await exec(argv, options);
   if (result.code === 0) return result;
-  const said = (result.stderr.trim() === '' ? result.stdout : result.stderr).trim().slice(-4000);
-  throw new LocalClusterError('COMMAND_FAILED', `${argv.join(' ')} failed with code ${result.code}:\n${said}`);
+  const output = (result.stderr.trim() === '' ? result.stdout : result.stderr).trim().slice(-4000);
+  throw new LocalClusterError('COMMAND_FAILED', `${argv.join(' ')} failed with code ${result.code}:\n${output}`);
 }

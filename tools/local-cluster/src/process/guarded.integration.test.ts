@@ -18,7 +18,7 @@ describe('a guarded process', () => {
   });
   afterAll(async () => rm(folder, { recursive: true, force: true }));
 
-  it('dies with its parent even when the parent is killed without warning', async () => {
+  it('dies with its parent even if the parent gets SIGKILL', async () => {
     const script = `
       const { startGuarded } = await import(${JSON.stringify(new URL('./guarded.ts', import.meta.url).href)});
       const [guard, cwd] = process.argv.slice(1);
@@ -27,14 +27,14 @@ describe('a guarded process', () => {
       setInterval(() => undefined, 60_000);`;
     const argv = ['--input-type=module', '--eval', script, guard, folder];
     const parent = spawn(process.execPath, argv, { stdio: ['ignore', 'pipe', 'inherit'] });
-    const said: unknown[] = await once(parent.stdout, 'data');
-    const child = Number(String(said[0]));
+    const output: unknown[] = await once(parent.stdout, 'data');
+    const child = Number(String(output[0]));
     expect(await identify(child)).toBeDefined();
     parent.kill('SIGKILL');
     await waitFor(async () => (await identify(child)) === undefined, { what: 'the child to die', timeoutMs: 10_000 });
   });
 
-  it('that ends by itself is reported with the end of its log', async () => {
+  it('reports its exit code and the tail of its log if it ends by itself', async () => {
     const logFile = join(folder, 'broken.log');
     const argv = ['sh', '-c', 'echo the reason; exit 7'];
     const broken = await startGuarded({ guard, name: 'broken', argv, cwd: folder, logFile });

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { open } from 'node:fs/promises';
 import { ComponentError } from '../errors.ts';
 import { childEnvironment } from './environment.ts';
-import { logTail } from './log-tail.ts';
+import { readLogTail } from './log-tail.ts';
 
-/** A program and where it runs. */
+/** The program to run, and where. */
 export interface GuardedOptions {
   /** Path of the guard binary. */
   guard: string;
@@ -17,12 +17,12 @@ export interface GuardedOptions {
   env?: Readonly<Record<string, string>> | undefined;
 }
 
-/** A child the kernel kills when this process dies, however it dies. */
+/** A child that the kernel kills when this process dies for any reason. */
 export interface GuardedProcess {
   readonly pid: number;
-  /** Throws ComponentError when the process is no longer running. */
+  /** Throws ComponentError if the process no longer runs. */
   assertRunning(): Promise<void>;
-  /** Sends SIGKILL and waits for the end; harmless when already ended. */
+  /** Sends SIGKILL and waits for the end. Does nothing if the process has ended. */
   kill(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export async function startGuarded(options: GuardedOptions): Promise<GuardedProc
       cwd: options.cwd,
       env: childEnvironment(options.env),
       stdio: ['ignore', log.fd, log.fd],
-      // Its own group: Ctrl+C reaches the tests, which then stop their servers in order.
+      // In its own process group Ctrl+C does not reach it: the tests stop their servers in order.
       detached: true,
     });
     await once(child, 'spawn');
@@ -45,20 +45,20 @@ export async function startGuarded(options: GuardedOptions): Promise<GuardedProc
 }
 
 function guardedProcess(child: ChildProcess, options: GuardedOptions): GuardedProcess {
-  const ended = () => child.exitCode !== null || child.signalCode !== null;
+  const hasEnded = () => child.exitCode !== null || child.signalCode !== null;
   return {
     pid: child.pid ?? 0,
     assertRunning: async () => {
-      if (!ended()) return;
+      if (!hasEnded()) return;
       throw new ComponentError({
         component: options.name,
         problem: `ended with ${child.signalCode ?? `code ${child.exitCode ?? 0}`}`,
         logFile: options.logFile,
-        logTail: await logTail(options.logFile),
+        logTail: await readLogTail(options.logFile),
       });
     },
     kill: async () => {
-      if (ended()) return;
+      if (hasEnded()) return;
       const exit = once(child, 'exit');
       child.kill('SIGKILL');
       await exit;

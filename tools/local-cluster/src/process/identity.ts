@@ -1,13 +1,13 @@
 import { readFile } from 'node:fs/promises';
 
-/** A process that cannot be confused with a later one of the same pid. */
+/** Identifies a process even if a later process reuses its pid. */
 export interface ProcessIdentity {
   pid: number;
   /** Clock ticks after boot, field 22 of /proc/PID/stat. */
   startTime: string;
 }
 
-/** The process that has the pid now, or undefined when there is none or only a zombie. */
+/** Returns the process that has the pid now, or undefined if there is none or only a zombie. */
 export async function identify(pid: number): Promise<ProcessIdentity | undefined> {
   const fields = await statFields(pid);
   if (fields === undefined || fields[0] === 'Z' || fields[0] === 'X') return undefined;
@@ -15,19 +15,19 @@ export async function identify(pid: number): Promise<ProcessIdentity | undefined
   return startTime === undefined ? undefined : { pid, startTime };
 }
 
-/** True while this very process runs. */
+/** Tells whether exactly this process still runs. */
 export async function isRunning(identity: ProcessIdentity): Promise<boolean> {
   return (await identify(identity.pid))?.startTime === identity.startTime;
 }
 
-/** Resident memory in bytes, or undefined when the process is gone. */
+/** Returns the resident memory in bytes, or undefined if the process is gone. */
 export async function residentBytes(pid: number): Promise<number | undefined> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8').catch(() => '');
   const kibibytes = /^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1];
   return kibibytes === undefined ? undefined : Number(kibibytes) * 1024;
 }
 
-/** The fields after the command name, which may itself contain spaces and parentheses: index 0 is the state. */
+/** Returns the fields after the command name, which may contain spaces and parentheses. Index 0 is the state. */
 async function statFields(pid: number): Promise<string[] | undefined> {
   const stat = await readFile(`/proc/${pid}/stat`, 'utf8').catch(() => undefined);
   return stat

@@ -5,7 +5,7 @@ import { mkdir, readdir, readlink, realpath } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { LocalClusterError, MissingToolError } from '../errors.ts';
 
-/** How long to wait for the lock, and whom to tell. */
+/** How long to wait for the lock, and what to call meanwhile. */
 export interface LockOptions {
   timeoutMs: number;
   /** Called once when another process holds the lock. */
@@ -15,15 +15,14 @@ export interface LockOptions {
 const noticeAfterMs = 500;
 
 /**
- * Runs `work` while holding an exclusive lock on the file, across processes. The kernel's lock is held by a child that
- * lives as long as the pipe to it, so a holder that is killed leaves nothing behind to clean up. The work may remove
- * the file.
+ * Runs `work` while holding an exclusive lock on the file, across processes. A child process holds the kernel's lock and
+ * lives as long as the pipe to it, so a killed holder leaves nothing to clean up. The work may remove the file.
  */
 export async function withLock<T>(path: string, options: LockOptions, work: () => Promise<T>): Promise<T> {
   for (;;) {
     const holder = await acquire(path, options);
     try {
-      // The previous holder may have removed the file we waited on: then the lock is on nothing anyone else sees.
+      // The previous holder may have removed the file while we waited. Our lock is then on a deleted file: try again.
       if (await isLocked(path, holder)) return await work();
     } finally {
       await release(holder);
@@ -37,7 +36,7 @@ async function acquire(path: string, options: LockOptions): Promise<ChildProcess
   const [program, ...args] = holderCommand(path, seconds);
   const child = spawn(program, args, {
     stdio: ['pipe', 'pipe', 'ignore'],
-    // Its own group: Ctrl+C must not release the lock before this process is done.
+    // In its own process group: Ctrl+C must not release the lock before this process is done.
     detached: true,
   });
   child.stdin.on('error', () => undefined);
@@ -56,7 +55,7 @@ async function acquire(path: string, options: LockOptions): Promise<ChildProcess
   }
 }
 
-/** Says when it holds the lock, and holds it until its input ends. */
+/** A command that prints a line once it holds the lock, and holds it until its input ends. */
 function holderCommand(path: string, seconds: string): [string, ...string[]] {
   return ['flock', '--exclusive', '--wait', seconds, path, 'sh', '-c', 'echo locked; exec cat'];
 }

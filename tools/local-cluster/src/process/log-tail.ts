@@ -1,7 +1,7 @@
 import { open } from 'node:fs/promises';
 
-/** The end of a log file, whole lines, at most `maxBytes`; a note when there is none. */
-export async function logTail(path: string, maxBytes = 3000): Promise<string> {
+/** Returns the last whole lines of a log file, at most `maxBytes`, or a note if there is no file. */
+export async function readLogTail(path: string, maxBytes = 3000): Promise<string> {
   const file = await open(path, 'r').catch(() => undefined);
   if (file === undefined) return '(no log was written)';
   try {

@@ -1,13 +1,13 @@
 import { createServer } from 'node:net';
 import { LocalClusterError } from '../errors.ts';
 
-// Below Linux's ephemeral range, so that no outgoing connection takes a chosen port before its server binds it, and a
-// server that is killed and started again finds its port free.
+// Below Linux's ephemeral range: no outgoing connection takes a chosen port before its server binds it, or while a killed
+// server restarts.
 const lowest = 18_000;
 const highest = 31_999;
 const attempts = 200;
 
-/** A free loopback port. Another process may still take it, so callers retry on "address already in use". */
+/** Returns a free loopback port. Another process may still take it, so callers retry on "address already in use". */
 export async function freePort(): Promise<number> {
   for (let attempt = 0; attempt < attempts; attempt += 1) {
     const port = lowest + Math.floor(Math.random() * (highest - lowest));
@@ -16,7 +16,7 @@ export async function freePort(): Promise<number> {
   throw new LocalClusterError('TIMEOUT', `no free port found between ${lowest} and ${highest}`);
 }
 
-/** True when a server could listen on the port, on every address. */
+/** Tells whether a server could listen on the port, on every address. */
 export async function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { exec, execOrThrow } from './exec.ts';
 import { identify, isRunning, residentBytes } from './identity.ts';
 import { withLock } from './lock.ts';
-import { logTail } from './log-tail.ts';
+import { readLogTail } from './log-tail.ts';
 import { freePort, isFree } from './ports.ts';
 import { waitFor } from './wait.ts';
 
@@ -17,13 +17,13 @@ beforeAll(async () => {
 afterAll(async () => rm(folder, { recursive: true, force: true }));
 
 describe('a process identity', () => {
-  it('is stable while the process runs', async () => {
+  it('stays valid while the process runs', async () => {
     const self = await identify(process.pid);
     expect(self && (await isRunning(self))).toBe(true);
     expect(await residentBytes(process.pid)).toBeGreaterThan(1_000_000);
   });
 
-  it('is not that of a later process with the same pid', async () => {
+  it('does not match a later process with the same pid', async () => {
     expect(await isRunning({ pid: process.pid, startTime: '1' })).toBe(false);
   });
 
@@ -32,8 +32,8 @@ describe('a process identity', () => {
   });
 });
 
-describe('a command', () => {
-  it('reports what it printed and its exit code', async () => {
+describe('exec', () => {
+  it("returns the command's output and exit code", async () => {
     expect(await exec(['sh', '-c', 'cat; echo bad >&2; exit 3'], { input: 'in' })).toEqual({
       stdout: 'in',
       stderr: 'bad\n',
@@ -41,11 +41,11 @@ describe('a command', () => {
     });
   });
 
-  it('that does not exist is code 127', async () => {
+  it('returns code 127 for a program that does not exist', async () => {
     expect(await exec(['no-such-program-anywhere'])).toMatchObject({ code: 127 });
   });
 
-  it('that fails can throw with what it said', async () => {
+  it("throws with the command's output if execOrThrow runs a command that fails", async () => {
     await expect(execOrThrow(['sh', '-c', 'echo reason >&2; exit 1'])).rejects.toThrow(/code 1:\nreason/);
   });
 });
@@ -57,7 +57,7 @@ describe('a free port', () => {
     expect(await isFree(port)).toBe(true);
   });
 
-  it('is not in use', async () => {
+  it('is no longer free once a server listens on it', async () => {
     const port = await freePort();
     const server = createServer().listen(port, '127.0.0.1');
     await waitFor(async () => server.listening, { what: 'the listener', timeoutMs: 1000, everyMs: 1 });
@@ -89,14 +89,14 @@ describe('a lock', () => {
   });
 });
 
-describe('waiting', () => {
-  it('gives the first value that is there', async () => {
+describe('waitFor', () => {
+  it('returns the first value that is not undefined', async () => {
     let calls = 0;
     const check = async () => ((calls += 1) > 2 ? calls : undefined);
     expect(await waitFor(check, { what: 'a value', timeoutMs: 1000, everyMs: 1 })).toBe(3);
   });
 
-  it('says what never came', async () => {
+  it('names what it waited for when it times out', async () => {
     const options = { what: 'the impossible', timeoutMs: 5, everyMs: 1 };
     await expect(waitFor(async () => false, options)).rejects.toThrow('waiting for the impossible');
   });
@@ -106,11 +106,11 @@ describe('the tail of a log', () => {
   it('starts at a whole line', async () => {
     const path = join(folder, 'log');
     await writeFile(path, 'first line\nsecond line\nthird\n');
-    expect(await logTail(path, 12)).toBe('third');
-    expect(await logTail(path)).toBe('first line\nsecond line\nthird');
+    expect(await readLogTail(path, 12)).toBe('third');
+    expect(await readLogTail(path)).toBe('first line\nsecond line\nthird');
   });
 
-  it('says when there is no log', async () => {
-    expect(await logTail(join(folder, 'absent'))).toBe('(no log was written)');
+  it('is a note if there is no log', async () => {
+    expect(await readLogTail(join(folder, 'absent'))).toBe('(no log was written)');
   });
 });

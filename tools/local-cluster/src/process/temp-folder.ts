@@ -8,9 +8,9 @@ const prefix = 'sandlot-test-';
 const mine = new Set<string>();
 let watching = false;
 
-/** A folder that goes away with this process; folders of test processes that were killed are removed on the way. */
+/** Creates a folder that is removed when this process exits. Also removes the folders of killed test processes. */
 export async function createTempFolder(): Promise<string> {
-  await sweep();
+  await removeAbandonedFolders();
   const folder = await mkdtemp(join(tmpdir(), `${prefix}${process.pid}-`));
   mine.add(folder);
   if (!watching) {
@@ -20,13 +20,13 @@ export async function createTempFolder(): Promise<string> {
   return folder;
 }
 
-/** Removes a folder of `createTempFolder`. */
+/** Removes a folder that `createTempFolder` made. */
 export async function removeTempFolder(folder: string): Promise<void> {
   await rm(folder, { recursive: true, force: true, maxRetries: 5 });
   mine.delete(folder);
 }
 
-async function sweep(): Promise<void> {
+async function removeAbandonedFolders(): Promise<void> {
   for (const name of await readdir(tmpdir())) {
     const pid = new RegExp(`^${prefix}(\\d+)-`).exec(name)?.[1];
     if (pid === undefined || (await identify(Number(pid))) !== undefined) continue;

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LocalClusterError } from '../errors.ts';
 
-/** What is waited for and for how long. */
+/** What to wait for, and how long. */
 export interface WaitOptions {
   /** Completes the sentence "timed out waiting for …". */
   what: string;
@@ -9,7 +9,7 @@ export interface WaitOptions {
   everyMs?: number | undefined;
 }
 
-/** Polls until `check` gives something other than undefined or false. Throws LocalClusterError TIMEOUT. */
+/** Polls until `check` returns something other than undefined or false. Throws LocalClusterError TIMEOUT. */
 export async function waitFor<T>(check: () => Promise<T | undefined | false>, options: WaitOptions): Promise<T> {
   const deadline = performance.now() + options.timeoutMs;
   for (;;) {

@@ -8,7 +8,7 @@ import { startControlPlane } from './control-plane.ts';
 
 const widgetCrd = fileURLToPath(new URL('./fixtures/widget-crd.yaml', import.meta.url));
 
-describe('a control plane alone', () => {
+describe('a control plane of etcd and kube-apiserver', () => {
   let plane: ControlPlane;
   beforeAll(async () => {
     plane = await startControlPlane({ audit: true, crds: [widgetCrd] });
@@ -20,17 +20,17 @@ describe('a control plane alone', () => {
     expect(stdout).toMatch(/"gitVersion": "v1\.36\.3"/);
   });
 
-  it('serves the custom resources it was given', async () => {
+  it('serves the custom resources of its `crds` option', async () => {
     const widget = { apiVersion: 'example.test/v1', kind: 'Widget', metadata: { name: 'one' } };
     const { code, stderr } = await plane.kubectl(['apply', '-f', '-'], JSON.stringify(widget));
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
   });
 
-  it('lets a pod be created without any service account controller', async () => {
+  it('accepts a pod although no controller creates service accounts', async () => {
     expect((await plane.kubectl(['run', 'lonely', '--image=busybox'])).code).toBe(0);
   });
 
-  it('knows a client by its certificate and refuses what no role allows', async () => {
+  it('authenticates a client by its certificate and forbids what no role allows', async () => {
     const kubeconfig = await plane.kubeconfigFor('jane', ['tenants']);
     const who = await plane.kubectl(['--kubeconfig', kubeconfig, 'auth', 'whoami', '--output=json']);
     expect(who.stdout).toContain('"username": "jane"');
@@ -54,13 +54,13 @@ describe('a control plane alone', () => {
     expect(lines[0]).toContain('"stage":"ResponseComplete"');
   });
 
-  it('keeps its data and address across a crash', async () => {
+  it('keeps its data and address after a crash', async () => {
     await plane.kubectl(['create', 'namespace', 'kept']);
     await plane.restart();
     expect((await plane.kubectl(['get', 'namespace', 'kept', '--output=name'])).stdout).toBe('namespace/kept\n');
   });
 
-  it('shares nothing with a second one beside it', async () => {
+  it('shares nothing with a second control plane', async () => {
     await using other = await startControlPlane();
     expect(other.server).not.toBe(plane.server);
     await other.kubectl(['create', 'namespace', 'elsewhere']);
@@ -69,7 +69,7 @@ describe('a control plane alone', () => {
 });
 
 describe('a control plane with every component', () => {
-  it('schedules pods onto simulated nodes, runs them, and collects what a deleted owner leaves', async () => {
+  it('schedules pods onto simulated nodes, runs them, and garbage-collects them after their owner is deleted', async () => {
     await using plane = await startControlPlane({ controllerManager: true, scheduler: true, kwokNodes: 2 });
     expect((await plane.kubectl(['create', 'deployment', 'web', '--image=web', '--replicas=3'])).code).toBe(0);
     const rollout = await plane.kubectl(['rollout', 'status', 'deployment/web', '--timeout=60s']);

@@ -26,37 +26,37 @@ import { freePort } from '../process/ports.ts';
 import { createTempFolder, removeTempFolder } from '../process/temp-folder.ts';
 import { waitFor } from '../process/wait.ts';
 
-/** What runs besides etcd and kube-apiserver. */
+/** What to run besides etcd and kube-apiserver, and how. */
 export interface ControlPlaneOptions {
-  /** Paths of CRD YAML files or folders; applied and awaited. */
+  /** Paths of YAML files or folders with CRDs. The start waits until the API server serves them. */
   crds?: readonly string[] | undefined;
   controllerManager?: boolean | undefined;
   scheduler?: boolean | undefined;
-  /** Nodes simulated by kwok, on which scheduled pods become Running and Ready at once; default 0. */
+  /** Number of nodes simulated by kwok, on which scheduled pods become Running and Ready at once. Default 0. */
   kwokNodes?: number | undefined;
   /** Writes a Metadata-level audit log, one JSON line per finished request. */
   audit?: boolean | undefined;
   /**
-   * How much etcd and kube-apiserver let their heaps grow before they collect garbage, percent (Go's GOGC); default 100.
-   * More costs memory and saves time.
+   * How much the heaps of etcd and kube-apiserver grow before they collect garbage, in percent (Go's GOGC). Default 100. A
+   * higher value takes more memory and less CPU time.
    */
   heapGrowthPercent?: number | undefined;
-  /** kube-apiserver serves its profiles. */
+  /** Makes kube-apiserver serve its profiles. */
   profiling?: boolean | undefined;
 }
 
-/** A Kubernetes control plane with a folder, port and certificates of its own. */
+/** A Kubernetes control plane with its own folder, port and certificates. */
 export interface ControlPlane extends AsyncDisposable {
   readonly server: string;
   /** Path of a cluster-admin kubeconfig. */
   readonly kubeconfigPath: string;
   readonly auditLogPath: string | undefined;
-  /** Path of a kubeconfig that authenticates as the user, in the groups, by client certificate. */
+  /** Creates a kubeconfig with a client certificate for the user and groups, and returns its path. */
   kubeconfigFor(user: string, groups?: readonly string[]): Promise<string>;
   kubectl(args: readonly string[], input?: string): Promise<CommandResult>;
-  /** Kills etcd and kube-apiserver without warning; `restart` brings them back. */
+  /** Sends SIGKILL to etcd and kube-apiserver. `restart` brings them back. */
   kill(): Promise<void>;
-  /** Kills them if they run, and starts them again: same port, same data. */
+  /** Kills etcd and kube-apiserver if they run, and starts them with the same port and data. */
   restart(): Promise<void>;
   /** Kills every process and removes the folder. */
   stop(): Promise<void>;
@@ -65,7 +65,7 @@ export interface ControlPlane extends AsyncDisposable {
 const startAttempts = 3;
 const readyTimeoutMs = 90_000;
 
-/** Starts a control plane and waits until it serves. Processes die with this one. Throws ComponentError. */
+/** Starts a control plane and waits until it serves. Its processes die with this process. Throws ComponentError. */
 export async function startControlPlane(options: ControlPlaneOptions = {}): Promise<ControlPlane> {
   const bin = await ensureBinaries(binariesFor(options));
   for (let attempt = 1; ; attempt += 1) {
@@ -193,7 +193,7 @@ class RunningControlPlane implements ControlPlane {
     await this.#waitUntilServing(api);
   }
 
-  /** Ready, and with the namespace everybody uses: it is created just after readiness. */
+  /** Waits for the namespace `default` too, which kube-apiserver creates just after it becomes ready. */
   async #waitUntilServing(api: ApiClient): Promise<void> {
     await waitFor(
       async () => {

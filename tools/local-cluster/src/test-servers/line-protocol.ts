@@ -2,8 +2,8 @@ import { connect } from 'node:net';
 
 const timeoutMs = 2_000;
 
-/** Connects, says `request` (nothing when empty), and gives what the server first says back; '' on any failure. */
-export async function firstReply(port: number, request: string): Promise<string> {
+/** Connects, sends `request` unless it is empty, and returns the first bytes of the reply. Returns '' on any failure. */
+export async function readFirstReply(port: number, request: string): Promise<string> {
   return new Promise((resolve) => {
     const socket = connect({ port, host: '127.0.0.1', timeout: timeoutMs });
     const finish = (reply: string) => {

@@ -2,21 +2,21 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { ensureBinaries } from '../binaries/ensure.ts';
 import { freePort } from '../process/ports.ts';
-import { firstReply } from './line-protocol.ts';
+import { readFirstReply } from './line-protocol.ts';
 import type { Server } from './server.ts';
 import { startServer } from './server.ts';
 
-/** How clients connect and what the server offers. */
+/** How clients authenticate, and what the server offers. */
 export interface NatsOptions {
-  /** Default true: JetStream with its store in the server's folder. */
+  /** Enables JetStream, with its store in the server's folder. Default true. */
   jetstream?: boolean | undefined;
   user?: string | undefined;
   password?: string | undefined;
-  /** Its place among others. */
+  /** The server's own cluster port, and those of its peers. */
   cluster?: { readonly port: number; readonly routes: readonly number[] } | undefined;
 }
 
-/** Starts servers that keep streams together, on this machine; copies of a stream need as many. */
+/** Starts a NATS cluster on this machine. A stream can have at most `size` replicas. */
 export async function startNatsCluster(size: number): Promise<readonly Server[]> {
   const ports: number[] = [];
   for (let index = 0; index < size; index += 1) ports.push(await freePort());
@@ -36,11 +36,11 @@ export async function startNats(options: NatsOptions = {}): Promise<Server> {
       await writeFile(file, JSON.stringify(natsConfig(options, { port, storeDir: join(folder, 'jetstream') })));
       return [bin('nats-server'), '--config', file];
     },
-    isReady: async (port) => (await firstReply(port, '')).startsWith('INFO '),
+    isReady: async (port) => (await readFirstReply(port, '')).startsWith('INFO '),
   });
 }
 
-/** The server's configuration file: its format is a superset of JSON. */
+/** Returns the server's configuration. The file format is a superset of JSON. */
 export function natsConfig(options: NatsOptions, place: { port: number; storeDir: string }): object {
   const { user, password, cluster } = options;
   return {

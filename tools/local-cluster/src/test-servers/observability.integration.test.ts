@@ -8,7 +8,7 @@ import { waitFor } from '../process/wait.ts';
 import { promExemplars, promQuery } from './prometheus-api.ts';
 import { runPromtool, startPrometheus } from './prometheus.ts';
 import { startTraceBackend } from './trace-backend.ts';
-import { receivedTrace, receivedTraces } from './traces.ts';
+import { fetchTrace, fetchTraces } from './traces.ts';
 
 const traceId = '5b8efff798038103d269b633813fc60c';
 const timeoutMs = 30_000;
@@ -37,7 +37,7 @@ tests:
 `;
 
 describe('a Prometheus server', () => {
-  it('scrapes OpenMetrics, evaluates rules and gives exemplars back with their trace ids', async () => {
+  it('scrapes OpenMetrics, evaluates rules and returns exemplars with their trace ids', async () => {
     const nowSeconds = Math.floor(Date.now() / 1000);
     await using target = await serve(openMetrics.replace('1.0e9', String(nowSeconds)));
     const scrapeTargets = [{ job: 'demo', addresses: [target.address], labels: { team: 'a' } }];
@@ -59,18 +59,18 @@ describe('a Prometheus server', () => {
     ]);
   });
 
-  it('explains a query it refuses', async () => {
+  it('explains why it rejects a query', async () => {
     await using server = await startPrometheus();
     await expect(promQuery(server.url, 'sum(')).rejects.toThrow(/parse error/);
     await expect(promQuery(server.url, 'up[1m]')).rejects.toThrow(/matrix, not a vector/);
   });
 
-  it('does not start with rules it cannot read, and says why', async () => {
+  it('does not start with rules that it cannot parse, and says why', async () => {
     const wrong = rules.replace('2 *', '2 * * ');
     await expect(startPrometheus({ rules: [wrong] })).rejects.toThrow(/parse error|unexpected/);
   });
 
-  it('has a promtool that tells a right expectation of a rule from a wrong one', async () => {
+  it('has a promtool that passes a correct rule test and fails a wrong one', async () => {
     const folder = await createTempFolder();
     try {
       await writeFile(join(folder, 'demo.rules.yml'), rules);
@@ -88,12 +88,12 @@ describe('a Prometheus server', () => {
 });
 
 describe('a trace backend', () => {
-  it('takes a span over OTLP and gives it back by its trace and by its service', async () => {
+  it('receives a span over OTLP and returns it by trace and by service', async () => {
     await using backend = await startTraceBackend();
-    expect(await receivedTrace(backend.url, traceId)).toEqual([]);
+    expect(await fetchTrace(backend.url, traceId)).toEqual([]);
     const startNs = BigInt(Date.now()) * 1_000_000n;
     await send(backend.otlpEndpoint, { traceId, startNs, durationMs: 250, failed: true });
-    const spans = await receivedTrace(backend.url, traceId);
+    const spans = await fetchTrace(backend.url, traceId);
     expect(spans).toEqual([
       {
         traceId,
@@ -112,20 +112,20 @@ describe('a trace backend', () => {
         warnings: [],
       },
     ]);
-    expect(await receivedTraces(backend.url, { service: 'tests', operation: 'demo' })).toEqual(spans);
-    expect(await receivedTraces(backend.url, { service: 'tests', operation: 'other' })).toEqual([]);
+    expect(await fetchTraces(backend.url, { service: 'tests', operation: 'demo' })).toEqual(spans);
+    expect(await fetchTraces(backend.url, { service: 'tests', operation: 'other' })).toEqual([]);
   });
 
-  it('tells of a span that ends when it starts, apart from its attributes', async () => {
+  it('reports a span without duration as a warning, apart from its attributes', async () => {
     await using backend = await startTraceBackend();
     const startNs = BigInt(Date.now()) * 1_000_000n;
     await send(backend.otlpEndpoint, { traceId, startNs, durationMs: 0, failed: false });
-    const [span] = await receivedTrace(backend.url, traceId);
+    const [span] = await fetchTrace(backend.url, traceId);
     expect(span).toMatchObject({ startNs, endNs: startNs + 1n, warnings: [expect.stringMatching(/duration/)] });
     expect(Object.keys(span?.attributes ?? {})).toEqual(['text', 'whole', 'part', 'yes', 'list']);
   });
 
-  it('with tail sampling keeps what was slow or failed, and not the rest', async () => {
+  it('keeps only slow and failed traces with tail sampling', async () => {
     const tailSampling = { slowMs: 1_000, othersPercent: 0, decisionWaitMs: 500 };
     await using backend = await startTraceBackend({ tailSampling });
     const startNs = BigInt(Date.now()) * 1_000_000n;
@@ -133,12 +133,12 @@ describe('a trace backend', () => {
     await send(backend.otlpEndpoint, { traceId: id('1'), startNs, durationMs: 5, failed: false });
     await send(backend.otlpEndpoint, { traceId: id('2'), startNs, durationMs: 2_000, failed: false });
     await send(backend.otlpEndpoint, { traceId: id('3'), startNs, durationMs: 5, failed: true });
-    // Decisions are taken in the order of arrival: when the last is there, the first was decided.
-    await waitFor(async () => nonEmpty(await receivedTrace(backend.url, id('3'))), {
+    // Jaeger decides in the order of arrival: once the last trace is there, it has decided about the first.
+    await waitFor(async () => nonEmpty(await fetchTrace(backend.url, id('3'))), {
       what: 'the failed trace',
       timeoutMs,
     });
-    const kept = await receivedTraces(backend.url, { service: 'tests' });
+    const kept = await fetchTraces(backend.url, { service: 'tests' });
     expect(kept.map((span) => span.traceId).toSorted()).toEqual([id('2'), id('3')]);
   });
 });
@@ -147,7 +147,7 @@ function nonEmpty<T>(list: readonly T[]): readonly T[] | undefined {
   return list.length > 0 ? list : undefined;
 }
 
-/** Answers every request with this text as OpenMetrics. */
+/** Serves this text as OpenMetrics on every path. */
 async function serve(text: string): Promise<AsyncDisposable & { address: string }> {
   const server = createServer((_, response) => {
     response.setHeader('content-type', 'application/openmetrics-text; version=1.0.0; charset=utf-8');

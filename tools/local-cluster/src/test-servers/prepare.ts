@@ -3,8 +3,8 @@ import { ensurePackages } from '../packages.ts';
 import { consoleProgress } from '../progress.ts';
 
 /**
- * Before the tests that start servers: compiles and installs what they need. On a new machine that takes minutes, which
- * no single test should be charged with.
+ * Compiles and installs what the tests with real servers need. On a new machine this takes minutes, so it happens before
+ * the tests and not inside one of them.
  */
 export default async function prepare(): Promise<void> {
   const progress = consoleProgress();

@@ -1,21 +1,21 @@
-/** One series of an instant query's answer. */
+/** One series in the result of an instant query. */
 export interface PromSeries {
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
 }
 
-/** A measurement that names its trace. */
+/** A measurement with the id of its trace. */
 export interface PromExemplar {
-  /** Of the series it belongs to, `__name__` included. */
+  /** Labels of its series, including `__name__`. */
   readonly series: Readonly<Record<string, string>>;
-  /** `trace_id` and others, as on the wire. */
+  /** Labels of the exemplar itself, such as `trace_id`. */
   readonly labels: Readonly<Record<string, string>>;
   readonly value: number;
   /** Epoch seconds. */
   readonly timestamp: number;
 }
 
-/** A Prometheus refused a query; the message is its own. */
+/** Prometheus rejected a query. The message is its own. */
 export class PromQueryError extends Error {
   constructor(query: string, message: string) {
     super(`${query}: ${message}`);
@@ -39,14 +39,14 @@ interface ExemplarsJson {
   readonly exemplars: readonly { labels: Record<string, string>; value: string; timestamp: number }[];
 }
 
-/** An instant query now, of PromQL that gives a vector. Throws PromQueryError. */
+/** Runs an instant query at the current time. The PromQL must return a vector. Throws PromQueryError. */
 export async function promQuery(url: string, query: string): Promise<readonly PromSeries[]> {
   const { resultType, result } = await ask<VectorJson>(url, 'query', { query });
   if (resultType !== 'vector') throw new PromQueryError(query, `gives a ${resultType}, not a vector`);
   return result.map(({ metric, value }) => ({ labels: metric, value: Number(value[1]) }));
 }
 
-/** The stored exemplars of a selector's series between two moments, in epoch seconds. Throws PromQueryError. */
+/** Returns the stored exemplars of the selected series in a range of epoch seconds. Throws PromQueryError. */
 export async function promExemplars(
   url: string,
   query: string,

@@ -6,21 +6,21 @@ import { exec } from '../process/exec.ts';
 import type { Server } from './server.ts';
 import { startServer } from './server.ts';
 
-/** Servers on this machine that are asked for `/metrics`, as OpenMetrics where they speak it. */
+/** Servers on this machine whose `/metrics` Prometheus scrapes, preferably as OpenMetrics. */
 export interface ScrapeTarget {
-  /** Label `job` of every series. */
+  /** Value of the label `job` of every series. */
   job: string;
-  /** `127.0.0.1:9090`. */
+  /** Such as `127.0.0.1:9090`. */
   addresses: readonly string[];
   labels?: Readonly<Record<string, string>> | undefined;
 }
 
-/** What is scraped, how often, and which rules are evaluated. */
+/** What to scrape, how often, and which rules to evaluate. */
 export interface PrometheusOptions {
   scrapeTargets?: readonly ScrapeTarget[] | undefined;
-  /** Rule files as texts: YAML with `groups`. */
+  /** Contents of rule files: YAML with `groups`. */
   rules?: readonly string[] | undefined;
-  /** Milliseconds between scrapes and between evaluations of rules; default 200. */
+  /** Milliseconds between scrapes and between rule evaluations. Default 200. */
   intervalMs?: number | undefined;
 }
 
@@ -28,8 +28,8 @@ const defaultIntervalMs = 200;
 const maxExemplars = 100_000;
 
 /**
- * Starts a Prometheus with exemplar storage that dies with this process; installs Debian's package when absent. Its first
- * scrape comes after about five seconds. A rule file it refuses throws ComponentError with its complaint.
+ * Starts a Prometheus with exemplar storage that dies with this process. Installs Debian's package if it is missing. The
+ * first scrape comes after about five seconds. Throws ComponentError with Prometheus's message if a rule file is invalid.
  */
 export async function startPrometheus(options: PrometheusOptions = {}): Promise<Server> {
   await ensurePackages(['prometheus']);
@@ -40,7 +40,7 @@ export async function startPrometheus(options: PrometheusOptions = {}): Promise<
       const rules = options.rules ?? [];
       await Promise.all(rules.map((text, index) => writeFile(join(folder, `${index}.rules.yml`), text)));
       const file = join(folder, 'prometheus.yml');
-      // The format is YAML, of which JSON is a part.
+      // The format is YAML, a superset of JSON.
       await writeFile(file, JSON.stringify(prometheusConfig(options)));
       return prometheusCommand({ file, folder, port });
     },
@@ -48,7 +48,7 @@ export async function startPrometheus(options: PrometheusOptions = {}): Promise<
   });
 }
 
-/** Runs Debian's promtool: `promtool check rules FILE`, `promtool test rules FILE`. Its complaint is a result with a code. */
+/** Runs Debian's promtool, such as `promtool check rules FILE`. Does not throw on a non-zero exit code. */
 export async function runPromtool(args: readonly string[], options: { cwd?: string } = {}): Promise<CommandResult> {
   await ensurePackages(['prometheus']);
   return exec(['promtool', ...args], { cwd: options.cwd });

@@ -1,5 +1,5 @@
 import { ensurePackages } from '../packages.ts';
-import { firstReply } from './line-protocol.ts';
+import { readFirstReply } from './line-protocol.ts';
 import type { Server } from './server.ts';
 import { startServer } from './server.ts';
 
@@ -8,7 +8,7 @@ export interface RedisOptions {
   password?: string | undefined;
 }
 
-/** Starts a Redis server that dies with this process; installs Debian's redis-server when absent. */
+/** Starts a Redis server that dies with this process. Installs Debian's redis-server if it is missing. */
 export async function startRedis(options: RedisOptions = {}): Promise<Server> {
   await ensurePackages(['redis-server']);
   const auth = options.password === undefined ? '' : `:${encodeURIComponent(options.password)}@`;
@@ -16,12 +16,12 @@ export async function startRedis(options: RedisOptions = {}): Promise<Server> {
     name: 'redis-server',
     url: (port) => `redis://${auth}127.0.0.1:${port}`,
     prepare: async ({ port, folder }) => redisCommand({ port, folder, password: options.password }),
-    // A server that is loading its data answers -LOADING, one with a password -NOAUTH.
-    isReady: async (port) => /^(\+PONG|-NOAUTH)/.test(await firstReply(port, 'PING\r\n')),
+    // Redis answers -LOADING while it loads its data, and -NOAUTH if it has a password.
+    isReady: async (port) => /^(\+PONG|-NOAUTH)/.test(await readFirstReply(port, 'PING\r\n')),
   });
 }
 
-/** A server that keeps every write across a SIGKILL. BullMQ requires `noeviction`. */
+/** Command line of a server that keeps every write across a SIGKILL. BullMQ requires `noeviction`. */
 export function redisCommand(place: { port: number; folder: string; password?: string | undefined }): string[] {
   return [
     'redis-server',

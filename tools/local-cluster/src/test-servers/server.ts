@@ -7,25 +7,25 @@ import { freePort } from '../process/ports.ts';
 import { createTempFolder, removeTempFolder } from '../process/temp-folder.ts';
 import { waitFor } from '../process/wait.ts';
 
-/** A server of one test: its own port and folder. */
+/** A server for one test, with its own port and folder. */
 export interface Server extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** SIGKILL; `restart` brings it back. */
+  /** Sends SIGKILL. `restart` brings the server back. */
   kill(): Promise<void>;
-  /** Kills it when it runs and starts it again: same port, same data. */
+  /** Kills the server if it runs, and starts it with the same port and data. */
   restart(): Promise<void>;
-  /** Kills it and removes its data; `restart` brings it back with an empty disk. */
+  /** Kills the server and removes its data. `restart` brings it back with an empty disk. */
   wipe(): Promise<void>;
-  /** Kills it and removes its data. */
+  /** Kills the server and removes its folder. */
   stop(): Promise<void>;
 }
 
-/** How a kind of server is started and recognised. */
+/** How to start a kind of server, and how to tell that it is ready. */
 export interface ServerKind {
   name: string;
   url(port: number): string;
-  /** Writes configuration into the folder and returns the command line. */
+  /** Writes the configuration into the folder and returns the command line. */
   prepare(place: { port: number; folder: string }): Promise<readonly string[]>;
   isReady(port: number): Promise<boolean>;
 }
@@ -33,7 +33,7 @@ export interface ServerKind {
 const startAttempts = 3;
 const readyTimeoutMs = 30_000;
 
-/** Starts a server on a free port, another one when the port is taken meanwhile, and waits until it is ready. */
+/** Starts a server on a free port and waits until it is ready. Tries other ports if the start fails. */
 export async function startServer(kind: ServerKind): Promise<Server> {
   const bin = await ensureBinaries(['guard']);
   for (let attempt = 1; ; attempt += 1) {

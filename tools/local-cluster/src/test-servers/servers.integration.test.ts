@@ -8,7 +8,7 @@ const natsConnect = (extra: string) =>
   `CONNECT {"verbose":false,"protocol":1,"headers":true,"lang":"test"${extra}}\r\n`;
 
 describe('a NATS server', () => {
-  it('keeps a stream across a kill, on the same port', async () => {
+  it('keeps a stream and its port after a kill', async () => {
     await using server = await startNats();
     const stream = JSON.stringify({ name: 'KEPT', subjects: ['kept.>'], storage: 'file' });
     expect(await natsRequest(server, 'STREAM.CREATE.KEPT', stream)).toContain('"name":"KEPT"');
@@ -17,7 +17,7 @@ describe('a NATS server', () => {
     expect(await natsRequest(server, 'STREAM.INFO.KEPT', '')).toContain('"name":"KEPT"');
   });
 
-  it('has nothing on a disk that was wiped, on the same port', async () => {
+  it('loses its streams but keeps its port after a wipe', async () => {
     await using server = await startNats();
     const stream = JSON.stringify({ name: 'KEPT', subjects: ['kept.>'], storage: 'file' });
     expect(await natsRequest(server, 'STREAM.CREATE.KEPT', stream)).toContain('"name":"KEPT"');
@@ -33,14 +33,14 @@ describe('a NATS server', () => {
     expect(await talk(server, `${credentials}PING\r\n`, /PONG|-ERR/)).toContain('PONG');
   });
 
-  it('can be started without JetStream', async () => {
+  it('starts without JetStream if the option is false', async () => {
     await using server = await startNats({ jetstream: false });
     expect(await talk(server, natsConnect(''), /INFO/)).not.toContain('"jetstream":true');
   });
 });
 
 describe('a Redis server', () => {
-  it('keeps an acknowledged write across a kill, on the same port', async () => {
+  it('keeps an acknowledged write and its port after a kill', async () => {
     await using server = await startRedis();
     expect(await talk(server, 'SET kept 1\r\n', /OK/)).toContain('+OK');
     await server.restart();
@@ -55,7 +55,7 @@ describe('a Redis server', () => {
   });
 });
 
-/** Sends text and collects the answer until it matches; fails by the test's timeout. */
+/** Sends text and collects the reply until it matches or the server closes. Otherwise the test times out. */
 async function talk(server: Server, text: string, until: RegExp): Promise<string> {
   return new Promise((resolve, reject) => {
     const socket = connect({ port: server.port, host: '127.0.0.1' });

@@ -4,27 +4,27 @@ import { ensureBinaries } from '../binaries/ensure.ts';
 import { freePort } from '../process/ports.ts';
 import type { TailSampling } from '../trace-backend.ts';
 import { traceBackendConfig } from '../trace-backend.ts';
-import { firstReply } from './line-protocol.ts';
+import { readFirstReply } from './line-protocol.ts';
 import type { Server } from './server.ts';
 import { startServer } from './server.ts';
 
-/** A Jaeger of one test. `url` and `port` are those of its queries. Its traces are gone when it is killed. */
+/** A Jaeger for one test. `url` and `port` belong to its query API. A kill loses its traces. */
 export interface TraceBackend extends Server {
-  /** What OTEL_EXPORTER_OTLP_ENDPOINT is set to: `/v1/traces` is appended by exporters. */
+  /** Value for OTEL_EXPORTER_OTLP_ENDPOINT. Exporters append `/v1/traces`. */
   readonly otlpEndpoint: string;
 }
 
-/** What is kept. */
+/** Which traces Jaeger keeps. */
 export interface TraceBackendOptions {
   /** Default 20,000. */
   maxTraces?: number | undefined;
-  /** Absent: every trace is kept. */
+  /** Without it Jaeger keeps every trace. */
   tailSampling?: TailSampling | undefined;
 }
 
 const defaultMaxTraces = 20_000;
 
-/** Starts a Jaeger that takes OTLP over HTTP and dies with this process. Throws ComponentError. */
+/** Starts a Jaeger that receives OTLP over HTTP and dies with this process. Throws ComponentError. */
 export async function startTraceBackend(options: TraceBackendOptions = {}): Promise<TraceBackend> {
   const bin = await ensureBinaries(['jaeger']);
   let otlpPort = 0;
@@ -42,8 +42,8 @@ export async function startTraceBackend(options: TraceBackendOptions = {}): Prom
       await writeFile(file, JSON.stringify(config));
       return [bin('jaeger'), '--config', `file:${file}`];
     },
-    // What answers queries starts first, what receives last.
-    isReady: async () => (await firstReply(otlpPort, 'GET / HTTP/1.0\r\n\r\n')).startsWith('HTTP/1.'),
+    // Jaeger starts its query API first and its receiver last.
+    isReady: async () => (await readFirstReply(otlpPort, 'GET / HTTP/1.0\r\n\r\n')).startsWith('HTTP/1.'),
   });
   return Object.assign(server, { otlpEndpoint: `http://127.0.0.1:${otlpPort}` });
 }

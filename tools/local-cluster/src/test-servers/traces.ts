@@ -1,11 +1,11 @@
-/** A span as the backend received it. */
+/** A span as Jaeger received it. */
 export interface ReceivedSpan {
   readonly traceId: string;
   readonly spanId: string;
-  /** '' for a root. */
+  /** Empty for a root span. */
   readonly parentSpanId: string;
   readonly name: string;
-  /** Attribute `service.name` of its resource. */
+  /** The resource's attribute `service.name`. */
   readonly service: string;
   readonly kind: 'unspecified' | 'internal' | 'server' | 'client' | 'producer' | 'consumer';
   /** Epoch nanoseconds. */
@@ -16,11 +16,11 @@ export interface ReceivedSpan {
   readonly links: readonly { traceId: string; spanId: string; attributes: Readonly<Record<string, AttributeValue>> }[];
   readonly status: 'unset' | 'ok' | 'error';
   readonly statusMessage: string;
-  /** What Jaeger did not like: a span whose end is not after its start is made 1 ns long. */
+  /** Jaeger's complaints. It makes a span 1 ns long, for example, if its end is not after its start. */
   readonly warnings: readonly string[];
 }
 
-/** Whole numbers come as numbers, doubles too. */
+/** Integers and doubles both become numbers. */
 export type AttributeValue = string | number | boolean | readonly AttributeValue[];
 
 interface ValueJson {
@@ -61,16 +61,16 @@ interface TracesJson {
 
 const kinds = ['unspecified', 'internal', 'server', 'client', 'producer', 'consumer'] as const;
 const statuses = ['unset', 'ok', 'error'] as const;
-const most = '1000';
+const maxTraces = '1000';
 const warningsKey = '@jaeger@warnings';
 
-/** The spans of a trace that have arrived so far; none when the trace is unknown. `url` is the backend's. */
-export async function receivedTrace(url: string, traceId: string): Promise<readonly ReceivedSpan[]> {
-  return spansAt(`${url}/api/v3/traces/${traceId}?raw_traces=true`);
+/** Returns the spans of a trace that Jaeger has received so far; none for an unknown trace. `url` is the query API's. */
+export async function fetchTrace(url: string, traceId: string): Promise<readonly ReceivedSpan[]> {
+  return fetchSpans(`${url}/api/v3/traces/${traceId}?raw_traces=true`);
 }
 
-/** The spans of every trace in which a service took part, of at most a thousand traces. */
-export async function receivedTraces(
+/** Returns the spans of every trace that contains a span of the service, from at most a thousand traces. */
+export async function fetchTraces(
   url: string,
   search: { service: string; operation?: string | undefined },
 ): Promise<readonly ReceivedSpan[]> {
@@ -79,14 +79,14 @@ export async function receivedTraces(
     ...(search.operation === undefined ? {} : { 'query.operation_name': search.operation }),
     'query.start_time_min': '2000-01-01T00:00:00Z',
     'query.start_time_max': '2100-01-01T00:00:00Z',
-    'query.num_traces': most,
+    'query.num_traces': maxTraces,
     'query.raw_traces': 'true',
   });
-  return spansAt(`${url}/api/v3/traces?${parameters.toString()}`);
+  return fetchSpans(`${url}/api/v3/traces?${parameters.toString()}`);
 }
 
-/** Asks for raw traces: others are what Jaeger makes of them, with warnings of its own as attributes. */
-async function spansAt(address: string): Promise<readonly ReceivedSpan[]> {
+/** The callers ask for raw traces: Jaeger adjusts any others. */
+async function fetchSpans(address: string): Promise<readonly ReceivedSpan[]> {
   const response = await fetch(address);
   const text = await response.text();
   if (response.status === 404) return [];
@@ -115,7 +115,7 @@ function spanOf(span: SpanJson, service: string): ReceivedSpan {
   };
 }
 
-/** Jaeger keeps its warnings among the attributes. */
+/** Jaeger stores its warnings as an attribute. */
 function attributesAndWarnings(span: SpanJson): Pick<ReceivedSpan, 'attributes' | 'warnings'> {
   const { [warningsKey]: warnings, ...attributes } = attributesOf(span.attributes);
   return { attributes, warnings: Array.isArray(warnings) ? warnings.map(String) : [] };

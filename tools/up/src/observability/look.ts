@@ -1,4 +1,4 @@
-import { receivedTraces } from '@sandlot/local-cluster';
+import { fetchTraces } from '@sandlot/local-cluster';
 import { addresses, observability, ports } from './manifests.ts';
 
 /** Where Prometheus answers on this machine. */
@@ -38,7 +38,7 @@ function graphUrl(query: string): string {
 
 /** The trace with the latest span of the claim-controller that begins a trace. */
 async function newestTrace(): Promise<string | undefined> {
-  const spans = await receivedTraces(tracesUrl, { service: 'claim-controller' }).catch(() => []);
+  const spans = await fetchTraces(tracesUrl, { service: 'claim-controller' }).catch(() => []);
   const roots = spans.filter(({ service, parentSpanId }) => service === 'claim-controller' && parentSpanId === '');
   return roots.toSorted((a, b) => Number(b.startNs - a.startNs))[0]?.traceId;
 }
