@@ -273,12 +273,12 @@ describe('connectBus to a server with other settings', () => {
       random: () => 0,
     });
     bus.publish(bound(1));
-    await vi.waitFor(() => expect(lines).toContain('error: NATS refused the credentials; trying again'), PATIENCE);
+    await vi.waitFor(() => expect(lines).toContain('error: NATS refused the credentials; retrying'), PATIENCE);
     await bus.ensureStreams();
     await server.restart();
     await bus.close();
     expect(lines.filter((line) => line.startsWith('error: '))).toHaveLength(1);
-    expect(lines).toContain('warn: closed with events that were not published');
+    expect(lines).toContain('warn: closed with unpublished events');
     expect(bus.connected()).toBe(false);
   });
 

@@ -18,11 +18,11 @@ const due = (dueAtMs: number, change: Partial<Deadline> = {}): Deadline => ({
   ...change,
 });
 
-/** A book in which Redis has taken these. */
+/** A book whose deadlines Redis has stored. */
 function bookWith(...deadlines: readonly Deadline[]): DeadlineBook {
   const book = new DeadlineBook();
   book.set(KEY, deadlines, SEEN);
-  book.stored(book.takeErrands().add);
+  book.recordStored(book.takeErrands().add);
   return book;
 }
 
@@ -32,52 +32,52 @@ describe('errands', () => {
   const next = due(FAR, { generation: 2 });
   it.each<readonly [string, readonly [readonly Deadline[], readonly Deadline[]], object]>([
     ['nothing for an object without deadlines', [[], []], NOTHING],
-    ['nothing for one that did not change', [[due(FAR)], [due(FAR)]], NOTHING],
-    ['nothing for one that moves to a later time', [[due(FAR)], [due(FAR + 5_000)]], NOTHING],
-    ['nothing for one that is near: it is a timer', [[], [due(NOW + NEAR_MS - 1)]], NOTHING],
-    ['a job for one that is new', [[], [due(FAR)]], { ...NOTHING, add: [due(FAR)] }],
-    ['a move for one that comes earlier', [[due(FAR)], [due(FAR - 9)]], { ...NOTHING, move: [due(FAR - 9)] }],
-    ['a removal for one that went', [[due(FAR)], []], { ...NOTHING, remove: ['u-1-ttl'] }],
-    ['another job for another generation', [[due(FAR)], [next]], { ...NOTHING, add: [next], remove: ['u-1-ttl'] }],
+    ['nothing for a deadline that did not change', [[due(FAR)], [due(FAR)]], NOTHING],
+    ['nothing for a deadline that moves to a later time', [[due(FAR)], [due(FAR + 5_000)]], NOTHING],
+    ['nothing for a near deadline, which is a timer', [[], [due(NOW + NEAR_MS - 1)]], NOTHING],
+    ['a job for a new deadline', [[], [due(FAR)]], { ...NOTHING, add: [due(FAR)] }],
+    ['a move for a deadline that comes earlier', [[due(FAR)], [due(FAR - 9)]], { ...NOTHING, move: [due(FAR - 9)] }],
+    ['a removal for a deadline that is gone', [[due(FAR)], []], { ...NOTHING, remove: ['u-1-ttl'] }],
+    ['a new job for a new generation', [[due(FAR)], [next]], { ...NOTHING, add: [next], remove: ['u-1-ttl'] }],
   ])('are %s', (_, [before, after], errands) => {
     const book = bookWith(...before);
     book.set(KEY, after, SEEN);
     expect(book.takeErrands()).toEqual(errands);
   });
 
-  it('cancel each other when a deadline comes and goes before they are run', () => {
+  it('cancel each other when a deadline comes and goes before they run', () => {
     const book = bookWith();
     book.set(KEY, [due(FAR)], SEEN);
     book.set(KEY, [], SEEN);
     expect(book.takeErrands()).toEqual(NOTHING);
   });
 
-  it('set the time of a job whose removal was not run yet', () => {
+  it('set the time of a job whose removal is still pending', () => {
     const book = bookWith(due(FAR));
     book.set(KEY, [], SEEN);
     book.set(KEY, [due(FAR + 1)], SEEN);
     expect(book.takeErrands()).toEqual({ ...NOTHING, move: [due(FAR + 1)] });
   });
 
-  it('remove a job whose deadline went while Redis took it', () => {
+  it('remove a job whose deadline went while Redis stored it', () => {
     const book = bookWith();
     book.set(KEY, [due(FAR)], SEEN);
     const { add } = book.takeErrands();
     book.set(KEY, [], SEEN);
-    book.stored(add);
+    book.recordStored(add);
     expect(book.takeErrands()).toEqual({ ...NOTHING, remove: ['u-1-ttl'] });
   });
 
-  it('add a job again that fired before its deadline, and none that fired on time', () => {
+  it('add a job again that fired before its deadline, but not one that fired on time', () => {
     const book = bookWith(due(FAR));
     book.set(KEY, [due(FAR + 60_000)], SEEN);
-    book.fired(book.find('u-1-ttl')!, FAR);
+    book.recordFired(book.find('u-1-ttl')!, FAR);
     expect(book.takeErrands()).toEqual({ ...NOTHING, add: [due(FAR + 60_000)] });
-    book.fired(book.find('u-1-ttl')!, FAR + 60_000);
+    book.recordFired(book.find('u-1-ttl')!, FAR + 60_000);
     expect(book.takeErrands()).toEqual(NOTHING);
   });
 
-  it('leave Redis with exactly the jobs of the deadlines, none of them late, whatever happens in whatever order', () => {
+  it('leave Redis with exactly the jobs of the deadlines, none of them late, after any sequence of changes', () => {
     const times = fc.record({
       object: fc.constantFrom('a', 'b'),
       generation: fc.integer({ min: 1, max: 2 }),
@@ -93,7 +93,7 @@ describe('errands', () => {
           for (const id of remove) redis.delete(id);
           for (const deadline of add) redis.set(jobIdOf(deadline), redis.get(jobIdOf(deadline)) ?? deadline.dueAtMs);
           for (const deadline of move) redis.set(jobIdOf(deadline), deadline.dueAtMs);
-          book.stored([...add, ...move]);
+          book.recordStored([...add, ...move]);
         };
         for (const { object, generation, due: dues, runs } of history) {
           const deadlines = purposes.flatMap((purpose) => {
@@ -113,18 +113,18 @@ describe('errands', () => {
 });
 
 describe('meeting deadlines', () => {
-  it('tells of each once, when it is due', () => {
+  it('returns each deadline once, when it is due', () => {
     const book = bookWith(due(FAR), due(FAR + 9, { purpose: 'idle' }));
-    expect(book.meet(KEY, FAR - 1)).toEqual([]);
-    expect(book.meet(KEY, FAR).map(({ id }) => id)).toEqual(['u-1-ttl']);
-    expect(book.meet(KEY, FAR + 9).map(({ id }) => id)).toEqual(['u-1-idle']);
-    expect(book.meet(KEY, FAR + 99)).toEqual([]);
+    expect(book.takeDue(KEY, FAR - 1)).toEqual([]);
+    expect(book.takeDue(KEY, FAR).map(({ id }) => id)).toEqual(['u-1-ttl']);
+    expect(book.takeDue(KEY, FAR + 9).map(({ id }) => id)).toEqual(['u-1-idle']);
+    expect(book.takeDue(KEY, FAR + 99)).toEqual([]);
   });
 
   it.each([
     ['its time', { dueAtMs: FAR, isNews: true }, FAR],
-    ['when it was first seen, if that was later', { dueAtMs: NOW - 5_000, isNews: true }, NOW],
-    ['its time, where it passed while nobody looked', { dueAtMs: NOW - 5_000, isNews: false }, NOW - 5_000],
+    ['the time when it was first seen, if that is later', { dueAtMs: NOW - 5_000, isNews: true }, NOW],
+    ['its time, when it passed without a leader', { dueAtMs: NOW - 5_000, isNews: false }, NOW - 5_000],
   ])('counts lateness from %s', (_, { dueAtMs, isNews }, lateFromMs) => {
     const book = new DeadlineBook();
     book.set(KEY, [due(dueAtMs)], { nowMs: NOW, isNews });

@@ -1,39 +1,39 @@
 import type { Deadline } from './deadline.ts';
 import { jobIdOf } from './deadline.ts';
 
-/** Nearer than this, a deadline is a timer and nothing else: Redis would hear of it when it is over. */
+/** A nearer deadline is a timer only: the job would reach Redis too late. */
 export const NEAR_MS = 2_000;
 
-/** A deadline of the objects as they are, and what is known of its job. */
+/** A current deadline and the state of its job. */
 export interface Entry {
   readonly id: string;
   deadline: Deadline;
-  /** From when on it is late: its time, or when it was first seen if that was later. Epoch milliseconds. */
+  /** Lateness counts from here: the due time, or the time when it was first seen if that is later. Epoch milliseconds. */
   lateFromMs: number;
-  /** Redis is believed to have its job, at this time or an earlier one. */
+  /** Redis should have its job, at this time or an earlier one. */
   stored: boolean;
   /** A pass has begun since it was due. */
   met: boolean;
 }
 
-/** What Redis has to be told. `move` also repairs a job whose time or state is not known. */
+/** The commands for Redis. `move` also repairs a job whose time or state is unknown. */
 export interface Errands {
   readonly add: readonly Deadline[];
   readonly move: readonly Deadline[];
   readonly remove: readonly string[];
 }
 
-/** How deadlines came to be known. */
+/** When and why deadlines were read. */
 export interface Sight {
   /** Epoch milliseconds. */
   readonly nowMs: number;
-  /** They changed just now; otherwise one that has passed is late since then. */
+  /** They changed just now. Otherwise a deadline that has passed is late since its due time. */
   readonly isNews: boolean;
 }
 
 /**
  * The deadlines of all objects, by object and by job id, and the errands that bring Redis in line with them. A deadline that
- * moves to a later time costs no errand: its job fires early, and is set again then.
+ * moves to a later time costs no errand: its job fires early and is then added again.
  */
 export class DeadlineBook {
   readonly #byKey = new Map<string, readonly Entry[]>();
@@ -44,7 +44,7 @@ export class DeadlineBook {
     return this.#errands.size > 0;
   }
 
-  /** The deadlines of an object as they are now; none when it is gone. */
+  /** Sets the current deadlines of an object; none when it is gone. */
   set(key: string, deadlines: readonly Deadline[], sight: Sight): void {
     const before = this.#byKey.get(key);
     if (before === undefined && deadlines.length === 0) return;
@@ -63,8 +63,8 @@ export class DeadlineBook {
     return this.#byId.values();
   }
 
-  /** Deadlines of the object that are due, each of them once. */
-  meet(key: string, nowMs: number): readonly Entry[] {
+  /** Returns the due deadlines of the object, each once. */
+  takeDue(key: string, nowMs: number): readonly Entry[] {
     const entries = this.#byKey.get(key);
     if (entries === undefined) return [];
     const due = entries.filter(({ met, deadline }) => !met && deadline.dueAtMs <= nowMs);
@@ -72,18 +72,18 @@ export class DeadlineBook {
     return due;
   }
 
-  /** The job of this deadline is gone: it is wanted again when its time is still to come. */
-  fired(entry: Entry, nowMs: number): void {
+  /** Records that the job has fired and is gone. A deadline that is still to come needs it again. */
+  recordFired(entry: Entry, nowMs: number): void {
     entry.stored = false;
-    this.want(entry, nowMs, 'add');
+    this.request(entry, nowMs, 'add');
   }
 
-  /** Redis has to hear of this deadline, if it is far enough. */
-  want(entry: Entry, nowMs: number, errand: 'add' | 'move'): void {
+  /** Adds an errand for this deadline, unless it is near. */
+  request(entry: Entry, nowMs: number, errand: 'add' | 'move'): void {
     if (entry.deadline.dueAtMs - nowMs >= NEAR_MS) this.#errands.set(entry.id, errand);
   }
 
-  /** What is to be done, which the caller now does. */
+  /** Returns the errands, which the caller now runs, and forgets them. */
   takeErrands(): Errands {
     const of = (wanted: keyof Errands): string[] =>
       [...this.#errands].filter(([, errand]) => errand === wanted).map(([id]) => id);
@@ -93,8 +93,8 @@ export class DeadlineBook {
     return errands;
   }
 
-  /** Redis has these jobs now. One whose deadline went meanwhile is to be removed. */
-  stored(deadlines: readonly Deadline[]): void {
+  /** Records that Redis has these jobs. A job whose deadline is gone meanwhile is to be removed. */
+  recordStored(deadlines: readonly Deadline[]): void {
     for (const deadline of deadlines) {
       const id = jobIdOf(deadline);
       const entry = this.#byId.get(id);
@@ -114,8 +114,8 @@ export class DeadlineBook {
     const lateFromMs = isNews ? Math.max(deadline.dueAtMs, nowMs) : deadline.dueAtMs;
     if (known === undefined) {
       const entry = { id: jobIdOf(deadline), deadline, lateFromMs, stored: false, met: false };
-      // A removal that is still to come means that a job of this id exists, of whatever time.
-      this.want(entry, nowMs, this.#errands.has(entry.id) ? 'move' : 'add');
+      // A pending removal means that a job with this id exists, at some time.
+      this.request(entry, nowMs, this.#errands.has(entry.id) ? 'move' : 'add');
       return entry;
     }
     const movesByMs = deadline.dueAtMs - known.deadline.dueAtMs;
@@ -123,14 +123,14 @@ export class DeadlineBook {
     known.deadline = deadline;
     known.lateFromMs = lateFromMs;
     known.met = false;
-    if (!known.stored) this.want(known, nowMs, 'add');
-    else if (movesByMs < 0) this.want(known, nowMs, 'move');
+    if (!known.stored) this.request(known, nowMs, 'add');
+    else if (movesByMs < 0) this.request(known, nowMs, 'move');
     return known;
   }
 
   #drop({ id, stored }: Entry): void {
     this.#byId.delete(id);
-    // A job that was to be moved exists, known or not.
+    // A pending move means that the job may exist.
     if (stored || this.#errands.get(id) === 'move') this.#errands.set(id, 'remove');
     else this.#errands.delete(id);
   }

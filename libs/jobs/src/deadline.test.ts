@@ -13,7 +13,7 @@ describe('jobIdOf', () => {
 
 describe('deadlinesAt', () => {
   const metadata = { namespace: 'team-a', name: 'box', uid: 'u', generation: 2 };
-  it('names the object, and leaves out what never comes', () => {
+  it('names the object and leaves out purposes without a time', () => {
     expect(deadlinesAt({ metadata }, { idle: 5, ttl: undefined, shutdown: Number.NaN, retention: Infinity })).toEqual([
       { key: 'team-a/box', uid: 'u', generation: 2, purpose: 'idle', dueAtMs: 5 },
     ]);

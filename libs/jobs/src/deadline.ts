@@ -1,4 +1,4 @@
-/** Why something is due. Only the object itself decides whether it still is. */
+/** Why an object is due. The object itself decides whether it still is. */
 export type Purpose = 'shutdown' | 'ttl' | 'idle' | 'claim-timeout' | 'pool-schedule' | 'retention' | 'pause';
 
 /** All purposes, for metrics that begin at 0. */
@@ -12,7 +12,7 @@ export const purposes: readonly Purpose[] = [
   'pause',
 ];
 
-/** A moment at which the object `key` has to be looked at again. */
+/** A time at which the object `key` has to be reconciled again. */
 export interface Deadline {
   /** `namespace/name` of the object. */
   readonly key: string;
@@ -22,7 +22,7 @@ export interface Deadline {
   readonly purpose: Purpose;
   /** Epoch milliseconds. */
   readonly dueAtMs: number;
-  /** W3C trace context of the operation that the object belongs to: a carrier as JSON, as the object has it. */
+  /** W3C trace context of the object's operation: the JSON of its annotation. */
   readonly trace?: string | undefined;
 }
 
@@ -37,7 +37,7 @@ interface Dated {
   };
 }
 
-/** The deadlines of an object, from its time per purpose in epoch milliseconds. What has no time, or never comes, is left out. */
+/** The deadlines of an object, from a time per purpose in epoch milliseconds. Purposes without a time are left out. */
 export function deadlinesAt(
   { metadata: { namespace = '', name = '', uid = '', generation = 0 } }: Dated,
   times: Readonly<Partial<Record<Purpose, number | undefined>>>,
@@ -49,15 +49,15 @@ export function deadlinesAt(
   return found.length === 0 ? NONE : found.map((due) => ({ key: `${namespace}/${name}`, uid, generation, ...due }));
 }
 
-/** What names a deadline; the same three always name the same job. */
+/** The identity of a deadline and of its job. */
 export type DeadlineId = Pick<Deadline, 'uid' | 'generation' | 'purpose'>;
 
-/** `<uid>-<generation>-<purpose>`; BullMQ takes no colons in job ids, and UIDs of the API server have none. */
+/** `<uid>-<generation>-<purpose>`. BullMQ accepts no colons in job ids, and UIDs have none. */
 export function jobIdOf({ uid, generation, purpose }: DeadlineId): string {
   return `${uid.replaceAll(':', '_')}-${generation}-${purpose}`;
 }
 
-/** Payload of a job: no state and no secrets, because the object is read anew. */
+/** Payload of a job: no state and no secrets, because the reconcile reads the object. */
 export interface JobData {
   readonly key: string;
   readonly generation: number;

@@ -7,23 +7,23 @@ import type { DeadlineMetrics } from './metrics.ts';
 import type { DeadlineStore } from './store.ts';
 
 const TICK_MS = 1_000;
-/** An audit may be late by this factor before the process holds it by itself: Redis has forgotten to repeat it. */
+/** After this many audit intervals without an audit the process starts one: Redis has lost the repeated job. */
 const PATIENCE = 1.25;
-/** A job this much later than its deadline is as good as missing. */
+/** A job that is later than its deadline by more than this counts as missing. */
 const LATE_JOB_MS = 1_000;
 
-/** What deadlines are derived from. */
+/** The objects from which deadlines are derived. */
 export interface DeadlineSource {
-  /** Of the object behind the key, as it is; none when it is gone. */
+  /** Current deadlines of the object with that key; none when it is gone. */
   of(key: string, nowMs: number): readonly Deadline[];
   keys(): Iterable<string>;
 }
 
 export interface DeadlineKeeperOptions {
   readonly source: DeadlineSource;
-  /** Absent: no Redis; deadlines are timers alone. */
+  /** Absent without Redis: deadlines are timers only. */
   readonly store: DeadlineStore | undefined;
-  /** Has the object behind the key looked at. */
+  /** Enqueues the key. */
   readonly queue: (key: string) => void;
   readonly isLeader: () => boolean;
   readonly auditEveryMs: number;
@@ -35,15 +35,15 @@ export interface DeadlineKeeperOptions {
 type Jobs = ReadonlyMap<string, number | undefined>;
 
 /**
- * Keeps Redis in line with the deadlines of the objects, on the leader, and measures how late they are met. It decides
- * nothing: a job that fires queues the key. The controller's own timers stay whatever Redis says, so that without Redis
- * nothing is late.
+ * Keeps the jobs in Redis in line with the deadlines of the objects, on the leader, and measures how late they are met. It
+ * decides nothing: a job that fires enqueues the key. The timers of the controller's queue work besides, so that nothing is
+ * late without Redis.
  */
 export class DeadlineKeeper {
   readonly #options: DeadlineKeeperOptions;
   readonly #book = new DeadlineBook();
   #isLeading = false;
-  /** Grows when the lead is lost. */
+  /** Grows with every loss of leadership. */
   #term = 0;
   #auditedMs = 0;
   #audit: Promise<void> | undefined;
@@ -64,38 +64,38 @@ export class DeadlineKeeper {
     if (store !== undefined) this.#scheduleTick();
   }
 
-  /** The object has changed, or is gone. Costs nothing on a standby, and next to nothing without deadlines. */
-  changed(key: string): void {
+  /** Call it when the object has changed or is gone. It costs nothing on a standby and little without deadlines. */
+  update(key: string): void {
     if (!this.#isLeading) return;
     const nowMs = this.#options.clock.now();
     this.#book.set(key, this.#options.source.of(key, nowMs), { nowMs, isNews: true });
     this.#gather();
   }
 
-  /** Runs a pass over the object behind the key, and counts the deadlines that it meets. */
+  /** Runs a pass over the object with that key and measures the deadlines that it meets. */
   pass<T>(key: string, run: () => Promise<T>): Promise<T> {
     if (!this.#isLeading) this.#lead();
     const nowMs = this.#options.clock.now();
-    const due = this.#book.meet(key, nowMs);
+    const due = this.#book.takeDue(key, nowMs);
     if (due.length === 0) return run();
     for (const { deadline, lateFromMs } of due) {
       this.#options.metrics.met(deadline.purpose, Math.max(0, nowMs - lateFromMs) / 1_000);
     }
-    // The next edge of a schedule comes without a change of the object.
-    return run().finally(() => this.changed(key));
+    // The next time of a schedule follows without a change of the object.
+    return run().finally(() => this.update(key));
   }
 
   /**
-   * Brings Redis and the deadlines in line: what has no job gets one, what has no deadline is removed, and both are counted.
-   * Resolves when it is done, or could not be.
+   * Compares Redis with the deadlines: adds missing jobs, removes orphaned ones and counts both. Resolves when the audit has
+   * ended, also when it failed.
    */
   async audit(): Promise<void> {
-    // Redis may have been lost under an audit that is under way.
+    // Redis may have lost its data during a running audit.
     this.#auditAgain = this.#audit !== undefined;
     await (this.#audit ??= this.#holdAll());
   }
 
-  /** Ends the timers; the store is its owner's to close. */
+  /** Ends the timers. The owner of the store closes it. */
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#tick?.cancel();
@@ -107,7 +107,7 @@ export class DeadlineKeeper {
     const { source, clock } = this.#options;
     this.#isLeading = true;
     const nowMs = clock.now();
-    // What passed while nobody led is late since then.
+    // Deadlines that passed without a leader are late since their due time.
     for (const key of source.keys()) this.#book.set(key, source.of(key, nowMs), { nowMs, isNews: false });
     this.#takeUp();
   }
@@ -115,7 +115,7 @@ export class DeadlineKeeper {
   #takeUp(): void {
     const { store } = this.#options;
     if (store === undefined) return;
-    store.handle({ onDue: (id, purpose) => this.#fired(id, purpose), onAudit: () => void this.audit() });
+    store.handle({ onDue: (id, purpose) => this.#onFired(id, purpose), onAudit: () => void this.audit() });
     void this.audit();
   }
 
@@ -126,7 +126,7 @@ export class DeadlineKeeper {
     await this.#options.store?.rest();
   }
 
-  #fired(id: string, purpose: string): void {
+  #onFired(id: string, purpose: string): void {
     const { metrics, clock, queue } = this.#options;
     const entry = this.#book.find(id);
     if (entry === undefined) {
@@ -134,7 +134,7 @@ export class DeadlineKeeper {
       return;
     }
     metrics.fired(entry.deadline.purpose, 'queued');
-    this.#book.fired(entry, clock.now());
+    this.#book.recordFired(entry, clock.now());
     this.#gather();
     queue(entry.deadline.key);
   }
@@ -142,12 +142,12 @@ export class DeadlineKeeper {
   #scheduleTick(): void {
     if (this.#isClosed) return;
     this.#tick = this.#options.clock.setTimeout(() => {
-      this.#look();
+      this.#check();
       this.#scheduleTick();
     }, TICK_MS);
   }
 
-  #look(): void {
+  #check(): void {
     const { isLeader, store, metrics, clock, auditEveryMs } = this.#options;
     metrics.connected(store?.connected() ?? false);
     const leads = isLeader();
@@ -164,7 +164,7 @@ export class DeadlineKeeper {
     }, pacing.redisErrands.gatherMs);
   }
 
-  /** One at a time. What Redis does not take is found missing by the next audit. */
+  /** Runs one flush at a time. The next audit finds the jobs that Redis did not store. */
   async #flush(): Promise<void> {
     await this.#flushing;
     this.#flushing = this.#runErrands();
@@ -177,8 +177,8 @@ export class DeadlineKeeper {
     const { add, move, remove } = this.#book.takeErrands();
     if (store === undefined || !store.connected()) return;
     await store.remove(remove);
-    if (await store.add(add)) this.#book.stored(add);
-    if (await store.move(move)) this.#book.stored(move);
+    if (await store.add(add)) this.#book.recordStored(add);
+    if (await store.move(move)) this.#book.recordStored(move);
   }
 
   async #holdAll(): Promise<void> {
@@ -202,24 +202,27 @@ export class DeadlineKeeper {
     const term = this.#term;
     const before = new Map([...this.#book.entries()].map(({ id, stored }) => [id, stored]));
     const jobs = await store.jobs();
-    // Another process may lead by now: its jobs are no orphans.
+    // Another process may be the leader by now, and its jobs are no orphans.
     if (jobs !== undefined && this.#term === term) await this.#repair(jobs, before);
   }
 
-  /** What came or went while Redis was asked is neither missing nor orphaned. */
+  /** Deadlines that came or went during the listing are neither missing nor orphaned. */
   async #repair(jobs: Jobs, before: ReadonlyMap<string, boolean>): Promise<void> {
     const { metrics, log, store, clock } = this.#options;
     const missing = this.#findMissing(jobs, clock.now()).filter((id) => before.get(id) === true);
     const orphans = [...jobs.keys()].filter((id) => this.#book.find(id) === undefined && !before.has(id));
     metrics.audited(missing.length, orphans.length);
     if (missing.length + orphans.length > 0) {
-      log.info({ missing: missing.length, orphaned: orphans.length }, 'deadlines in Redis repaired from the objects');
+      log.info(
+        { missing: missing.length, orphaned: orphans.length },
+        'repaired the deadlines in Redis from the objects',
+      );
     }
     await store?.remove(orphans);
     await this.#flush();
   }
 
-  /** Ids of deadlines that were believed to have a job. Those and all others without one get it with the next errands. */
+  /** Ids of deadlines without a job. The next errands add the jobs. */
   #findMissing(jobs: Jobs, nowMs: number): string[] {
     const missing: string[] = [];
     for (const entry of this.#book.entries()) {
@@ -228,7 +231,7 @@ export class DeadlineKeeper {
       const hasJob = isListed && (jobs.get(id) ?? 0) <= deadline.dueAtMs + LATE_JOB_MS;
       if (!hasJob && deadline.dueAtMs - nowMs >= NEAR_MS) {
         missing.push(id);
-        this.#book.want(entry, nowMs, isListed ? 'move' : 'add');
+        this.#book.request(entry, nowMs, isListed ? 'move' : 'add');
       }
       entry.stored = hasJob;
     }

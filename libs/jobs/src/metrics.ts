@@ -1,16 +1,16 @@
 import type { Purpose } from './deadline.ts';
 
-/** What became of a job that fired: its object is looked at, or it was for an object that has changed or is gone. */
+/** The fate of a job that fired: it enqueued its object (`queued`), or the object has changed or is gone (`stale`). */
 export type Fate = 'queued' | 'stale';
 
-/** What deadlines report to. */
+/** Metrics of deadlines. */
 export interface DeadlineMetrics {
   connected(up: boolean): void;
-  /** Calls back at each scrape for the deadlines whose time has not come: those that Redis has, and those that are timers alone. */
+  /** Samples at each scrape the deadlines still to come: those with a job in Redis, and those that are timers only. */
   watchPending(sample: () => { readonly redis: number; readonly timer: number }): void;
   fired(purpose: Purpose, fate: Fate): void;
-  /** A pass began this long after the deadline. */
+  /** A pass started this long after the deadline. */
   met(purpose: Purpose, lateSeconds: number): void;
-  /** One audit found so many jobs missing, and so many without a deadline. */
+  /** One audit found this many missing jobs and this many orphaned ones. */
   audited(missing: number, orphaned: number): void;
 }

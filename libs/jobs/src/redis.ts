@@ -24,14 +24,14 @@ export interface RedisTarget {
 }
 
 /**
- * A client that connects in the background, forever and with jitter, and logs each kind of failure once per outage.
- * Commands wait for the connection, which BullMQ relies on: callers bound them by time themselves.
+ * Creates a client that connects in the background, forever and with jitter, and logs each kind of failure once per outage.
+ * Commands wait for the connection, because BullMQ relies on that; callers set their own time limits.
  */
 export function createRedis(target: RedisTarget): Redis {
   const { url, username, password, tls, random } = target;
   const retryStrategy = (attempt: number): number =>
     backoffMs({ attempt, baseMs: RECONNECT_BASE_MS, maxMs: RECONNECT_MAX_MS, random });
-  // ioredis prefers the credentials of the URL; here those that are given apart win.
+  // ioredis prefers the credentials of the URL; here separate ones win.
   const redis = new Redis(password === undefined ? url : withoutCredentials(url), {
     connectTimeout: CONNECT_TIMEOUT_MS,
     maxRetriesPerRequest: null,
@@ -55,8 +55,8 @@ function logFailures(redis: Redis, { log, url }: RedisTarget): void {
     const reason = error.message;
     if (reason === lastComplaint) return;
     lastComplaint = reason;
-    if (isRefusal(reason)) log.error({ server, reason }, 'Redis refused the credentials; trying again');
-    else log.warn({ server, reason }, 'Redis is not reachable; deadlines are kept in memory');
+    if (isRefusal(reason)) log.error({ server, reason }, 'Redis refused the credentials; retrying');
+    else log.warn({ server, reason }, 'cannot reach Redis; deadlines are timers in memory');
   });
 }
 
@@ -64,7 +64,7 @@ function withoutCredentials(url: string): string {
   return url.replace(/\/\/[^/]*@/, '//');
 }
 
-/** Redis has no error codes: the first word of its reply is one. */
+/** The first word of a reply serves as the error code of Redis. */
 function isRefusal(reason: string): boolean {
   return /^(?:WRONGPASS|NOAUTH|NOPERM)\b/.test(reason);
 }

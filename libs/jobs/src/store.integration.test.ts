@@ -29,7 +29,7 @@ function dueIn(ms: number, change: Partial<Deadline> = {}): Deadline {
 const connected = (store: DeadlineStore): Promise<void> =>
   vi.waitFor(() => expect(store.connected()).toBe(true), PATIENCE);
 
-/** Ids of what fired, as they fire. */
+/** Collects the ids of fired jobs. */
 function firing(store: DeadlineStore): string[] {
   const fired: string[] = [];
   store.handle({ onDue: (id) => void fired.push(id), onAudit: () => undefined });
@@ -45,7 +45,7 @@ async function withRedis<T>(server: Server, use: (redis: Redis) => Promise<T>): 
   }
 }
 
-/** A log, and what people see of it. */
+/** A logger and the lines above debug. */
 function recording(): { readonly log: Logger; readonly lines: string[] } {
   const lines: string[] = [];
   const at = (level: string) => (_fields: object, message: string) => void lines.push(`${level}: ${message}`);
@@ -70,7 +70,7 @@ describe('connectDeadlineStore', () => {
   });
   afterEach(() => server.stop());
 
-  it('fires by id and keeps nothing afterwards', async () => {
+  it('fires with the id and leaves nothing behind', async () => {
     const store = openStore({ url: server.url });
     const fired = firing(store);
     await connected(store);
@@ -82,7 +82,7 @@ describe('connectDeadlineStore', () => {
     );
   });
 
-  it('stores no more than key, generation and trace', async () => {
+  it('stores only key, generation and trace', async () => {
     const store = openStore({ url: server.url });
     await connected(store);
     await store.add([dueIn(FAR_MS, { trace: '{"traceparent":"t"}' })]);
@@ -90,7 +90,7 @@ describe('connectDeadlineStore', () => {
     expect(JSON.parse(data ?? '')).toEqual({ key: 'team-a/box', generation: 1, trace: '{"traceparent":"t"}' });
   });
 
-  it('fires in the trace of the operation that the object belongs to', async () => {
+  it('fires in the trace of the object’s operation', async () => {
     context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
     propagation.setGlobalPropagator(new W3CTraceContextPropagator());
     const traceId = '0af7651916cd43dd8448eb211c80319c';
@@ -105,7 +105,7 @@ describe('connectDeadlineStore', () => {
     propagation.disable();
   });
 
-  it('has one job per deadline however often it is added, and moves it when asked to', async () => {
+  it('has one job per deadline, however often it is added, and moves it', async () => {
     const store = openStore({ url: server.url });
     const fired = firing(store);
     await connected(store);
@@ -117,14 +117,14 @@ describe('connectDeadlineStore', () => {
     await vi.waitFor(() => expect(fired).toEqual(['u-1-1-ttl']), PATIENCE);
   });
 
-  it('adds what is to be moved and is not there', async () => {
+  it('adds a job that it should move and that does not exist', async () => {
     const store = openStore({ url: server.url });
     await connected(store);
     expect(await store.move([dueIn(FAR_MS)])).toBe(true);
     expect([...(await store.jobs())!.keys()]).toEqual(['u-1-1-ttl']);
   });
 
-  it('lists thousands of jobs, and removes them', async () => {
+  it('lists and removes thousands of jobs', async () => {
     const store = openStore({ url: server.url });
     await connected(store);
     const many = Array.from({ length: 2_500 }, (_, index) => dueIn(FAR_MS, { uid: `u-${index}` }));
@@ -134,7 +134,7 @@ describe('connectDeadlineStore', () => {
     expect(await store.jobs()).toEqual(new Map());
   });
 
-  it('repeats the audit, which is no job of a deadline', async () => {
+  it('repeats the audit, which is not listed as a deadline', async () => {
     const store = openStore({ url: server.url });
     let audits = 0;
     store.handle({ onDue: () => undefined, onAudit: () => (audits += 1) });
@@ -144,7 +144,7 @@ describe('connectDeadlineStore', () => {
     await vi.waitFor(() => expect(audits).toBeGreaterThanOrEqual(3), PATIENCE);
   });
 
-  it('fires nothing while it rests, and what was due meanwhile afterwards', async () => {
+  it('fires no job while it rests, and the due ones afterwards', async () => {
     const [store, other] = [openStore({ url: server.url }), openStore({ url: server.url })];
     firing(store);
     await connected(store);
@@ -154,7 +154,7 @@ describe('connectDeadlineStore', () => {
     await vi.waitFor(() => expect(fired).toEqual(['u-1-1-ttl']), PATIENCE);
   });
 
-  it('never throws while Redis is away, says so, and tells when it is back', async () => {
+  it('never throws while Redis is away, logs that, and reports the new connection', async () => {
     let connects = 0;
     const store = openStore({ url: server.url, random: () => 0.9 });
     store.onConnect(() => (connects += 1));
@@ -181,7 +181,7 @@ describe('connectDeadlineStore', () => {
     expect(store.connected()).toBe(false);
   });
 
-  it('bears whatever stands in Redis under its keys, in silence', async () => {
+  it('ignores foreign values under its keys, without a log line', async () => {
     const { log, lines } = recording();
     await withRedis(server, async (redis) => {
       await redis.set('test:box:delayed', 'not a sorted set');
@@ -206,7 +206,7 @@ describe('connectDeadlineStore', () => {
 });
 
 describe('connectDeadlineStore with a password', () => {
-  it('works with the right one, and says once that the wrong one is refused', async () => {
+  it('works with the right one, and logs once that a wrong one is refused', async () => {
     await using server = await startRedis({ password: 'right' });
     const { log, lines } = recording();
     const refused = openStore({ url: server.url, password: 'wrong', log, random: () => 0.9 });

@@ -10,12 +10,12 @@ import { createRedis } from './redis.ts';
 import type { RedisTarget, RedisTls } from './redis.ts';
 
 const COMMAND_LIMIT_MS = 2_000;
-/** Commands of one bulk: small enough that none of them waits for long. */
+/** Commands of one bulk: few enough that no command waits for long. */
 const BULK = 500;
 const HAND_ON_MS = 1_000;
 const SCAN_LIMIT_MS = 30_000;
 const AUDIT = 'audit';
-/** BullMQ keeps the time of a delayed job in the upper bits of its score. */
+/** BullMQ stores the time of a delayed job in the upper bits of its score. */
 const SCORE_PER_MS = 0x1000;
 
 export interface DeadlineStoreOptions {
@@ -24,9 +24,9 @@ export interface DeadlineStoreOptions {
   readonly username?: string | undefined;
   readonly password?: string | undefined;
   readonly tls?: RedisTls | undefined;
-  /** Keeps the keys of installations that share a Redis apart. */
+  /** Separates the keys of installations that share a Redis. */
   readonly prefix: string;
-  /** Whose deadlines these are, such as `claim-controller`: all keys begin with `<prefix>:<name>:`. */
+  /** The owner of these deadlines, such as `claim-controller`: all keys begin with `<prefix>:<name>:`. */
   readonly name: string;
   readonly log: Logger;
   readonly clock?: Clock | undefined;
@@ -34,36 +34,36 @@ export interface DeadlineStoreOptions {
 }
 
 export interface StoreHandlers {
-  /** A job is due, at least once; it is gone when this returns. */
+  /** A job is due. Called at least once per job, which is gone when this returns. */
   onDue(id: string, purpose: string): void;
-  /** The time of the periodic audit. */
+  /** The periodic audit is due. */
   onAudit(): void;
 }
 
-/** Jobs on BullMQ. Nothing here rejects or waits for long: with Redis away, everything says so at once. */
+/** Jobs on BullMQ. No method rejects or waits for long: without Redis each one reports that at once. */
 export interface DeadlineStore {
-  /** Called on every connect, and at once when connected: Redis may have lost everything. */
+  /** Calls `handler` on every connect, and at once when connected: Redis may have lost its data. */
   onConnect(handler: () => void): void;
   connected(): boolean;
-  /** Adds jobs; one that is there already stays as it is. Resolves to whether Redis has them. */
+  /** Adds jobs; an existing job does not change. Resolves to whether Redis has them. */
   add(deadlines: readonly Deadline[]): Promise<boolean>;
-  /** Sets the time of jobs, adding those that are not there. Resolves to whether Redis has them. */
+  /** Sets the time of jobs and adds missing ones. Resolves to whether Redis has them. */
   move(deadlines: readonly Deadline[]): Promise<boolean>;
-  /** Forgets jobs; one that is due at this very moment still fires. */
+  /** Removes jobs; a job that is due at this moment still fires. */
   remove(ids: readonly string[]): Promise<void>;
-  /** Ids of all jobs, with the time of those that wait for theirs, epoch milliseconds. Undefined: Redis did not say. */
+  /** Ids of all jobs, with the due time of waiting ones in epoch milliseconds. Undefined when Redis does not answer. */
   jobs(): Promise<ReadonlyMap<string, number | undefined> | undefined>;
-  /** Has the audit repeated by this interval, also when Redis had forgotten it. */
+  /** Repeats the audit at this interval, also after Redis has lost its data. */
   repeatAudit(everyMs: number): Promise<void>;
-  /** Starts to handle jobs: on the leader alone. A store that handles them already goes on with the new handlers. */
+  /** Starts to handle jobs, on the leader only. A store that already does so switches to the new handlers. */
   handle(handlers: StoreHandlers): void;
-  /** Handles nothing more until `handle` is called again; what was not finished fires again elsewhere. */
+  /** Stops handling jobs until `handle` is called again; unfinished ones fire again in another process. */
   rest(): Promise<void>;
-  /** Rests and disconnects, within seconds. */
+  /** Stops handling jobs and disconnects, within seconds. */
   close(): Promise<void>;
 }
 
-/** Jobs in Redis. Returns at once even when Redis is away, and keeps connecting until closed. */
+/** Creates a store of jobs in Redis. Returns at once, also without Redis, and keeps connecting until closed. */
 export function connectDeadlineStore(options: DeadlineStoreOptions): DeadlineStore {
   return new BullStore(options);
 }
@@ -123,7 +123,7 @@ class BullStore implements DeadlineStore {
   async jobs(): Promise<ReadonlyMap<string, number | undefined> | undefined> {
     if (!this.connected()) return undefined;
     const found = this.#list().catch((error: unknown) => {
-      this.#log.debug({ err: error }, 'deadlines could not be listed');
+      this.#log.debug({ err: error }, 'cannot list the deadlines in Redis');
       return undefined;
     });
     return this.#withinLimit(found, undefined, SCAN_LIMIT_MS);
@@ -160,13 +160,13 @@ class BullStore implements DeadlineStore {
     await this.#end(this.#redis, () => this.#queue.close());
   }
 
-  /** What a job says is not believed: its id is looked up among the deadlines of the objects. */
+  /** The payload of a job is not trusted: its id is looked up among the deadlines of the objects. */
   async #run(job: DeadlineJob, token: string | undefined): Promise<void> {
     const { id = '', name, data } = job;
     const handlers = this.#handlers;
     if (name === AUDIT) return handlers?.onAudit();
     if (handlers === undefined) {
-      // Taken while the worker comes to rest: whoever leads now is to have it.
+      // The worker took it while it was stopping: the current leader has to handle it.
       await job.moveToDelayed(this.#clock.now() + HAND_ON_MS, token);
       throw new DelayedError();
     }
@@ -176,7 +176,7 @@ class BullStore implements DeadlineStore {
 
   async #list(): Promise<ReadonlyMap<string, number | undefined>> {
     const jobs = new Map<string, number | undefined>();
-    // What stays in a set during a scan is found by it; a range by rank would skip what moves up.
+    // A scan finds every member that stays in the set; a range by rank would skip members that move up.
     let cursor = '0';
     do {
       const [next, page] = await this.#redis.zscan(this.#queue.toKey('delayed'), cursor, 'COUNT', BULK);
@@ -188,7 +188,7 @@ class BullStore implements DeadlineStore {
     return jobs;
   }
 
-  /** A client that is not connected has to go first: BullMQ would wait for it to connect before it closes. */
+  /** Disconnects a client without connection first: BullMQ would wait for it before it closes. */
   async #end(redis: Redis, close: (force: boolean) => Promise<void>): Promise<void> {
     const force = redis.status !== 'ready';
     if (force) redis.disconnect();
@@ -206,13 +206,13 @@ class BullStore implements DeadlineStore {
     return true;
   }
 
-  /** Whether Redis did it in time; when not, it may still do it later. */
+  /** Whether Redis did it in time. If not, it may still do it later. */
   async #attempt(work: () => Promise<unknown>): Promise<boolean> {
     if (!this.connected()) return false;
     const done = work().then(
       () => true,
       (error: unknown) => {
-        this.#log.debug({ err: error }, 'Redis refused a deadline');
+        this.#log.debug({ err: error }, 'Redis refused a command for a deadline');
         return false;
       },
     );
@@ -234,7 +234,7 @@ class BullStore implements DeadlineStore {
       await existing?.changeDelay(opts.delay);
       return;
     }
-    // One that runs now cannot be removed and ends by itself: its deadline is wanted again when it has fired.
+    // A running job cannot be removed and ends by itself: its deadline gets a new job after it has fired.
     await this.#queue.remove(opts.jobId);
     await this.#queue.add(name, data, opts);
   }
@@ -250,10 +250,10 @@ class BullStore implements DeadlineStore {
   }
 }
 
-/** The object is the record: of a job nothing is kept. */
+/** Jobs leave nothing behind, because the objects are the record. */
 const DISPOSABLE = { removeOnComplete: true, removeOnFail: true } as const;
 
-/** Whoever can write to Redis can write anything: what is no carrier is none. */
+/** Other clients may write anything into Redis: a value that is no carrier is ignored. */
 function carrierOf(data: unknown): Readonly<Record<string, unknown>> {
   try {
     const { trace } = Object(data) as { trace?: unknown };

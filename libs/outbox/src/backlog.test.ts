@@ -28,7 +28,7 @@ const steps = fc.array(
   { maxLength: 30 },
 );
 
-/** One relay after another on one server, as the steps say. */
+/** Runs the steps with one relay after another on one server. */
 class History {
   readonly server = new MemoryServer();
   readonly shelf = new Shelf();
@@ -80,7 +80,7 @@ class History {
     }
   }
 
-  /** A relay that lives, and time. */
+  /** The current relay and its clock. */
   async heal(): Promise<void> {
     this.server.isUp = true;
     await this.start();
@@ -93,7 +93,7 @@ class History {
 }
 
 describe('any history of crashes and outages', () => {
-  it('has every state that a relay saw last told, and an end for whatever has a beginning, under one id each', async () => {
+  it('publishes every state that a relay saw last, and an end for every beginning, under one id each', async () => {
     await fc.assert(
       fc.asyncProperty(steps, async (history) => {
         const world = new History();
@@ -119,7 +119,7 @@ describe('any history of crashes and outages', () => {
     );
   }, 60_000);
 
-  it('costs nothing more once it is told', async () => {
+  it('costs no call once everything is published', async () => {
     const world = new History();
     world.shelf.set('a', 1);
     await world.heal();
@@ -129,7 +129,7 @@ describe('any history of crashes and outages', () => {
     await world.end();
   });
 
-  it('is told again when the server was wiped', async () => {
+  it('is published again after the server is wiped', async () => {
     const world = new History();
     world.shelf.set('a', 1);
     await world.heal();
@@ -141,10 +141,10 @@ describe('any history of crashes and outages', () => {
 });
 
 describe('a backlog that is full', () => {
-  it('keeps what it has, and says that it has to look again', () => {
+  it('keeps its events and reports that it has to compare again', () => {
     const now = () => ({ wallMs: 0, monotonicMs: 0 });
     const backlog = new Backlog<Toy>({ telling: toyTelling, now, maxParcels: 2 });
-    for (const name of ['a', 'b', 'c']) backlog.seen({ metadata: { uid: name, name }, state: 1 });
+    for (const name of ['a', 'b', 'c']) backlog.observe({ metadata: { uid: name, name }, state: 1 });
     expect(backlog.parcels).toBe(2);
     expect(backlog.takeCollapsed()).toBe(1);
     expect(backlog.takeCollapsed()).toBe(0);

@@ -6,37 +6,37 @@ import type { Recorded } from './diff.ts';
 import { nameOf } from './fact.ts';
 import type { AnyFact, End, Telling } from './fact.ts';
 
-/** Annotation of objects that carries the trace of the operation which made them. */
+/** The annotation with the trace of an object's operation. */
 const TRACE_ANNOTATION = 'opentelemetry.io/trace-context';
 
-/** An event that is to be sent. */
+/** An event to send. */
 export interface Parcel {
   readonly event: OutgoingEvent;
   /** Text of the object's trace annotation. */
   readonly trace: string | undefined;
   readonly urgent: boolean;
-  /** It is on its way since before its turn; false when that failed. */
+  /** Resolves when the event was sent ahead of its turn; to false when that failed. */
   early?: Promise<boolean>;
 }
 
-/** News of one object: to be published, then recorded. */
+/** The unpublished facts of one object, to be published and then recorded. */
 export interface Work {
   readonly uid: string;
-  /** Monotonic milliseconds: when the oldest of it was seen. */
+  /** Monotonic milliseconds: when the oldest fact was seen. */
   sinceMs: number;
   readonly parcels: Map<string, Parcel>;
-  /** Names of the facts to be recorded. */
+  /** Names of the facts to record. */
   facts: readonly string[];
-  /** Of those, what somebody knew before the object's state said so. */
+  /** Those of the facts that a caller reported before the object's state showed them. */
   readonly told: string[];
   about: JsonValue | undefined;
-  /** The object is gone: its record goes too. */
+  /** The object is gone, and its record is to be removed. */
   gone: boolean;
-  /** Grows with every change, so that what comes while it is being published is not taken for published. */
+  /** Grows with every change, so that facts that arrive during publishing do not count as published. */
   version: number;
 }
 
-/** What is recorded of one object, as this process knows it. */
+/** The record of one object, as this process knows it. */
 export interface Entry extends Recorded {
   readonly about?: JsonValue | undefined;
 }
@@ -44,20 +44,20 @@ export interface Entry extends Recorded {
 export interface BacklogOptions<T extends KubeObject> {
   readonly telling: Telling<T>;
   readonly now: () => { readonly wallMs: number; readonly monotonicMs: number };
-  /** Events kept while they cannot be sent. */
+  /** The most events kept while they cannot be sent. */
   readonly maxParcels: number;
 }
 
 /**
- * What is to be published and recorded, derived from the states of objects as they are seen. States that come and go while
- * nothing can be sent are all kept, up to a bound; beyond it only what still holds afterwards is told.
+ * The facts to publish and record, derived from the observed states of objects. It keeps all states that come and go while the
+ * server is away, up to a bound. Beyond the bound only facts that still hold afterwards are published.
  */
 export class Backlog<T extends KubeObject> {
   readonly #o: BacklogOptions<T>;
   readonly #works = new Map<string, Work>();
   #parcels = 0;
   #collapsed = 0;
-  /** By UID; undefined until it has been read. */
+  /** Records by UID; undefined until they have been read. */
   recorded: Map<string, Entry> | undefined;
 
   constructor(options: BacklogOptions<T>) {
@@ -72,26 +72,26 @@ export class Backlog<T extends KubeObject> {
     return this.#works.size;
   }
 
-  /** Monotonic time of the oldest news; undefined without any. */
+  /** Monotonic time of the oldest unpublished fact; undefined without any. */
   get oldestMs(): number | undefined {
     for (const { sinceMs } of this.#works.values()) return sinceMs;
     return undefined;
   }
 
-  /** In the order in which they became news. */
+  /** Unpublished work in order of arrival. */
   works(): Iterable<Work> {
     return this.#works.values();
   }
 
-  /** How many states had no room since the last call: they are to be looked at again. */
+  /** Returns how many states found no room since the last call: the caller compares all objects again. */
   takeCollapsed(): number {
     const collapsed = this.#collapsed;
     this.#collapsed = 0;
     return collapsed;
   }
 
-  /** An object is seen in a state. The news that somebody waits for is returned. */
-  seen(object: T): readonly Parcel[] {
+  /** Derives facts from a state of an object. Returns the events that a client waits for. */
+  observe(object: T): readonly Parcel[] {
     const uid = uidOf(object);
     const work = this.#works.get(uid);
     const entry = this.recorded?.get(uid);
@@ -100,33 +100,33 @@ export class Backlog<T extends KubeObject> {
     const { news, facts } = diff({ facts: this.#known(uid), again: entry?.again }, stated);
     const fresh = work === undefined ? news : news.filter((fact) => !work.parcels.has(nameOf(fact)));
     if (fresh.length === 0) {
-      if (work !== undefined) work.facts = merged(facts, work.told);
+      if (work !== undefined) work.facts = merge(facts, work.told);
       return [];
     }
     if (!this.#hasRoom(fresh.length)) return [];
     const target = work ?? this.#open(uid);
-    target.facts = merged(facts, target.told);
+    target.facts = merge(facts, target.told);
     target.about = this.#aboutOf(object);
     const urgent = this.#add(target, object, fresh);
-    putFirst(target, toldAgain(entry, fresh));
+    putFirst(target, againOf(entry, fresh));
     return urgent;
   }
 
-  /** A fact that is known before the object's state shows it; nothing when it is no news. */
-  told(object: T, fact: AnyFact): readonly Parcel[] {
+  /** Adds a fact that the object's state does not show yet. Returns its event, or nothing when it is known. */
+  addReported(object: T, fact: AnyFact): readonly Parcel[] {
     const uid = uidOf(object);
     const name = nameOf(fact);
     const known = this.#known(uid);
     if (known.includes(name) || !this.#hasRoom()) return [];
     const target = this.#works.get(uid) ?? this.#open(uid);
     target.told.push(name);
-    target.facts = merged(known, target.told);
+    target.facts = merge(known, target.told);
     target.about ??= this.#aboutOf(object);
     return this.#add(target, object, [fact]);
   }
 
-  /** An object is gone; `last` when it was seen before. */
-  gone(uid: string, last: T | undefined): void {
+  /** Records that an object is gone; `last` is its last state, if this process saw one. */
+  recordGone(uid: string, last: T | undefined): void {
     const work = this.#works.get(uid);
     if (isOnlyMissed(work, last)) return;
     const isKnown = work !== undefined || this.recorded?.has(uid) === true;
@@ -138,7 +138,7 @@ export class Backlog<T extends KubeObject> {
     if (fact !== undefined) this.#add(target, last ?? { metadata: { uid } }, [fact]);
   }
 
-  /** An end that was published, and is to be published again. */
+  /** Adds an end that was published and has to be published again. */
   restore(uid: string, parcel: Parcel): void {
     if (!this.#hasRoom()) return;
     const work = this.#works.get(uid) ?? this.#open(uid);
@@ -146,7 +146,7 @@ export class Backlog<T extends KubeObject> {
     this.#put(work, { event: parcel.event, trace: parcel.trace, urgent: false });
   }
 
-  /** What was derived before the record was known, and turns out to be recorded, is no news. */
+  /** Drops facts that were derived before the records were read and turn out to be recorded. */
   forgetRecorded(): void {
     for (const work of this.#works.values()) {
       const entry = this.recorded?.get(work.uid);
@@ -156,7 +156,7 @@ export class Backlog<T extends KubeObject> {
     }
   }
 
-  /** Forgets everything. */
+  /** Drops everything. */
   clear(): void {
     this.#works.clear();
     this.#parcels = 0;
@@ -164,11 +164,11 @@ export class Backlog<T extends KubeObject> {
     this.recorded = undefined;
   }
 
-  sent(work: Work, name: string): void {
+  recordSent(work: Work, name: string): void {
     if (work.parcels.delete(name)) this.#parcels -= 1;
   }
 
-  /** The work is done, unless more has come meanwhile. */
+  /** Ends the work on an object, unless more facts arrived meanwhile. */
   close(work: Work, version: number): void {
     this.#works.delete(work.uid);
     if (work.version === version) return;
@@ -176,7 +176,7 @@ export class Backlog<T extends KubeObject> {
     this.#works.set(work.uid, work);
   }
 
-  /** Names of the facts that are published, or are about to be. */
+  /** Names of the facts that are recorded or about to be published. */
   #known(uid: string): readonly string[] {
     const recorded = this.recorded?.get(uid)?.facts ?? NONE;
     const waiting = this.#works.get(uid)?.facts;
@@ -237,24 +237,24 @@ export class Backlog<T extends KubeObject> {
 
 const NONE: readonly string[] = [];
 
-/** Most changes of an object change none of its facts. */
+/** Whether all facts are recorded: most changes of an object add none. */
 function isRecorded(entry: Entry | undefined, stated: readonly AnyFact[]): boolean {
   if (entry === undefined || entry.again === true) return false;
   return stated.every((fact) => entry.facts.includes(nameOf(fact)));
 }
 
-/** It was seen to go already: the record would tell less of it. */
+/** Whether this process has already seen the deletion: the record knows less about the object. */
 function isOnlyMissed(work: Work | undefined, last: KubeObject | undefined): boolean {
   return work?.gone === true && last === undefined;
 }
 
-/** Names of the facts that the stream had before it was lost. */
-function toldAgain(entry: Entry | undefined, facts: readonly AnyFact[]): ReadonlySet<string> {
+/** Names of the facts that a lost stream had. */
+function againOf(entry: Entry | undefined, facts: readonly AnyFact[]): ReadonlySet<string> {
   const told = entry?.again === true ? entry.facts : NONE;
   return new Set(facts.map(nameOf).filter((name) => told.includes(name)));
 }
 
-/** What was told before and is told again happened before what has been waiting since. */
+/** Facts that are published again happened before those that wait, so they go first. */
 function putFirst({ parcels }: Work, names: ReadonlySet<string>): void {
   if (names.size === 0) return;
   for (const [name, parcel] of [...parcels]) {
@@ -268,7 +268,7 @@ function uidOf({ metadata: { uid = '' } }: KubeObject): string {
   return uid;
 }
 
-function merged(facts: readonly string[], told: readonly string[]): readonly string[] {
+function merge(facts: readonly string[], told: readonly string[]): readonly string[] {
   return told.length === 0 ? facts : [...new Set([...facts, ...told])];
 }
 

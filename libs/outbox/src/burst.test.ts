@@ -6,7 +6,7 @@ import { createOutbox } from './outbox.ts';
 import { MemoryServer, Shelf, noOutboxMetrics, toyTelling } from '../test/index.ts';
 import type { Toy } from '../test/index.ts';
 
-/** A toy is made in silence; somebody waits for each of its states. */
+/** A toy's creation is not urgent; each of its states is. */
 const telling: Telling<Toy> = {
   ...toyTelling,
   factsOf: (toy) => {
@@ -17,7 +17,7 @@ const telling: Telling<Toy> = {
   },
 };
 
-/** Toys that are made and get their state so many milliseconds apart, for so long. */
+/** Creates toys with a state every `everyMs` for `forMs`. */
 async function run({ everyMs, forMs }: { everyMs: number; forMs: number }) {
   const [clock, server, shelf] = [new FakeClock(), new MemoryServer(), new Shelf()];
   const outbox = createOutbox<Toy>({
@@ -41,7 +41,7 @@ async function run({ everyMs, forMs }: { everyMs: number; forMs: number }) {
 }
 
 describe('in a burst', () => {
-  it('only what begins it is told at once, all else when it is over', async () => {
+  it('only its first events are sent at once, all others when it is over', async () => {
     await using burst = await run({ everyMs: 5, forMs: 2_000 });
     expect(burst.told('ready')).toBeGreaterThan(0);
     expect(burst.told('ready')).toBeLessThan(60);
@@ -51,12 +51,12 @@ describe('in a burst', () => {
     expect(burst.told('ready')).toBe(burst.made);
   });
 
-  it('that does not end nothing waits for more than a few seconds', async () => {
+  it('without end no event waits for more than a few seconds', async () => {
     await using burst = await run({ everyMs: 5, forMs: 8_000 });
     expect(burst.told('created')).toBeGreaterThan(burst.made / 2);
   });
 
-  it('of 50 a second there is none', async () => {
+  it('events of 50 objects a second do not wait', async () => {
     await using traffic = await run({ everyMs: 20, forMs: 3_000 });
     expect(traffic.told('created')).toBeGreaterThan(traffic.made / 2);
     expect(traffic.told('ready')).toBeGreaterThan(traffic.made - 5);

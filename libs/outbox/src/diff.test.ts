@@ -10,8 +10,8 @@ const finished: AnyFact = { type: 'pool.rollout.finished', marker: '1', data, af
 
 describe('diff', () => {
   it.each([
-    ['tells everything of an object that was never recorded', [], [ready('1')], ['pool.ready/1'], ['pool.ready/1']],
-    ['tells nothing twice', ['pool.ready/1'], [ready('1')], [], ['pool.ready/1']],
+    ['publishes all facts of an unrecorded object', [], [ready('1')], ['pool.ready/1'], ['pool.ready/1']],
+    ['publishes no fact twice', ['pool.ready/1'], [ready('1')], [], ['pool.ready/1']],
     [
       'tells the next occurrence and forgets the last',
       ['pool.ready/1'],
@@ -19,8 +19,8 @@ describe('diff', () => {
       ['pool.ready/2'],
       ['pool.ready/2'],
     ],
-    ['tells nothing when a fact is no more, and forgets it', ['pool.ready/1'], [], [], []],
-    ['has no end without a beginning', [], [finished], [], []],
+    ['publishes nothing for a fact that no longer holds, and forgets it', ['pool.ready/1'], [], [], []],
+    ['publishes no end without a beginning', [], [finished], [], []],
     [
       'has an end after a recorded beginning, which it keeps',
       [nameOf(started)],
@@ -42,7 +42,7 @@ describe('diff', () => {
     expect(found.facts).toEqual(names);
   });
 
-  it('tells again what still holds when the stream was lost, ends included', () => {
+  it('publishes all facts that still hold again after the stream is lost, including ends', () => {
     const { news } = diff({ facts: [nameOf(started), nameOf(finished)], again: true }, [ready('1'), finished]);
     expect(news.map(nameOf)).toEqual(['pool.ready/1', nameOf(finished)]);
   });

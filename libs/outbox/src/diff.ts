@@ -1,22 +1,22 @@
 import { nameOf } from './fact.ts';
 import type { AnyFact } from './fact.ts';
 
-/** What is recorded of one object. */
+/** The record of one object. */
 export interface Recorded {
-  /** Names of the facts that have been published. */
+  /** Names of the published facts. */
   readonly facts: readonly string[];
-  /** The stream that had them is gone: what is still a fact is published again. */
+  /** The stream that had them is lost: facts that still hold are published again. */
   readonly again?: boolean | undefined;
 }
 
 export interface Difference {
-  /** To be published, in order. */
+  /** Facts to publish, in order. */
   readonly news: readonly AnyFact[];
-  /** Names to be recorded once they are. Of what is no fact any more, only what others come after is kept. */
+  /** Names to record afterwards. Facts that no longer hold stay only while another fact comes after them. */
   readonly facts: readonly string[];
 }
 
-/** Compares what an object's state says with what was published of it. */
+/** Compares the facts of an object's state with its record. */
 export function diff({ facts: recorded, again = false }: Recorded, facts: readonly AnyFact[]): Difference {
   const published = new Set(recorded);
   const names = new Set<string>();
@@ -31,7 +31,7 @@ export function diff({ facts: recorded, again = false }: Recorded, facts: readon
   return { news, facts: [...names] };
 }
 
-/** It comes after another fact that has not come. */
+/** Whether the fact comes after another one that is not recorded. */
 function isEarly({ after }: AnyFact, names: ReadonlySet<string>): boolean {
   return after !== undefined && !names.has(after);
 }

@@ -1,6 +1,6 @@
 import type { DeadLetterState, EventType } from '@sandlot/bus';
 
-/** What became of one try to send an event. `dropped` is final: no server takes it. */
+/** Result of one try to send an event. `dropped` is final: no server accepts it. */
 export type SendOutcome = 'acked' | 'failed' | 'dropped';
 
 export interface Watched {
@@ -9,14 +9,14 @@ export interface Watched {
   readonly stats: () => { readonly pending: number; readonly oldestSeconds: number };
 }
 
-/** Where outboxes report to; `createOutboxMetrics` of the telemetry library satisfies it. */
+/** Metrics of outboxes; `createOutboxMetrics` of the telemetry library implements it. */
 export interface OutboxMetrics {
-  /** Reads the backlog of an outbox whenever it is scraped, and begins its counters at 0. */
+  /** Samples the backlog of an outbox at each scrape and starts its counters at 0. */
   watch(outbox: Watched): void;
   published(type: EventType, outcome: SendOutcome): void;
-  /** A pass ended early: something could not be sent, read or recorded. */
+  /** A pass failed: it could not send, read or record something. */
   failed(name: string): void;
-  /** States that had no room, and of which only what still holds is told. */
+  /** States that found no room; only facts that still hold are published. */
   collapsed(name: string, states: number): void;
   deadLetters(state: DeadLetterState): void;
 }

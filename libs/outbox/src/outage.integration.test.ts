@@ -17,7 +17,7 @@ const PATIENCE = { timeout: 30_000, interval: 5 };
 const OUTAGE_SECONDS = 600;
 const BEFORE = 20;
 
-/** Everything but the server: a relay whose clock is moved by hand, and what its objects do. */
+/** A relay with a manual clock, and its objects; the server is real. */
 class World implements AsyncDisposable {
   readonly #open: AsyncDisposable[] = [];
   readonly clock = new FakeClock();
@@ -59,8 +59,8 @@ class World implements AsyncDisposable {
   }
 
   /**
-   * A durable consumer of all events, whose place in the stream outlives it. As all consumers must, it notes by their ids
-   * what it has handled: a server that is killed may have forgotten the last acknowledgements.
+   * A durable consumer of all events. Its position in the stream survives it. Like every consumer it remembers the ids of
+   * handled events, because a killed server may forget the last acknowledgements.
    */
   async consume(ids = new Set<string>()): Promise<{ readonly ids: Set<string>; stop(): Promise<void> }> {
     const bus = await connectBus({ url: this.#server.url, service: 'reader', log: silentLogger, random: () => 0 });
@@ -79,7 +79,7 @@ class World implements AsyncDisposable {
     await vi.waitFor(() => expect(this.#bus?.connected()).toBe(isUp), PATIENCE);
   }
 
-  /** Objects change, and nothing but this clock moves. */
+  /** Objects change while only this clock moves. */
   async pass(seconds: number, changes: number): Promise<void> {
     for (let second = 0; second < seconds; second += 1) {
       for (let change = 0; change < changes; change += 1) this.lives.change();
@@ -88,7 +88,7 @@ class World implements AsyncDisposable {
     }
   }
 
-  /** The clock goes on beside the real server until nothing waits and `check` holds. */
+  /** Moves the clock beside the real server until nothing waits and `check` passes. */
   async settle(check: () => void): Promise<void> {
     await vi.waitFor(async () => {
       await this.clock.advance(100);
@@ -129,7 +129,7 @@ async function messagesInStream(): Promise<number> {
 }
 
 describe('ten minutes without NATS', () => {
-  it('reach a durable consumer afterwards, each event once and in order for its object', async () => {
+  it('delay events: a durable consumer gets each once afterwards, in order per object', async () => {
     const first = await world.consume();
     await world.pass(BEFORE, 1);
     await world.settle(() => expect(first.ids.size).toBe(world.lives.happened.length));
@@ -138,7 +138,7 @@ describe('ten minutes without NATS', () => {
     await server.kill();
     await world.isConnected(false);
     await world.pass(OUTAGE_SECONDS, 3);
-    // All of it waits, and none of it twice.
+    // Every event waits once.
     expect(world.mostPending).toBeLessThanOrEqual(OUTAGE_SECONDS * 3);
     await server.restart();
     await world.isConnected(true);
@@ -175,7 +175,7 @@ describe('ten minutes without NATS', () => {
     for (const uid of before.keys()) {
       if (live.has(uid)) expected.set(uid, [created(uid), ...(expected.get(uid) ?? before.get(uid)?.slice(1) ?? [])]);
     }
-    // What had ended before is told again, too: the stream that had it is gone.
+    // Earlier ends are published again, too, because their stream is lost.
     const ended = byUid(world.lives.happened.slice(0, seen));
     for (const [uid, ids] of ended) if (!before.has(uid)) expected.set(uid, ids.slice(-1));
     const { ids } = await world.consume();

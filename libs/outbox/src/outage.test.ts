@@ -14,9 +14,9 @@ const OUTAGE_SECONDS = 600;
 interface World extends AsyncDisposable {
   readonly server: MemoryServer;
   readonly lives: Lives;
-  /** How many events have waited at once at most. */
+  /** The most events that waited at once. */
   readonly mostPending: () => number;
-  /** Seconds in which so many objects change; time moves in quarters. */
+  /** Lets `changes` objects change per second, in steps of a quarter second. */
   readonly pass: (seconds: number, changes?: number) => Promise<void>;
 }
 
@@ -62,9 +62,9 @@ const outages = fc.record({
   before: fc.integer({ min: 0, max: 20 }),
 });
 
-/** Ten minutes without a server, or with one that takes nothing. */
+/** Ten minutes without a server, or with one that refuses everything. */
 async function endure({ server, pass }: World, { isFull, changes }: { isFull: boolean; changes: number }) {
-  // What comes and goes before a relay runs is nobody's news.
+  // Objects that come and go before a relay runs have no events.
   await pass(1);
   server.isFull = isFull;
   server.isUp = isFull;
@@ -77,7 +77,7 @@ function comeBack({ server }: World): void {
 }
 
 describe('ten minutes without NATS', () => {
-  it('are told afterwards once and in order, whatever came and went in them', async () => {
+  it('delay all events, which are published afterwards once and in order', async () => {
     await fc.assert(
       fc.asyncProperty(outages, async (outage) => {
         await using world = build(outage.seed, 20_000);
@@ -92,7 +92,7 @@ describe('ten minutes without NATS', () => {
     );
   }, 60_000);
 
-  it('leave all that happened in them on a disk that was wiped meanwhile, behind what held before', async () => {
+  it('end with all their events on a wiped disk, after the facts that held before', async () => {
     await fc.assert(
       fc.asyncProperty(outages, async (outage) => {
         await using world = build(outage.seed, 20_000);
@@ -119,7 +119,7 @@ describe('ten minutes without NATS', () => {
     );
   }, 60_000);
 
-  it('fill no more memory than they may, and what still holds is told, in order and once', async () => {
+  it('use bounded memory; facts that still hold are published once and in order', async () => {
     await fc.assert(
       fc.asyncProperty(outages, async (outage) => {
         await using world = build(outage.seed, 200);
@@ -139,16 +139,16 @@ describe('ten minutes without NATS', () => {
     );
   }, 60_000);
 
-  it('are no ten minutes of shouting at a server that refuses', async () => {
+  it('cause few tries at a server that refuses', async () => {
     await using world = build(7, 20_000);
     await endure(world, { isFull: true, changes: 4 });
     expect(world.server.refused).toBeGreaterThan(0);
-    // A try in 10 s at last, a few quick ones before, and 256 objects at most in each.
+    // A few quick tries, then one in 10 s, each with at most 256 objects.
     expect(world.server.refused).toBeLessThan((OUTAGE_SECONDS / 5) * 256);
   });
 });
 
-describe('a record that is new while news waits', () => {
+describe('a new record while facts wait', () => {
   const now = () => ({ wallMs: 0, monotonicMs: 0 });
   const toy = (state: number): Toy => ({ metadata: { uid: 'a', name: 'a', namespace: 'team-a' }, state });
   const telling = (cause: string) => ({
@@ -163,21 +163,21 @@ describe('a record that is new while news waits', () => {
   const idsOf = (backlog: Backlog<Toy>) =>
     [...backlog.works()].flatMap(({ parcels }) => [...parcels.values()].map(({ event }) => event.id));
 
-  it('has what was told before in front of what waits', () => {
+  it('puts facts that are published again before those that wait', () => {
     const backlog = new Backlog<Toy>({ telling: lifeTelling, now, maxParcels: 10 });
     const facts = ['sandbox.created/created', 'sandbox.ready/1'];
     backlog.recorded = new Map([['a', { facts }]]);
-    backlog.seen(toy(2));
+    backlog.observe(toy(2));
     backlog.recorded.set('a', { facts, again: true });
-    backlog.seen(toy(2));
+    backlog.observe(toy(2));
     expect(idsOf(backlog)).toEqual([created('a'), ready('a', 2)]);
   });
 
-  it('does not forget what ended an object that was seen to go', () => {
+  it('keeps the end of an object whose deletion was seen', () => {
     const backlog = new Backlog<Toy>({ telling: telling('idle'), now, maxParcels: 10 });
     backlog.recorded = new Map([['a', { facts: ['sandbox.created/created'] }]]);
-    backlog.gone('a', toy(1));
-    backlog.gone('a', undefined);
+    backlog.recordGone('a', toy(1));
+    backlog.recordGone('a', undefined);
     expect(idsOf(backlog)).toEqual([deleted('a')]);
     expect([...backlog.works()][0]?.parcels.get('sandbox.deleted/deleted')?.event.data).toMatchObject({
       cause: 'idle',

@@ -32,7 +32,7 @@ interface Running {
   stop(): Promise<void>;
 }
 
-/** A relay in a process of its own, as far as NATS can tell; with `lastStep` it dies after so many calls of the server. */
+/** A relay with its own connection, like another process; with `lastStep` it dies after that many calls. */
 async function startRelay({ lastStep = Infinity }: { lastStep?: number } = {}): Promise<Running> {
   const real = await connectBus({ url: server.url, service: 'test', log: silentLogger, ackTimeoutMs: 1_000 });
   const bus = mortal(real, lastStep);
@@ -93,7 +93,7 @@ const ready = (uid: string, at = 1): string => `${uid}/sandbox.ready/${at}`;
 const deleted = (uid: string): string => `${uid}/sandbox.deleted/deleted`;
 
 describe('an outbox', () => {
-  it('publishes each state once, ends included', async () => {
+  it('publishes each state once, including ends', async () => {
     shelf.set('a', 1);
     await startRelay();
     shelf.set('b', 1);
@@ -104,7 +104,7 @@ describe('an outbox', () => {
     expect(await idsInStream()).toHaveLength(4);
   });
 
-  it('sends an event in the trace that the object carries, its end included', async () => {
+  it('sends each event in the trace of its object, including the end', async () => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
     shelf.set('a', 1, { 'opentelemetry.io/trace-context': JSON.stringify({ traceparent }) });
     await startRelay();
@@ -114,7 +114,7 @@ describe('an outbox', () => {
     expect(await headersInStream('traceparent')).toEqual([traceparent, traceparent]);
   });
 
-  it('publishes nothing again after a restart, and what happened meanwhile', async () => {
+  it('publishes no event again after a restart, but those that happened meanwhile', async () => {
     const first = await startRelay();
     for (const uid of ['a', 'b', 'c']) shelf.set(uid, 1);
     await published(ready('a'), ready('b'), ready('c'));
@@ -141,14 +141,14 @@ describe('an outbox', () => {
       await vi.waitFor(async () => {
         const ids = await idsInStream();
         expect(ids).toContain(ready('a', 2));
-        // What nobody recorded and nobody shows any more has collapsed; what has a beginning there has an end.
+        // An unrecorded object that is gone has collapsed; every published beginning has an end.
         if (ids.includes(ready('b'))) expect(ids).toContain(deleted('b'));
         expect(new Set(ids).size).toBe(ids.length);
       }, PATIENCE);
     },
   );
 
-  it('tells afterwards all that happened while NATS was away, states that came and went included', async () => {
+  it('publishes all events of an outage of NATS afterwards, including passing states', async () => {
     const { bus } = await startRelay();
     shelf.set('a', 1);
     await published(ready('a'));
@@ -162,7 +162,7 @@ describe('an outbox', () => {
     await published(ready('a'), ready('a', 2), ready('a', 3), ready('b'), deleted('b'));
   });
 
-  it('has everything that still holds in a NATS whose disk was wiped, and what ended meanwhile', async () => {
+  it('publishes all facts that still hold, and recent ends, to a NATS with a wiped disk', async () => {
     const { bus } = await startRelay();
     for (const uid of ['a', 'b', 'c']) shelf.set(uid, 1);
     await published(ready('a'), ready('b'), ready('c'));
@@ -193,7 +193,7 @@ describe('an outbox', () => {
     await published(ready('a'), ready('b'), ready('a', 2));
   });
 
-  it('does no harm twice at once', async () => {
+  it('does no harm when two run at once', async () => {
     await Promise.all([startRelay(), startRelay()]);
     for (let at = 1; at <= 5; at += 1) {
       for (const uid of ['a', 'b', 'c']) shelf.set(uid, at);
@@ -205,7 +205,7 @@ describe('an outbox', () => {
     expect(await idsInStream()).toHaveLength(all.length + 1);
   });
 
-  it('sends at once what somebody told it, and records that it did', async () => {
+  it('sends a reported fact at once and records it', async () => {
     const first = await startRelay();
     shelf.set('a', 1);
     await published(ready('a'));

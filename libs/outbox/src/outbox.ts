@@ -10,54 +10,54 @@ import type { AnyFact, Telling } from './fact.ts';
 import type { OutboxMetrics } from './metrics.ts';
 import { formatRecord, parseRecord } from './record.ts';
 
-/** Key of the ledger under which the identity of the stream stands that has the recorded events. No UID has it. */
+/** Key of the ledger with the identity of the stream that has the recorded events. No UID has this form. */
 const STREAM_KEY = '_stream';
 
-/** Objects and what changes about them: an informer. */
+/** The part of an informer that an outbox needs. */
 export interface Shown<T> extends Pick<Informer<T>, 'onChange'> {
   readonly store: { values(): Iterable<T> };
 }
 
 export interface OutboxOptions<T extends KubeObject> extends Telling<T> {
-  /** Name of the ledger and in metrics: `claims`. */
+  /** Name of the ledger and label of metrics: `claims`. */
   readonly name: string;
   readonly types: readonly EventType[];
   readonly informer: Shown<T>;
   readonly bus: Pick<Bus, 'send' | 'connected' | 'ensureStreams' | 'ledger' | 'deadLetters'>;
-  /** Whether this process is the one to publish, with caches that show all there is. */
+  /** Whether this process publishes: it is the leader and its caches have synced. */
   readonly isActive: () => boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
   readonly metrics: OutboxMetrics;
-  /** How long news of an object is gathered, to be recorded with one write. Default 500 ms. */
+  /** How long facts of an object are gathered, to record them with one write. Default `pacing.outbox`. */
   readonly delayMs?: number | undefined;
-  /** How often the server is asked whether stream and ledger are still the same. Default 15,000 ms. */
+  /** How often the outbox checks that stream and ledger are the same. Default 15,000 ms. */
   readonly checkMs?: number | undefined;
-  /** Objects published side by side; default 256. */
+  /** Objects published in parallel; default 256. */
   readonly concurrency?: number | undefined;
-  /** Events kept while they cannot be sent; default 20,000, about 10 MiB. */
+  /** Events kept while the server is away; default 20,000, about 10 MiB. */
   readonly maxParcels?: number | undefined;
 }
 
-/** Publishes what the states of objects say. Runs from its making until disposed of. */
+/** Publishes the facts of objects from its creation until it is disposed. */
 export interface Outbox<T extends KubeObject> extends AsyncDisposable {
-  /** A fact that is known before the object's state shows it, sent at once. Never throws, never waits. */
+  /** Sends a fact that the object's state does not show yet, at once. Never throws, never waits. */
   tell(object: T, fact: AnyFact): void;
 }
 
-/** News of one object as it is when its turn comes; what is added to it meanwhile has a later version. */
+/** The work on one object at the start of its turn. Facts that arrive during the turn have a later version. */
 interface Taken extends Pick<Work, 'version' | 'facts' | 'about' | 'gone'> {
   readonly work: Work;
   readonly parcels: readonly (readonly [string, Parcel])[];
 }
 
-function taken(work: Work): Taken {
+function takeWork(work: Work): Taken {
   const { version, facts, about, gone } = work;
   return { work, version, facts, about, gone, parcels: [...work.parcels] };
 }
 
-/** Without a server there is nothing to publish to and nothing is kept. */
+/** Creates an outbox. Without a server it does nothing. */
 export function createOutbox<T extends KubeObject>(options: OutboxOptions<T>): Outbox<T> {
   const ledger = options.bus.ledger(options.name);
   if (ledger === undefined) return { tell: () => undefined, [Symbol.asyncDispose]: () => Promise.resolve() };
@@ -68,12 +68,12 @@ const LAST_WORDS_MS = 2_000;
 const FAILURE_BASE_MS = 200;
 const FAILURE_MAX_MS = 10_000;
 
-/** Ends of objects that are published again when the stream is lost soon after; of all else the objects themselves tell. */
+/** Ends kept for a stream that is lost soon after. All other facts derive from the objects again. */
 const REMEMBERED_ENDS = 1_000;
 
 /**
- * Compares what is recorded with what the informer shows, publishes the difference and then records it (at least once, under
- * one id: a crash between the two publishes again). Two of them do no harm.
+ * Compares the records with the objects of the informer, publishes the difference and then records it. A crash in between
+ * publishes it again with the same id. Two relays at once do no harm.
  */
 class Relay<T extends KubeObject> implements Outbox<T> {
   readonly #o: OutboxOptions<T>;
@@ -86,11 +86,11 @@ class Relay<T extends KubeObject> implements Outbox<T> {
   #active = false;
   #identity: LedgerIdentity | undefined;
   #checkedMs = -Infinity;
-  /** The stream has lost what was recorded; its identity is noted once it has everything again. */
+  /** The stream is new; its identity is recorded once it has all events again. */
   #stampDue = false;
-  /** Ends when what somebody waits for is sent. */
+  /** Resolves when the events that clients wait for leave. */
   #gathering: Promise<undefined> | undefined;
-  /** Of news that somebody waits for. */
+  /** Rate of the events that clients wait for. */
   #pace: Rate | undefined;
 
   constructor(options: OutboxOptions<T>, ledger: Ledger) {
@@ -103,7 +103,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     options.informer.onChange(({ old, next }) => {
       if (!this.#active) return;
       if (old !== undefined && old.metadata.uid !== next?.metadata.uid) this.#gone(old);
-      if (next !== undefined) this.#sendEarly(this.#backlog.seen(next));
+      if (next !== undefined) this.#sendEarly(this.#backlog.observe(next));
     });
     metrics.watch({ name, types: options.types, stats: () => this.#stats() });
     this.#ended = this.#run(this.#closing.signal);
@@ -111,10 +111,10 @@ class Relay<T extends KubeObject> implements Outbox<T> {
 
   tell(object: T, fact: AnyFact): void {
     if (!this.#active && this.#o.isActive()) this.#wake();
-    if (this.#active) this.#sendEarly(this.#backlog.told(object, fact));
+    if (this.#active) this.#sendEarly(this.#backlog.addReported(object, fact));
   }
 
-  /** What waits is published for at most 2 s; the next process derives the rest. */
+  /** Publishes waiting facts for at most 2 s; the next process derives the rest. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     await this.#ended;
@@ -143,7 +143,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
       } catch (error) {
         const reason = error instanceof Error ? error.message : String(error);
         if (attempt === 0)
-          log.warn({ outbox: name, reason, pending: this.#backlog.parcels }, 'events wait to be published');
+          log.warn({ outbox: name, reason, pending: this.#backlog.parcels }, 'cannot publish events; retrying');
         metrics.failed(name);
         attempt += 1;
         this.#checkedMs = -Infinity;
@@ -174,20 +174,20 @@ class Relay<T extends KubeObject> implements Outbox<T> {
       : this.#delayMs;
   }
 
-  /** Everything is published. */
+  /** Finishes a pass after which no work is left. */
   async #tidy(): Promise<void> {
     const collapsed = this.#backlog.takeCollapsed();
-    if (collapsed > 0) this.#lookAgain(collapsed);
+    if (collapsed > 0) this.#compareAgain(collapsed);
     else if (this.#stampDue) await this.#stamp();
   }
 
   #wake(): void {
     if (this.#active) return;
     this.#active = true;
-    for (const object of this.#o.informer.store.values()) this.#backlog.seen(object);
+    for (const object of this.#o.informer.store.values()) this.#backlog.observe(object);
   }
 
-  /** Another process publishes: what it recorded is read anew when it is our turn again. */
+  /** Another process publishes now. This one reads the records anew when it becomes active again. */
   #rest(): void {
     if (!this.#active) return;
     this.#active = false;
@@ -232,9 +232,12 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     this.#compareAll();
   }
 
-  /** The server lost what it had: everything that still holds is published and recorded again, and the latest ends. */
+  /** The server lost its data: publishes and records again all facts that still hold, and the latest ends. */
   #replay(identity: LedgerIdentity): void {
-    this.#o.log.warn({ outbox: this.#o.name, identity }, 'stream or record is new: what holds is published again');
+    this.#o.log.warn(
+      { outbox: this.#o.name, identity },
+      'the stream or the record is new; publishing all facts that hold again',
+    );
     for (const [uid, entry] of this.#backlog.recorded ?? [])
       this.#backlog.recorded?.set(uid, { ...entry, again: true });
     for (const [uid, parcel] of this.#ends) this.#backlog.restore(uid, parcel);
@@ -242,26 +245,27 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     this.#compareAll();
   }
 
-  #lookAgain(collapsed: number): void {
+  #compareAgain(collapsed: number): void {
     this.#o.metrics.collapsed(this.#o.name, collapsed);
     this.#compareAll();
   }
 
-  /** Every object there is, and every object that is recorded and gone. */
+  /** Compares every object, and every recorded object that is gone. */
   #compareAll(): void {
     const live = new Set<string>();
     for (const object of this.#o.informer.store.values()) {
       live.add(object.metadata.uid ?? '');
-      this.#backlog.seen(object);
+      this.#backlog.observe(object);
     }
-    for (const uid of this.#backlog.recorded?.keys() ?? []) if (!live.has(uid)) this.#backlog.gone(uid, undefined);
+    for (const uid of this.#backlog.recorded?.keys() ?? [])
+      if (!live.has(uid)) this.#backlog.recordGone(uid, undefined);
   }
 
   #gone(object: T): void {
-    this.#backlog.gone(object.metadata.uid ?? '', object);
+    this.#backlog.recordGone(object.metadata.uid ?? '', object);
   }
 
-  /** Settles what has been news since `dueMs` or before. */
+  /** Publishes the facts seen before `dueMs`. */
   async #flush(signal: AbortSignal, dueMs: number): Promise<void> {
     const due: Work[] = [];
     for (const work of this.#backlog.works()) {
@@ -270,15 +274,15 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     }
     const size = this.#o.concurrency ?? 256;
     for (let from = 0; from < due.length && !signal.aborted; from += size) {
-      await this.#settle(due.slice(from, from + size).map(taken));
+      await this.#publishAll(due.slice(from, from + size).map(takeWork));
     }
   }
 
   /**
-   * Publishes the news of objects, then records it. Each step is taken by all together: their messages leave, and are
-   * acknowledged, in few pieces. Throws after the last step when anything failed, which the next pass does again.
+   * Publishes the facts of objects, then records them. All objects take each step together, so that their messages travel in
+   * few packets. Throws after the last step if any failed; the next pass retries those.
    */
-  async #settle(all: readonly Taken[]): Promise<void> {
+  async #publishAll(all: readonly Taken[]): Promise<void> {
     const failures: unknown[] = [];
     const each = async (taken: readonly Taken[], step: (one: Taken) => Promise<void>): Promise<Taken[]> => {
       const results = await Promise.allSettled(taken.map(step));
@@ -294,7 +298,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     if (failures.length > 0) throw failures[0];
   }
 
-  /** Of whatever has a beginning in the stream the end will be told, although all of us may die in between. */
+  /** Records a new object before its first event, so that its end is published even if every process dies in between. */
   async #begin({ work, about }: Taken): Promise<void> {
     if (this.#o.endOf === undefined || this.#backlog.recorded?.has(work.uid) === true) return;
     await this.#record(work.uid, { facts: [], about });
@@ -302,7 +306,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
 
   async #publish({ work, parcels }: Taken): Promise<void> {
     await Promise.all(parcels.map(([, parcel]) => this.#deliver(parcel)));
-    for (const [name] of parcels) this.#backlog.sent(work, name);
+    for (const [name] of parcels) this.#backlog.recordSent(work, name);
   }
 
   async #close({ work, version, parcels, facts, about, gone }: Taken): Promise<void> {
@@ -329,7 +333,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     this.#stampDue = false;
   }
 
-  /** Only once it is known what was published before: a hint of an old binding helps nobody. */
+  /** Sends events ahead of their turn, once the records are known: a hint of an old binding is useless. */
   #sendEarly(parcels: readonly Parcel[]): void {
     if (parcels.length === 0 || this.#backlog.recorded === undefined || !this.#o.bus.connected()) return;
     const nowMs = this.#o.clock.monotonic();
@@ -358,7 +362,7 @@ class Relay<T extends KubeObject> implements Outbox<T> {
     } catch (error) {
       metrics.published(event.type, error instanceof UnsendableError ? 'dropped' : 'failed');
       if (!(error instanceof UnsendableError)) throw error;
-      log.error({ event: event.id, reason: error.message }, 'event can never be published and is dropped');
+      log.error({ event: event.id, reason: error.message }, 'dropped an event that no server accepts');
     }
   }
 }

@@ -1,7 +1,7 @@
 import type { JsonValue } from '@sandlot/kube';
 import { z } from 'zod';
 
-/** What the ledger keeps of one object. */
+/** The ledger's entry of one object. */
 export interface Record {
   readonly facts: readonly string[];
   readonly about?: JsonValue | undefined;
@@ -13,7 +13,7 @@ export function formatRecord({ facts, about }: Record): string {
   return JSON.stringify({ facts, about });
 }
 
-/** Undefined for what no version of ours has written: the object's facts are published anew, under the same ids. */
+/** Undefined for a foreign text: the object's facts are then published again, with the same ids. */
 export function parseRecord(text: string): Record | undefined {
   try {
     return form.safeParse(JSON.parse(text)).data;

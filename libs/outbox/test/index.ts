@@ -1,11 +1,11 @@
-// Objects with one state, and a bus that dies on the way: for the tests of this library.
+// Objects with one state, and a bus that fails on the way, for the tests of this library.
 import type { Bus, Ledger, OutgoingEvent } from '@sandlot/bus';
 import type { Change, ChangeHandler, KubeObject } from '@sandlot/kube';
 import type { Telling } from '../src/fact.ts';
 import type { OutboxMetrics } from '../src/metrics.ts';
 import type { Shown } from '../src/outbox.ts';
 
-/** An object whose state is a number; 0 says nothing. */
+/** An object whose state is a number; 0 has no fact. */
 export interface Toy extends KubeObject {
   readonly state: number;
 }
@@ -24,7 +24,7 @@ export const toyTelling: Telling<Toy> = {
   }),
 };
 
-/** An informer that shows what it is told to. */
+/** An informer whose objects a test sets. */
 export class Shelf implements Shown<Toy> {
   readonly #toys = new Map<string, Toy>();
   readonly #handlers = new Set<ChangeHandler<Toy>>();
@@ -51,7 +51,7 @@ export class Shelf implements Shown<Toy> {
     this.#tell({ key: uid, old, next: undefined, initial: false });
   }
 
-  /** Whoever looked so far is dead. */
+  /** Drops all handlers, as a crash of their process does. */
   abandon(): void {
     this.#handlers.clear();
   }
@@ -68,15 +68,15 @@ export class Shelf implements Shown<Toy> {
 
 export type Port = Pick<Bus, 'send' | 'connected' | 'ensureStreams' | 'ledger' | 'deadLetters'>;
 
-/** A NATS inside the process that never forgets, unless it is wiped. */
+/** An in-process NATS that keeps everything until it is wiped. */
 export class MemoryServer {
   readonly ids: string[] = [];
   readonly #texts = new Map<string, string>();
   #era = 0;
   isUp = true;
-  /** There, and takes nothing. */
+  /** The server is reachable but refuses every message. */
   isFull = false;
-  /** How much it did not take. */
+  /** The number of refused messages. */
   refused = 0;
 
   wipe(): void {
@@ -113,7 +113,7 @@ export class MemoryServer {
   }
 }
 
-/** The bus of a process that dies after `lastStep` calls of the server: the last one may still arrive, no answer does. */
+/** The bus of a process that dies after `lastStep` calls: the last one may arrive, but its answer does not. */
 export function mortal(bus: Port, lastStep: number): Port {
   let steps = 0;
   const never = (): Promise<never> => Promise.reject(new Error('this process is dead'));

@@ -1,10 +1,10 @@
-// Objects that come, change and go by chance while time passes: for the tests of what an outage leaves behind.
+// Objects that come, change and go at random, for tests of outages.
 import type { Random } from '@sandlot/std';
 import type { Telling } from '../src/fact.ts';
 import { toyTelling } from './index.ts';
 import type { Shelf, Toy } from './index.ts';
 
-/** A toy is told when it is there, in each of its states, and when it is gone. */
+/** A toy has a fact for its creation, for each state and for its end. */
 export const lifeTelling: Telling<Toy> = {
   ...toyTelling,
   factsOf: (toy) => {
@@ -18,7 +18,7 @@ export const created = (uid: string): string => `${uid}/sandbox.created/created`
 export const ready = (uid: string, state: number): string => `${uid}/sandbox.ready/${state}`;
 export const deleted = (uid: string): string => `${uid}/sandbox.deleted/deleted`;
 
-/** Ids of events by the UID that they are about, each list in the order of the ids. */
+/** Ids of events by UID, in order. */
 export function byUid(ids: Iterable<string>): Map<string, string[]> {
   const lists = new Map<string, string[]>();
   for (const id of ids) {
@@ -28,14 +28,14 @@ export function byUid(ids: Iterable<string>): Map<string, string[]> {
   return lists;
 }
 
-/** Lives of toys on a shelf; the same random numbers make the same lives. */
+/** Random lives of toys; the same random numbers give the same lives. */
 export class Lives {
   readonly #shelf: Shelf;
   readonly #random: Random;
-  /** State of each that is there. */
+  /** State of each existing toy. */
   readonly #live = new Map<string, number>();
   #serial = 0;
-  /** Ids of all that happened, in order. */
+  /** Ids of all events, in order. */
   readonly happened: string[] = [];
 
   constructor(shelf: Shelf, random: Random) {
@@ -43,12 +43,12 @@ export class Lives {
     this.#random = random;
   }
 
-  /** What a relay that knows nothing would tell: what holds of each that is there. */
+  /** The facts that hold now, which a relay without records publishes. */
   get holds(): string[] {
     return [...this.#live].flatMap(([uid, state]) => [created(uid), ...(state === 0 ? [] : [ready(uid, state)])]);
   }
 
-  /** One change: often of a state, now and then a beginning or an end. Every state is another one. */
+  /** One change: mostly of a state, sometimes a creation or an end. Every state is new. */
   change(): void {
     const dice = this.#random();
     const uid = [...this.#live.keys()][Math.floor(this.#random() * this.#live.size)];

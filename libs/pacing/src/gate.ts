@@ -27,18 +27,18 @@ export class Gate {
 
   /** Runs `send` in order of arrival. Rejects with the reason of the signal when that aborts first. */
   async pass<T>(send: () => Promise<T>, signal: AbortSignal): Promise<T> {
-    await this.#turn(signal);
+    await this.#waitForTurn(signal);
     const sentMs = this.#clock.monotonic();
     try {
       return await send();
     } finally {
-      this.#answered(this.#clock.monotonic() - sentMs);
+      this.#recordAnswer(this.#clock.monotonic() - sentMs);
       this.#inFlight -= 1;
       this.#admit();
     }
   }
 
-  #turn(signal: AbortSignal): Promise<void> {
+  #waitForTurn(signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
       const onAbort = (): void => {
         this.#waiting.delete(enter);
@@ -67,7 +67,7 @@ export class Gate {
     }
   }
 
-  #answered(tookMs: number): void {
+  #recordAnswer(tookMs: number): void {
     const { least, most, slowFactor, neverSlowMs, forgetMs, backOffFactor } = pacing.backgroundGate;
     const nowMs = this.#clock.monotonic();
     const usualMs = this.#usualMs ?? tookMs;

@@ -57,7 +57,7 @@ export function keepDeadlines<T extends KubeObject>(
     log,
     metrics: createDeadlineMetrics(registry, purposes),
   });
-  informer.onChange(({ key }) => keeper.changed(key));
+  informer.onChange(({ key }) => keeper.update(key));
   return { source: due, pass: (key, run) => keeper.pass(key, run), close: () => keeper.close() };
 }
 

@@ -1,2 +1,2 @@
-/** Takes spans from `startTracing({ exporter })` and keeps them for a test to look at. */
+/** Keeps the spans of `startTracing({ exporter })` for a test. */
 export { InMemorySpanExporter } from '@opentelemetry/sdk-trace';

@@ -202,7 +202,7 @@ class NatsBus implements Bus {
 
   async #drainedWithin(limitMs: number): Promise<void> {
     const abort = new AbortController();
-    await Promise.race([this.#publisher.drained(), this.#clock.sleep(limitMs, abort.signal)]);
+    await Promise.race([this.#publisher.waitUntilDrained(), this.#clock.sleep(limitMs, abort.signal)]);
     abort.abort();
   }
 

@@ -49,7 +49,7 @@ describe('Publisher', () => {
   it('drops the remaining events when it closes, and ends waits for them', async () => {
     const { publisher, publish, ended } = publisherWithoutConnection(10);
     ['1', '2'].forEach(publish);
-    const drained = publisher.drained();
+    const drained = publisher.waitUntilDrained();
     publisher.close();
     await drained;
     expect(publisher.pending).toBe(0);
@@ -57,6 +57,6 @@ describe('Publisher', () => {
   });
 
   it('is drained before anything was published', async () => {
-    await expect(publisherWithoutConnection(1).publisher.drained()).resolves.toBeUndefined();
+    await expect(publisherWithoutConnection(1).publisher.waitUntilDrained()).resolves.toBeUndefined();
   });
 });

@@ -72,7 +72,7 @@ export class Publisher {
   }
 
   /** Resolves once nothing is pending. */
-  drained(): Promise<void> {
+  waitUntilDrained(): Promise<void> {
     if (this.pending === 0) return Promise.resolve();
     return new Promise((resolve) => this.#idle.add(resolve));
   }
@@ -86,7 +86,7 @@ export class Publisher {
     for (const pending of [...this.#waiting.values(), ...this.#retries.values()]) this.#drop(pending, 'closed');
     this.#waiting.clear();
     this.#retries.clear();
-    this.#settle();
+    this.#endWaits();
   }
 
   /** Encodes and sends in a later turn, so that `publish` costs the caller only a map insert. */
@@ -119,7 +119,7 @@ export class Publisher {
     } catch (error) {
       this.#onFailure(pending, error);
     }
-    this.#settle();
+    this.#endWaits();
     this.#schedule();
   }
 
@@ -173,7 +173,7 @@ export class Publisher {
     trace.end(reason);
   }
 
-  #settle(): void {
+  #endWaits(): void {
     this.#reportPending();
     if (this.pending > 0) return;
     for (const resolve of this.#idle) resolve();

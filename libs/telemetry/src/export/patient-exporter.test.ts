@@ -12,7 +12,7 @@ const answers = (status: number): ExportResult => ({
   error: Object.assign(new Error('the receiver says no'), { code: status }),
 });
 
-/** A receiver that gives one answer at a time to all. */
+/** A receiver with one answer for all batches. */
 class Receiver implements SpanExporter {
   answer = TAKEN;
   attempts = 0;
@@ -47,7 +47,7 @@ beforeEach(() => {
 
 const send = (spans: ReadableSpan[]): Promise<ExportResult> => new Promise((done) => exporter.export(spans, done));
 
-/** Lets a pause pass, and what was sent after it be answered. */
+/** Lets a pause pass and the answers after it arrive. */
 async function pass(ms: number): Promise<void> {
   await clock.advance(ms);
   for (let turn = 0; turn < 10; turn += 1) await new Promise((resolve) => setImmediate(resolve));
@@ -58,7 +58,7 @@ describe('while the receiver is away', () => {
     ['does not answer', AWAY],
     ['is overloaded', answers(503)],
     ['asks for patience', answers(429)],
-  ])('because it %s, spans are kept and sent in order when it is back', async (_, away) => {
+  ])('because it %s, batches are kept and sent in order when it is back', async (_, away) => {
     receiver.answer = away;
     expect(await send(batch('a', 'b'))).toBe(away);
     expect(await send(batch('c'))).toEqual(TAKEN);
@@ -70,7 +70,7 @@ describe('while the receiver is away', () => {
     expect(lost).toEqual([]);
   });
 
-  it('it is asked more and more rarely, at least every 15 s', async () => {
+  it('it is tried less and less often, at least every 15 s', async () => {
     receiver.answer = AWAY;
     await send(batch('a'));
     const asked: number[] = [];
@@ -82,7 +82,7 @@ describe('while the receiver is away', () => {
     expect(asked).toEqual([1, 3, 7, 15, 30, 45, 60]);
   });
 
-  it('the oldest are lost, and counted, when there are too many', async () => {
+  it('the oldest batches are lost and counted when there are too many', async () => {
     receiver.answer = AWAY;
     for (const name of ['a', 'b', 'c']) await send(batch(`${name}1`, `${name}2`));
     expect(lost).toEqual([2]);
@@ -91,7 +91,7 @@ describe('while the receiver is away', () => {
     expect(receiver.taken).toEqual(['b1', 'b2', 'c1', 'c2']);
   });
 
-  it('a flush and a pause that ends send nothing twice', async () => {
+  it('a flush during the retry sends no batch twice', async () => {
     receiver.answer = AWAY;
     await send(batch('a'));
     await send(batch('b'));
@@ -101,7 +101,7 @@ describe('while the receiver is away', () => {
   });
 });
 
-describe('what the receiver refuses', () => {
+describe('a batch that the receiver refuses', () => {
   it('is lost at once', async () => {
     receiver.answer = answers(400);
     expect(await send(batch('a', 'b'))).toBe(receiver.answer);
@@ -110,7 +110,7 @@ describe('what the receiver refuses', () => {
     expect(receiver.attempts).toBe(1);
   });
 
-  it('does not hold up what was kept after it', async () => {
+  it('does not hold up later batches', async () => {
     receiver.answer = AWAY;
     await send(batch('a'));
     receiver.answer = answers(413);
@@ -122,8 +122,8 @@ describe('what the receiver refuses', () => {
   });
 });
 
-describe('at the end', () => {
-  it('what is kept is sent if the receiver is there', async () => {
+describe('at shutdown', () => {
+  it('kept batches are sent if the receiver is there', async () => {
     receiver.answer = AWAY;
     await send(batch('a'));
     receiver.answer = TAKEN;
@@ -132,7 +132,7 @@ describe('at the end', () => {
     expect(lost).toEqual([]);
   });
 
-  it('and counted as lost if it is not', async () => {
+  it('kept batches are counted as lost if the receiver is away', async () => {
     receiver.answer = AWAY;
     await send(batch('a', 'b'));
     await exporter.shutdown();

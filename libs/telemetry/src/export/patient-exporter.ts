@@ -9,15 +9,15 @@ const LONGEST_PAUSE_MS = 15_000;
 export interface PatientExporterOptions {
   readonly exporter: SpanExporter;
   readonly clock: Clock;
-  /** Spans kept while the receiver is away; the oldest batches go first when there are more. */
+  /** Spans kept while the receiver is away. Beyond that the oldest batches are dropped. */
   readonly maxSpans: number;
-  /** Called for spans that are given up: refused, too many, or still there at the end. */
+  /** Called for dropped spans: refused, too many, or left at shutdown. */
   readonly onLost: (spans: number) => void;
 }
 
 /**
- * Keeps what a receiver that is away did not take, and sends it in order once it is back: a collector that restarts
- * costs no trace. What it refuses (4xx) is not sent again.
+ * Keeps batches while the receiver is away and sends them in order once it is back: a restart of the collector costs no
+ * trace. A batch that it refuses (4xx) is not sent again.
  */
 export class PatientExporter implements SpanExporter {
   readonly #options: PatientExporterOptions;
@@ -52,7 +52,7 @@ export class PatientExporter implements SpanExporter {
     await this.#options.exporter.forceFlush?.();
   }
 
-  /** Sends what is kept as far as the receiver takes it now; the rest is lost. */
+  /** Tries to send the kept batches once; the rest is lost. */
   async shutdown(): Promise<void> {
     this.#stop.abort();
     await this.#catchingUp;
@@ -84,7 +84,7 @@ export class PatientExporter implements SpanExporter {
     this.#catchingUp = undefined;
   }
 
-  /** Sends until nothing is kept, which it then tells, or the receiver does not answer. One at a time: none is sent twice. */
+  /** Sends the kept batches; true when none is left. One run at a time, so that no batch is sent twice. */
   #sendKept(): Promise<boolean> {
     this.#sending ??= this.#sendAll().finally(() => (this.#sending = undefined));
     return this.#sending;
@@ -97,7 +97,7 @@ export class PatientExporter implements SpanExporter {
       const result = await this.#send(batch);
       const isTaken = result.code === ExportResultCode.SUCCESS;
       if (!isTaken && !isRefused(result)) return false;
-      // It may have been dropped meanwhile, to make room.
+      // The batch may have been dropped meanwhile to make room.
       if (this.#kept[0] === batch) this.#dropOldest();
       if (!isTaken) this.#options.onLost(batch.length);
     }
@@ -108,7 +108,7 @@ export class PatientExporter implements SpanExporter {
   }
 }
 
-/** The receiver answered, and will give the same answer again. */
+/** Whether the receiver refused the batch: a retry would get the same answer. */
 function isRefused({ code, error }: ExportResult): boolean {
   if (code === ExportResultCode.SUCCESS || error === undefined || !('code' in error)) return false;
   const { code: status } = error;

@@ -6,8 +6,8 @@ import type { Clock } from '@sandlot/std';
 import { PatientExporter } from './patient-exporter.ts';
 
 /**
- * Why spans were lost: the queue was full, the backend refused them or was away for too long, or nobody ever said
- * whether a trace that was not sampled is worth keeping.
+ * Why spans were lost: the queue was full, the backend refused them or was away for too long, or no operation ever decided
+ * about their unsampled trace.
  */
 export const SPAN_LOSSES = ['queue_full', 'export_failed', 'undecided'] as const;
 export type SpanLoss = (typeof SPAN_LOSSES)[number];
@@ -22,7 +22,7 @@ export interface SpanBufferOptions {
   readonly onLost: (spans: number, reason: SpanLoss) => void;
 }
 
-/** A batch processor that never blocks and accounts for every span it loses. */
+/** Creates a batch processor that never blocks and counts every lost span. */
 export function createSpanBuffer({
   maxQueueSize,
   exportTimeoutMs,

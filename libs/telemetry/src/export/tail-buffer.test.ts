@@ -30,19 +30,19 @@ function start(options: Partial<TracingOptions> = {}): { exported: () => Promise
   return { exported, lost };
 }
 
-/** Ends a span of the trace that nobody sampled. */
+/** Ends a span of an unsampled trace. */
 function unsampledSpan(traceId = TRACE_ID): void {
   const parent = { traceId, spanId: 'b7ad6b7169203331', traceFlags: TraceFlags.NONE };
   tracer().startSpan(spanNames.claimAdopt, {}, trace.setSpanContext(ROOT_CONTEXT, parent)).end();
 }
 
-/** Takes whatever it is given. */
+/** A processor that accepts every span. */
 function counting(): { readonly next: SpanProcessor } {
   const nothing = (): Promise<void> => Promise.resolve();
   return { next: { onStart: () => undefined, onEnd: () => undefined, forceFlush: nothing, shutdown: nothing } };
 }
 
-describe('a trace that was not sampled', () => {
+describe('an unsampled trace', () => {
   it.each([
     ['exported when it is worth keeping', true, ['claim.adopt', 'claim.adopt']],
     ['dropped when it is not', false, []],
@@ -55,7 +55,7 @@ describe('a trace that was not sampled', () => {
     expect(await exported()).toEqual(expected);
   });
 
-  it('leaves a little after it was kept, in pieces, and what ends after it too', async () => {
+  it('is exported a little later, in pieces, with the spans that end after the decision', async () => {
     const clock = new FakeClock();
     const left: number[] = [];
     const { next } = counting();
@@ -70,7 +70,7 @@ describe('a trace that was not sampled', () => {
     expect(left).toEqual(Array.from({ length: 101 }, (_, i) => i));
   });
 
-  it('leaves at once when there is no more room', () => {
+  it('is exported at once when there is no more room', () => {
     const left: number[] = [];
     const { next } = counting();
     const buffer = new TailBuffer({ next, clock: new FakeClock(), maxSpans: 10, onUndecided: () => undefined });
@@ -79,7 +79,7 @@ describe('a trace that was not sampled', () => {
     expect(left).toEqual([0, 1, 2, 3, 4]);
   });
 
-  it.each(['forceFlush', 'shutdown'] as const)('leaves with a %s', async (how) => {
+  it.each(['forceFlush', 'shutdown'] as const)('is exported by %s', async (how) => {
     const left: number[] = [];
     const { next } = counting();
     const buffer = new TailBuffer({ next, clock: new FakeClock(), maxSpans: 10, onUndecided: () => undefined });
@@ -89,7 +89,7 @@ describe('a trace that was not sampled', () => {
     expect(left).toEqual([1]);
   });
 
-  it('stays kept when a later operation in it is unremarkable', async () => {
+  it('stays kept when a later operation in it is fast and successful', async () => {
     const { exported } = start();
     tracingState()?.decide(TRACE_ID, true);
     tracingState()?.decide(TRACE_ID, false);
@@ -97,7 +97,7 @@ describe('a trace that was not sampled', () => {
     expect(await exported()).toEqual(['claim.adopt']);
   });
 
-  it('gives way, oldest first and counted, when more is held than there is room for', async () => {
+  it('is dropped and counted, oldest first, when there is no room', async () => {
     const { exported, lost } = start({ maxHeldSpans: 3 });
     const traces = ['1', '2', '3', '4'].map((digit) => digit.repeat(32));
     for (const traceId of traces) unsampledSpan(traceId);
@@ -106,7 +106,7 @@ describe('a trace that was not sampled', () => {
     expect(await exported()).toHaveLength(3);
   });
 
-  it('is forgotten when nobody decides about it', async () => {
+  it('is dropped when no operation decides about it', async () => {
     const clock = new FakeClock();
     const { lost } = start({ clock });
     unsampledSpan('1'.repeat(32));
@@ -115,15 +115,15 @@ describe('a trace that was not sampled', () => {
     expect(lost).toEqual(['1 undecided']);
   });
 
-  it('never takes all the room for itself', () => {
+  it('never takes all the room', () => {
     const { lost } = start();
     for (let index = 0; index < 300; index += 1) unsampledSpan();
     expect(lost).toHaveLength(300 - 256);
   });
 });
 
-describe('work that is an operation of its own', () => {
-  it('is kept, with its children, when it fails', async () => {
+describe('work outside of an operation', () => {
+  it('is exported with its children when it fails', async () => {
     const { exported } = start();
     const child = withChildSpan.bind(undefined, { name: spanNames.claimAdopt });
     await withSpan({ name: spanNames.poolRefill }, () => child(async () => undefined));
@@ -132,7 +132,7 @@ describe('work that is an operation of its own', () => {
     expect(await exported()).toEqual(['claim.adopt', 'pool.refill']);
   });
 
-  it('is kept when it is slow', async () => {
+  it('is exported when it is slow', async () => {
     const { exported } = start({ slow: { warmMs: 0, coldMs: 0 } });
     await withSpan({ name: spanNames.poolRefill }, async () => undefined);
     expect(await exported()).toEqual(['pool.refill']);
@@ -140,7 +140,7 @@ describe('work that is an operation of its own', () => {
 });
 
 describe('withChildSpan', () => {
-  it('makes no span outside of an operation', async () => {
+  it('creates no span outside of an operation', async () => {
     const { exported } = start({ sampleRatio: 1 });
     await withChildSpan({ name: spanNames.claimAdopt }, async (span) => expect(span.isRecording()).toBe(false));
     expect(await exported()).toEqual([]);

@@ -4,25 +4,25 @@ import { pacing } from '@sandlot/pacing';
 import type { Clock, Timer } from '@sandlot/std';
 
 export interface TailBufferOptions {
-  /** Takes what is kept; every span it is given is marked as sampled. */
+  /** Receives the kept spans, marked as sampled. */
   readonly next: SpanProcessor;
   readonly clock: Clock;
-  /** Spans held for all undecided traces together. */
+  /** The most spans held for all undecided traces together. */
   readonly maxSpans: number;
-  /** Called for spans whose trace was never decided about. */
+  /** Called for dropped spans of undecided traces. */
   readonly onUndecided: (spans: number) => void;
 }
 
-/** Nobody decides any more about a trace this old: its operation ended elsewhere, or this process was too slow to see it. */
+/** No decision comes for an older trace: its operation ended in another process, or this one missed the end. */
 const LONGEST_MS = 15 * 60_000;
 
-/** A trace that has more than this is no single operation. */
+/** One operation has fewer spans than this. */
 const MAX_SPANS_OF_TRACE = 256;
 
-/** Decisions remembered for the spans that end after their operation. */
+/** Decisions kept for spans that end after their operation. */
 const MAX_DECISIONS = 4_096;
 
-/** Exports a span that was held. */
+/** Exports a held span. */
 type Export = () => void;
 
 interface Held {
@@ -31,16 +31,16 @@ interface Held {
 }
 
 /**
- * Decides about traces that were not sampled at their beginning when their operation has ended: their spans are held until
- * then, and kept when it was slow or has failed. Spans of sampled traces pass at once, those of kept ones a little later. Bounded
- * in spans and in time; the oldest trace goes first.
+ * Holds the spans of unsampled traces until their operation ends, and exports them when it was slow or failed. Spans of
+ * sampled traces pass at once, those of kept traces a little later. Bounded in spans and in time; the oldest trace is dropped
+ * first.
  */
 export class TailBuffer implements SpanProcessor {
   readonly #options: TailBufferOptions;
   readonly #held = new Map<string, Held>();
   readonly #decisions = new Map<string, boolean>();
   #spans = 0;
-  /** Of traces that are kept. */
+  /** Spans of kept traces. */
   #leaving: Export[] = [];
   #timer: Timer | undefined;
   #isLeaving = false;
@@ -50,7 +50,7 @@ export class TailBuffer implements SpanProcessor {
   }
 
   onStart(): void {
-    // Spans count when they end.
+    // Only the end of a span counts.
   }
 
   onEnd(span: ReadableSpan): void {
@@ -62,17 +62,17 @@ export class TailBuffer implements SpanProcessor {
     this.hold(traceId, () => this.#options.next.onEnd(asSampled(span)));
   }
 
-  /** A span of a trace that was not sampled is over: exported, dropped, or held until that is known. */
+  /** Exports or drops an ended span of an unsampled trace, or holds it until the decision. */
   hold(traceId: string, exportSpan: Export): void {
     const decision = this.#decisions.get(traceId);
     if (decision === undefined) this.#keep(traceId, exportSpan);
     else if (decision) this.#leave([exportSpan]);
   }
 
-  /** The operation of this trace has ended: what is held of it, and what ends from now on, is exported or dropped. */
+  /** Decides about a trace when its operation has ended: its held spans and later ones are exported or dropped. */
   decide(traceId: string, keep: boolean): void {
     const held = this.#take(traceId);
-    // Once kept, a trace stays kept: a later operation in it must not tear it.
+    // A kept trace stays kept: a later operation in it must not tear it apart.
     const decision = keep || this.#decisions.get(traceId) === true;
     this.#decisions.delete(traceId);
     this.#decisions.set(traceId, decision);
@@ -93,7 +93,7 @@ export class TailBuffer implements SpanProcessor {
   }
 
   #leave(spans: readonly Export[]): void {
-    // What is made only as it leaves ends in a trace that is kept.
+    // An export may end further spans of a kept trace.
     if (this.#isLeaving) {
       for (const exportSpan of spans) exportSpan();
       return;
@@ -112,7 +112,7 @@ export class TailBuffer implements SpanProcessor {
     }, delayMs);
   }
 
-  /** Exports the oldest. */
+  /** Exports the oldest spans. */
   #export(count: number): void {
     if (count <= 0) return;
     this.#isLeaving = true;
@@ -151,7 +151,7 @@ export class TailBuffer implements SpanProcessor {
   }
 }
 
-/** The same span as one of a sampled trace: processors and backends drop others. */
+/** The span with the sampled flag: processors and backends drop others. */
 function asSampled(span: ReadableSpan): ReadableSpan {
   const spanContext = { ...span.spanContext(), traceFlags: TraceFlags.SAMPLED };
   return Object.create(span, { spanContext: { value: () => spanContext } }) as ReadableSpan;

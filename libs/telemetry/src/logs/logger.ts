@@ -8,11 +8,11 @@ export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 export interface LoggerOptions {
   readonly service: string;
   readonly level: LogLevel;
-  /** Default standard output. */
+  /** Default: standard output. */
   readonly destination?: DestinationStream | undefined;
 }
 
-/** Field names whose values never reach a log, at the top and one or two levels down. */
+/** Fields whose values never reach a log, at the top level and one or two levels down. */
 const HIDDEN_FIELDS = [
   'password',
   'pass',
@@ -29,8 +29,8 @@ const HIDDEN_FIELDS = [
 const HIDDEN_PATHS = HIDDEN_FIELDS.flatMap((field) => [field, `*.${field}`, `*.*.${field}`]);
 
 /**
- * A log of JSON lines, each with `service`, `level`, ISO `time` and, inside a span, `trace_id` and `span_id`. Put errors
- * under `err`. Values under names such as `password`, `token`, `env` or `command` are replaced.
+ * Creates a logger of JSON lines, each with `service`, `level`, ISO `time` and, inside a span, `trace_id` and `span_id`. Put
+ * errors under `err`. Values of fields such as `password`, `token`, `env` or `command` are replaced.
  */
 export function createLogger({ service, level, destination }: LoggerOptions): Logger {
   return pino(

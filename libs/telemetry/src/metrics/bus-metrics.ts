@@ -1,14 +1,14 @@
 import { Counter, Gauge } from 'prom-client';
 import type { MetricsRegistry } from './registry.ts';
 
-/** Metrics of the message bus, in the shape the bus reports to. Outboxes count what they send themselves. */
+/** Metrics of the bus. Outboxes count their own events. */
 export interface BusMetricSet {
   connected(up: boolean): void;
   hint(type: string, outcome: 'handled' | 'invalid' | 'failed'): void;
   refusedSettings(stream: string, count: number): void;
 }
 
-/** Registers connection state, the count of hints, and what the server refuses of the streams. Types come from the catalogue. */
+/** Registers the connection state, the count of hints and the refused stream settings. Types come from the catalogue. */
 export function createBusMetrics(registry: MetricsRegistry): BusMetricSet {
   const registers = [registry];
   const connected = new Gauge({ name: 'sandlot_bus_connected', help: '1 while NATS is reachable.', registers });

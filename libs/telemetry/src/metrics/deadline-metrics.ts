@@ -2,7 +2,7 @@ import { Counter, Gauge } from 'prom-client';
 import { createLatencyHistogram } from './histogram.ts';
 import type { MetricsRegistry } from './registry.ts';
 
-/** Metrics of deadlines, in the shape their keeper reports to. */
+/** Metrics of deadlines, as their keeper reports them. */
 export interface DeadlineMetricSet {
   connected(up: boolean): void;
   watchPending(sample: () => { readonly redis: number; readonly timer: number }): void;
@@ -11,7 +11,7 @@ export interface DeadlineMetricSet {
   audited(missing: number, orphaned: number): void;
 }
 
-/** Registers how late deadlines are met, what Redis has of them, and what audits found. All series begin at 0. */
+/** Registers the lateness of deadlines, the jobs in Redis and the results of audits. All series begin at 0. */
 export function createDeadlineMetrics(registry: MetricsRegistry, purposes: readonly string[]): DeadlineMetricSet {
   const registers = [registry];
   const lateness = createLatencyHistogram({

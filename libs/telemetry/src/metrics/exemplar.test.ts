@@ -13,7 +13,7 @@ afterEach(async () => {
   tracing = undefined;
 });
 
-/** An operation that is measured, then ends; what the exporter is given of it. */
+/** Measures and ends an operation; returns its exported spans. */
 async function measured({ sampleRatio, isSlow }: { sampleRatio: number; isSlow: boolean }) {
   const exporter = new InMemorySpanExporter();
   tracing = startTracing({ service: 'test', exporter, sampleRatio });
@@ -32,19 +32,19 @@ describe('the exemplar of an operation', () => {
     expect(exported).toMatchObject([exemplar]);
   });
 
-  it('is nothing when its trace is neither sampled nor slow', async () => {
+  it('is absent when its trace is neither sampled nor slow', async () => {
     const { exemplar, exported } = await measured({ sampleRatio: 0, isSlow: false });
     expect(exemplar).toBeUndefined();
     expect(exported).toEqual([]);
   });
 
-  it('of a slow one leads to a trace that is there, whatever becomes of the operation', async () => {
+  it('of a slow operation leads to an exported trace, however the operation ends', async () => {
     const { exemplar, exported, span } = await measured({ sampleRatio: 0, isSlow: true });
     expect(exemplar).toEqual({ traceId: span.traceId, spanId: span.spanId });
     expect(exported).toMatchObject([exemplar]);
   });
 
-  it.each([undefined, 'not a trace'])('of an object that carries %s is nothing', (carried) => {
+  it.each([undefined, 'not a trace'])('of an object that carries %s is absent', (carried) => {
     expect(exemplarOf({ span: carriedSpan(carried), isSlow: true })).toBeUndefined();
   });
 });

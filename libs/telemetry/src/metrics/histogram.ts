@@ -18,13 +18,13 @@ export interface HistogramOptions<L extends string> {
 export interface LatencyHistogram<L extends string> {
   /** Records `value` in the unit of the buckets. The exemplar is the active span, if it is sampled. */
   observe(labels: Readonly<Record<L, string>>, value: number): void;
-  /** The same for an operation that is over, or travels with an object. */
+  /** Records an operation that has ended or that an object carries. */
   observeTraced(labels: Readonly<Record<L, string>>, value: number, traced: Traced): void;
-  /** Makes the series of `labels` exist at zero. */
+  /** Creates the series of `labels` at zero. */
   zero(labels: Readonly<Record<L, string>>): void;
 }
 
-/** A histogram whose buckets carry trace ids on the wire. */
+/** Creates a histogram with exemplars. */
 export function createLatencyHistogram<L extends string>(options: HistogramOptions<L>): LatencyHistogram<L> {
   const histogram = new Histogram<string>({
     name: options.name,

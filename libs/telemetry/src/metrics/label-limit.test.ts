@@ -3,22 +3,22 @@ import { describe, expect, it } from 'vitest';
 import { createLabelLimit, createLabelSetLimit, OVERFLOW_LABEL } from '../index.ts';
 
 describe('createLabelLimit', () => {
-  it('keeps the first names and calls every later one other', () => {
+  it('keeps the first names and maps later ones to other', () => {
     const limit = createLabelLimit(2);
     expect(['a', 'b', 'c', 'a', 'd', 'b'].map(limit)).toEqual(['a', 'b', 'other', 'a', 'other', 'b']);
   });
 
-  it('keeps reserved names whenever they come, in places that no others take', () => {
+  it('keeps reserved names whenever they come, in places of their own', () => {
     const limit = createLabelLimit(3, ['x', 'y']);
     expect(['a', 'b', 'x', 'c', 'y', 'a'].map(limit)).toEqual(['a', 'other', 'x', 'other', 'y', 'a']);
   });
 
-  it('keeps all reserved names, though they are more than there would be room for', () => {
+  it('keeps all reserved names, even beyond the limit', () => {
     const limit = createLabelLimit(1, ['x', 'y']);
     expect(['a', 'x', 'y'].map(limit)).toEqual(['other', 'x', 'y']);
   });
 
-  it('never lets more values through than its limit and one, and never changes its mind', () => {
+  it('never returns more values than its limit and one, and never changes an answer', () => {
     fc.assert(
       fc.property(fc.array(fc.string()), fc.integer({ min: 0, max: 5 }), (names, max) => {
         const limit = createLabelLimit(max, names.slice(0, max));
@@ -31,7 +31,7 @@ describe('createLabelLimit', () => {
 });
 
 describe('createLabelSetLimit', () => {
-  it('bounds combinations, leaves other labels alone and overflows all limited ones together', () => {
+  it('bounds combinations, leaves other labels alone and maps all limited labels to other together', () => {
     const limit = createLabelSetLimit(1, ['namespace', 'template']);
     expect(limit({ namespace: 'n', template: 't', launch_type: 'warm' })).toMatchObject({ template: 't' });
     expect(limit({ namespace: 'n', template: 'u', launch_type: 'cold' })).toEqual({
@@ -42,7 +42,7 @@ describe('createLabelSetLimit', () => {
     expect(limit({ namespace: 'n', template: 't', launch_type: 'cold' })).toMatchObject({ namespace: 'n' });
   });
 
-  it('keeps a reserved value also in combinations that are too many, where the other labels overflow', () => {
+  it('keeps a reserved value also beyond the limit, where the other labels become other', () => {
     const limit = createLabelSetLimit(1, ['namespace', 'template'], { label: 'template', values: ['main'] });
     const of = (namespace: string, template: string) => limit({ namespace, template });
     expect([of('n', 't'), of('n', 'main'), of('m', 'main'), of('m', 't')]).toEqual([

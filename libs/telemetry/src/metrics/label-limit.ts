@@ -1,10 +1,9 @@
-/** What stands for every label value beyond a limit. */
+/** The label value beyond a limit. */
 export const OVERFLOW_LABEL = 'other';
 
 /**
- * Names that people choose, as label values of a bounded number: those that `reserved` lists are kept, and of the others the
- * first that come, until there are `max` in all; later ones are `other`. Whoever was kept stays kept until the process ends,
- * so that a series never changes its meaning.
+ * Bounds the label values that users choose: the names in `reserved` and the first others, until there are `max` in all; later
+ * ones become `other`. A kept name stays until the process ends, so that a series never changes its meaning.
  */
 export function createLabelLimit(max: number, reserved: readonly string[] = []): (value: string) => string {
   const kept = new Set(reserved);
@@ -16,15 +15,15 @@ export function createLabelLimit(max: number, reserved: readonly string[] = []):
   };
 }
 
-/** Values of one of several labels that have series of their own in any case. */
+/** Values of one label that always have series of their own. */
 export interface ReservedLabel<L extends string> {
   readonly label: L;
   readonly values: readonly string[];
 }
 
 /**
- * The same for several labels at once: what is bounded is the number of their combinations, which is the number of
- * series. Beyond it each of the labels is `other`, except one with a reserved value: a series more for each of those.
+ * The same for several labels at once: it bounds their combinations, which are the series. Beyond the limit each label is
+ * `other`, except one with a reserved value, which adds one series per value.
  */
 export function createLabelSetLimit<L extends string>(
   max: number,

@@ -15,7 +15,7 @@ export interface BuildInfo {
 
 export interface MetricsOptions {
   readonly build?: BuildInfo | undefined;
-  /** Process and event loop metrics; default true. */
+  /** Metrics of process and event loop; default true. */
   readonly processMetrics?: boolean | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface Metrics {
   serve(options: ListenOptions): Promise<HttpListener>;
 }
 
-/** A registry with build information, process metrics and telemetry's own losses. */
+/** Creates a registry with build information, process metrics and lost spans. */
 export function createMetrics({ build, processMetrics = true }: MetricsOptions = {}): Metrics {
   const registry: MetricsRegistry = new Registry<RegistryContentType>();
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);

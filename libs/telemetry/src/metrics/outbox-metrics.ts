@@ -8,7 +8,7 @@ interface Stats {
 
 const OUTCOMES = ['acked', 'failed', 'dropped'] as const;
 
-/** Metrics of outboxes, in the shape they report to. */
+/** Metrics of outboxes, as they report them. */
 export interface OutboxMetricSet {
   watch(outbox: { readonly name: string; readonly types: readonly string[]; readonly stats: () => Stats }): void;
   published(type: string, outcome: (typeof OUTCOMES)[number]): void;
@@ -17,7 +17,7 @@ export interface OutboxMetricSet {
   deadLetters(state: { readonly messages: number; readonly oldestMs: number }): void;
 }
 
-/** Registers backlog and age by outbox, events by outcome, passes that failed, and what consumers gave up on. */
+/** Registers backlog and age by outbox, events by outcome, failed passes and dead letters. */
 export function createOutboxMetrics(registry: MetricsRegistry): OutboxMetricSet {
   const registers = [registry];
   const counter = (name: string, help: string, labelNames: string[]): Counter =>

@@ -9,15 +9,15 @@ const HEADERS_TIMEOUT_MS = 5_000;
 
 /** A listening HTTP server. */
 export interface HttpListener extends AsyncDisposable {
-  /** The real port, also when 0 was asked for. */
+  /** The real port, also when port 0 was requested. */
   readonly port: number;
-  /** Takes no more connections, lets running requests finish for a second, then ends them. */
+  /** Refuses new connections, lets requests finish for a second, then ends them. */
   close(): Promise<void>;
 }
 
 export interface ListenOptions {
   readonly port: number;
-  /** Default all addresses: kubelet and Prometheus come from outside of the pod. */
+  /** Default: all addresses, because kubelet and Prometheus connect from outside the pod. */
   readonly host?: string | undefined;
 }
 

@@ -7,7 +7,7 @@ export interface MetricsServerOptions extends ListenOptions {
   readonly registry: MetricsRegistry;
 }
 
-/** Serves `/metrics`: OpenMetrics with exemplars to scrapers that accept it, the older text format to others. */
+/** Serves `/metrics`: OpenMetrics with exemplars to scrapers that accept it, the text format to others. */
 export function serveMetrics({ port, host, registry }: MetricsServerOptions): Promise<HttpListener> {
   const render = createRenderer(registry);
   return listen({ port, host }, (request, response) => {
@@ -29,7 +29,7 @@ interface Rendered {
   readonly body: string;
 }
 
-/** The format is a property of the whole registry while it renders, so scrapes take turns. */
+/** The registry has one format while it renders, so scrapes take turns. */
 function createRenderer(registry: MetricsRegistry): (openMetrics: boolean) => Promise<Rendered> {
   let previous: Promise<unknown> = Promise.resolve();
   return (openMetrics) => {
@@ -46,7 +46,7 @@ async function renderOnce(registry: MetricsRegistry, openMetrics: boolean): Prom
   return { contentType, body: await registry.metrics() };
 }
 
-/** Rendering OpenMetrics strips `_total` from the names of counters for good; the text format needs it back. */
+/** Rendering OpenMetrics removes `_total` from the names of counters for good; the text format needs it back. */
 function restoreCounterNames(registry: MetricsRegistry): void {
   for (const metric of registry.getMetricsAsArray()) {
     if (String(metric.type) === 'counter' && !metric.name.endsWith('_total')) metric.name += '_total';

@@ -2,9 +2,9 @@ import type { HttpListener, ListenOptions } from './http-listener.ts';
 import { listen } from './http-listener.ts';
 
 export interface ProbeOptions extends ListenOptions {
-  /** Whether the process works at all; false gets it restarted. */
+  /** Whether the process works at all; on false the kubelet restarts it. */
   readonly live: () => boolean;
-  /** Whether it can do its work; never depends on NATS, Redis or telemetry. */
+  /** Whether the process can do its work; never depends on NATS, Redis or telemetry. */
   readonly ready: () => boolean;
 }
 

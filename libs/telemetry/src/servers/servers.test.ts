@@ -41,7 +41,7 @@ describe('serveProbes', () => {
     expect((await get(path)).status).toBe(status);
   });
 
-  it('takes a check that throws for one that fails', async () => {
+  it('treats a check that throws as failed', async () => {
     listener = await serveProbes({ port: 0, live: broken, ready: broken });
     expect(await get('/readyz')).toMatchObject({ status: 503, body: 'not ok\n' });
   });
@@ -52,7 +52,7 @@ describe('serveProbes', () => {
     await expect(again).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
-  it('can be closed twice and takes no connection afterwards', async () => {
+  it('can be closed twice and refuses connections afterwards', async () => {
     listener = await serveProbes({ port: 0, live: () => true, ready: () => true });
     await get('/livez');
     await Promise.all([listener.close(), listener.close()]);
@@ -93,14 +93,14 @@ describe('metrics', () => {
     expect(body.endsWith('# EOF\n')).toBe(true);
   });
 
-  it('has no exemplar for a span that was not sampled', async () => {
+  it('has no exemplar for an unsampled span', async () => {
     const { bind } = await serveAll();
     const unsampled = { ...span, traceFlags: 0 };
     context.with(trace.setSpanContext(context.active(), unsampled), () => bind.observe({ path: 'warm' }, 0.004));
     expect((await get('/metrics', OPEN_METRICS)).body).not.toContain('trace_id=');
   });
 
-  it('takes the exemplar from the trace that an object carries, and none from a text that is no carrier', async () => {
+  it('takes the exemplar from the trace that an object carries, and ignores a malformed carrier', async () => {
     const { bind } = await serveAll();
     const traceparent = `00-${span.traceId}-${span.spanId}-01`;
     bind.observeTraced({ path: 'warm' }, 0.004, { span: carriedSpan(JSON.stringify({ traceparent })), isSlow: false });
@@ -111,7 +111,7 @@ describe('metrics', () => {
     expect(body).toContain('{le="0.005",path="cold"} 2\n');
   });
 
-  it('keeps counter names right when scrapers of both formats take turns', async () => {
+  it('keeps the names of counters when scrapers of both formats take turns', async () => {
     const { metrics } = await serveAll();
     new Counter({ name: 'sandlot_things_total', help: 'Things.', registers: [metrics.registry] }).inc(2);
     const answers = await Promise.all([1, 2, 3, 4].map((n) => get('/metrics', n % 2 === 0 ? OPEN_METRICS : '*/*')));
@@ -136,7 +136,7 @@ describe('metrics', () => {
     expect(body).toContain('sandlot_telemetry_spans_lost_total{reason="queue_full"} 0');
   });
 
-  it('answers other paths by 404', async () => {
+  it('answers 404 for other paths', async () => {
     await serveAll();
     expect((await get('/')).status).toBe(404);
   });

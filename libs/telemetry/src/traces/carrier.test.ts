@@ -29,7 +29,7 @@ describe('carrier', () => {
     expect(JSON.parse(text ?? '')).toEqual({ traceparent, tracestate: 'vendor=1' });
   });
 
-  it('writes nothing outside of a trace', () => {
+  it('returns undefined outside a trace', () => {
     expect(carrier.inject(ROOT_CONTEXT)).toBeUndefined();
   });
 
@@ -61,7 +61,7 @@ describe('carrier', () => {
     );
   });
 
-  it('takes no baggage', () => {
+  it('ignores baggage', () => {
     const text = JSON.stringify({ traceparent, baggage: 'user=1' });
     expect(JSON.parse(carrier.inject(carrier.extract(text)) ?? '')).toEqual({ traceparent });
   });

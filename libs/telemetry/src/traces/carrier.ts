@@ -4,17 +4,17 @@ import type { Context } from '@opentelemetry/api';
 /** Annotation that carries the trace of an operation from object to object; reserved, never copied to pods. */
 const TRACE_ANNOTATION = 'opentelemetry.io/trace-context';
 
-/** Longer values are not ours: a carrier of `traceparent` and `tracestate` is at most about 600 characters. */
+/** A carrier of `traceparent` and `tracestate` has at most about 600 characters; longer values are ignored. */
 const LONGEST_CARRIER = 2_048;
 
-/** `from`'s trace as the text of the annotation; undefined outside of a trace. */
+/** The trace of `from` as the text of the annotation; undefined outside a trace. */
 function inject(from: Context = context.active()): string | undefined {
   const headers: Record<string, string> = {};
   propagation.inject(from, headers);
   return headers['traceparent'] === undefined ? undefined : JSON.stringify(headers);
 }
 
-/** The context in an annotation's text; undefined when it is missing or malformed, which means a new root. */
+/** The context in the text of an annotation; undefined when it is missing or malformed: the caller starts a new root. */
 function extract(text: string | undefined): Context | undefined {
   if (text === undefined || text.length > LONGEST_CARRIER) return undefined;
   const headers = parseHeaders(text);

@@ -19,7 +19,7 @@ function operation(uid: string): Operation {
   return found;
 }
 
-/** A failed operation with everything that our spans have. */
+/** Creates a failed operation with every feature of our spans. */
 async function failed(sampleRatio: number): Promise<readonly ReadableSpan[]> {
   const exporter = new InMemorySpanExporter();
   const started = startTracing({ service: 'test', exporter, sampleRatio });
@@ -40,7 +40,7 @@ async function failed(sampleRatio: number): Promise<readonly ReadableSpan[]> {
   return spans;
 }
 
-/** What a backend shows of it, by names in place of random ids. */
+/** The exported spans with names in place of random ids. */
 function shapeOf(spans: readonly ReadableSpan[]) {
   const nameOf = (spanId = ''): string | undefined =>
     spans.find((span) => span.spanContext().spanId === spanId)?.name ?? (spanId === '' ? undefined : spanId);
@@ -58,13 +58,13 @@ function shapeOf(spans: readonly ReadableSpan[]) {
     .toSorted((a, b) => a.name.localeCompare(b.name));
 }
 
-it('a trace that is kept although it was not sampled is the one it would have been', async () => {
+it('a kept unsampled trace equals a sampled one', async () => {
   const [sampled, held] = [await failed(1), await failed(0)];
   expect(sampled).toHaveLength(3);
   expect(shapeOf(held)).toEqual(shapeOf(sampled));
 });
 
-it('its spans have the times at which they began and ended, not those of the decision', async () => {
+it('its spans keep their own start and end times', async () => {
   const spans = await failed(0);
   const ms = ([seconds, nanos]: readonly [number, number]): number => seconds * 1_000 + nanos / 1e6;
   const [bind = [], adopt = []] = ['claim.bind', 'claim.adopt'].map((wanted) =>

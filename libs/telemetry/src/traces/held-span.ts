@@ -14,7 +14,7 @@ import { randomSpanId, withIds } from './identity.ts';
 import type { TracingState } from './tracing-state.ts';
 import { wallMs } from './wall.ts';
 
-/** What makes spans of the SDK. */
+/** The parts of a span of the SDK. */
 type Start = (
   name: string,
   options: { startTime: number; attributes: Attributes; links: Link[] },
@@ -31,8 +31,8 @@ export interface HeldSpanInput {
 }
 
 /**
- * A span of a trace that was not sampled: notes, which become a span of the SDK, with the same id and times, if its trace is
- * kept in the end. Most are not, and notes cost a fraction.
+ * A span of an unsampled trace. It only records, and becomes a span of the SDK with the same id and times if its trace is
+ * kept. Most are not, and recording costs a fraction.
  */
 export class HeldSpan implements Span {
   readonly #input: HeldSpanInput;
@@ -83,7 +83,7 @@ export class HeldSpan implements Span {
     return this;
   }
 
-  /** A link that is made only if the span is. */
+  /** A link that is computed only if the span is exported. */
   addLinkLater(link: () => Link | undefined): void {
     this.#laterLinks.push(link);
   }
@@ -124,7 +124,7 @@ export class HeldSpan implements Span {
   }
 }
 
-/** Most spans of a trace that is not kept are never asked for their id. */
+/** Most spans of a dropped trace never need an id. */
 class HeldContext implements SpanContext {
   readonly traceId: string;
   readonly traceFlags = TraceFlags.NONE;
@@ -141,7 +141,7 @@ class HeldContext implements SpanContext {
   }
 }
 
-/** The context of the span that `from` is in, when its trace is not sampled. */
+/** The span context of `from` when its trace is unsampled. */
 export function unsampledIn(from: Context = context.active()): SpanContext | undefined {
   const span = trace.getSpanContext(from);
   return span === undefined || (span.traceFlags & TraceFlags.SAMPLED) !== 0 ? undefined : span;

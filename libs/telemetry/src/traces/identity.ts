@@ -4,12 +4,12 @@ import { RandomIdGenerator } from '@opentelemetry/sdk-trace';
 import type { IdGenerator } from '@opentelemetry/sdk-trace';
 import { nameHash } from '@sandlot/std';
 
-/** As API servers make UIDs. */
+/** The form of UIDs from the API server. */
 const UUID = /^([0-9a-f]{8})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})-([0-9a-f]{4})([0-9a-f]{8})$/;
 
 /**
- * Trace id of what happens to an object when nobody brought one: its UID, which is 128 bits and mostly random. Every
- * process arrives at the same without being told, and so does whoever looks for the trace of an object.
+ * The trace id for an object without a carried trace: its UID, which has 128 mostly random bits. Every process derives the same
+ * id, and so can a person who looks for the trace of an object.
  */
 export function traceIdOf(uid: string): string {
   const [, ...parts] = UUID.exec(uid) ?? [];
@@ -18,18 +18,18 @@ export function traceIdOf(uid: string): string {
 }
 
 /**
- * Span id of something that happens once to an object. Derived, so that spans can name a parent that has not ended yet,
- * in another process too, and so that a span made twice after a crash is one and the same.
+ * The span id of something that happens once to an object. It is derived, so that spans in every process can name a parent
+ * that has not ended yet, and so that a span created twice after a crash is one span.
  */
 export function spanIdOf(uid: string, what: string): string {
   const [, , , , variant = '', node = '', rest = ''] = UUID.exec(uid) ?? [];
-  // The random end of the UID, by what it is: a digest of both is as good and takes ten times as long.
+  // The random end of the UID mixed with the name; a digest is no better and takes ten times as long.
   const mixed = (Number.parseInt(nameHash(what), 16) ^ Number.parseInt(rest, 16)) >>> 0;
   const id = rest === '' ? '' : `${variant}${node}${mixed.toString(16).padStart(8, '0')}`;
   return id !== '' && id !== INVALID_SPANID ? id : hash('sha256', `${uid}/${what}`).slice(0, 16);
 }
 
-/** The ids that the next span gets instead of random ones. */
+/** The ids of the next span. */
 export interface PinnedIds {
   readonly traceId?: string | undefined;
   readonly spanId?: string | undefined;
@@ -38,18 +38,18 @@ export interface PinnedIds {
 const random = new RandomIdGenerator();
 let pinned: PinnedIds = {};
 
-/** Random ids, but for spans that are started by {@link withIds}. */
+/** Generates random ids, except for spans that {@link withIds} starts. */
 export const idGenerator: IdGenerator = {
   generateTraceId: () => pinned.traceId ?? random.generateTraceId(),
   generateSpanId: () => pinned.spanId ?? random.generateSpanId(),
 };
 
-/** Also while a span is being started by {@link withIds}, of which this one may be the parent. */
+/** A random span id, also during {@link withIds}: that span may be its parent. */
 export function randomSpanId(): string {
   return random.generateSpanId();
 }
 
-/** Starts a span with these ids; `start` has to start it before it returns. */
+/** Starts a span with these ids; `start` must start it synchronously. */
 export function withIds<T>(ids: PinnedIds, start: () => T): T {
   pinned = ids;
   try {

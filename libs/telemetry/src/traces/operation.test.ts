@@ -9,7 +9,7 @@ import { spanIdOf, traceIdOf } from './identity.ts';
 
 const UID = '6f8a3f0e-8d2b-4c7e-9a53-0d1c2b3a4f5e';
 const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
-/** A whole second; a small number would be taken for one of `performance.now()`. */
+/** A whole second: OpenTelemetry takes small numbers for `performance.now()`. */
 const T = 1_700_000_000_000;
 const T_SECONDS = T / 1_000;
 const carried = JSON.stringify({ traceparent });
@@ -37,11 +37,11 @@ function operation(input: Partial<Parameters<typeof operationOf>[0]> = {}): Oper
 }
 
 describe('ids', () => {
-  it('of a trace are those of the object it happens to', () => {
+  it('of a trace come from the object', () => {
     expect(traceIdOf(UID)).toBe('6f8a3f0e8d2b4c7e9a530d1c2b3a4f5e');
   });
 
-  it('are valid whatever a UID is, and of two things on one object differ', () => {
+  it('are valid for any UID, and differ for two operations on one object', () => {
     fc.assert(
       fc.property(fc.string(), (uid) => {
         const span = { traceId: traceIdOf(uid), spanId: spanIdOf(uid, 'a'), traceFlags: 0 };
@@ -53,26 +53,26 @@ describe('ids', () => {
 });
 
 describe('operationOf', () => {
-  it('is nothing while tracing is off', () => {
+  it('is undefined while tracing is off', () => {
     expect(operationOf({ name: 'claim.create', uid: UID })).toBeUndefined();
     expect(isSlow('warmMs', Infinity)).toBe(false);
   });
 
-  it('goes on from the context that is carried, as a child of it', () => {
+  it('continues the carried context as its child', () => {
     start();
     const found = operation({ carried });
     expect(found.span).toMatchObject({ traceId: '0af7651916cd43dd8448eb211c80319c', traceFlags: TraceFlags.SAMPLED });
     expect(trace.getSpanContext(found.parent)?.spanId).toBe('b7ad6b7169203331');
   });
 
-  it.each([undefined, 'not a trace'])('has a trace of its own when what is carried is %s', (text) => {
+  it.each([undefined, 'not a trace'])('has a trace of its own when the object carries %s', (text) => {
     start();
     const found = operation({ carried: text });
     expect(found.span.traceId).toBe(traceIdOf(UID));
     expect(found.parent).toBe(ROOT_CONTEXT);
   });
 
-  it('is the same in every process, also after its own context was written to the object', () => {
+  it('is the same in every process, also after its own context is written to the object', () => {
     start();
     const first = operation();
     const second = operation({ carried: carrier.inject(first.context) });
@@ -80,7 +80,7 @@ describe('operationOf', () => {
     expect(second.parent).toBe(ROOT_CONTEXT);
   });
 
-  it('has a trace of its own each time it happens', () => {
+  it('has a new trace each time it happens', () => {
     start();
     const traces = ['1', '2'].map((marker) => operation({ name: 'sandbox.resume', marker }).span.traceId);
     expect(new Set([...traces, operation().span.traceId]).size).toBe(3);
@@ -95,7 +95,7 @@ describe('operationOf', () => {
     expect(isSampled(operation({ carried: text }))).toBe(expected);
   });
 
-  it('tells those that go on from it when it began, and leaves the state of others alone', () => {
+  it('passes its start time on and keeps the tracestate of others', () => {
     start();
     const text = JSON.stringify({ traceparent, tracestate: 'vendor=1' });
     const first = operation({ carried: text, startMs: 1_700_000_000_123.9 });
@@ -108,8 +108,8 @@ describe('operationOf', () => {
   });
 });
 
-describe('spans of what is over', () => {
-  it('have the times they really had, under an operation whose span is made last', async () => {
+describe('spans of past work', () => {
+  it('have their real times, under an operation whose span is created last', async () => {
     const spans = start();
     const op = operation({ carried });
     recordSpan({ name: 'pod.schedule', parent: op.context, startMs: T + 1_000, endMs: T + 2_500 });
@@ -131,7 +131,7 @@ describe('spans of what is over', () => {
     expect(root?.links[0]?.context.traceId).toBe(traceIdOf('pool-member'));
   });
 
-  it('never end before they begin', async () => {
+  it('never end before they start', async () => {
     const spans = start();
     recordSpan({ name: 'image.pull', parent: operation().context, startMs: T + 2_000, endMs: T + 1_000 });
     expect((await spans())[0]).toMatchObject({ startTime: [T_SECONDS + 2, 0], endTime: [T_SECONDS + 2, 0] });

@@ -11,32 +11,32 @@ import type { SlowLimits, TracingState } from './tracing-state.ts';
 
 export interface OperationInput {
   readonly name: SpanName;
-  /** UID of the object it happens to. */
+  /** UID of the object. */
   readonly uid: string;
-  /** Tells operations of one name on one object apart; absent: there is only one. */
+  /** Distinguishes operations of one name on one object; absent when there is only one. */
   readonly marker?: string | undefined;
-  /** The annotation's text that the operation goes on from. Missing or malformed: a trace of its own. */
+  /** The text of the annotation that the operation continues. Missing or malformed: it gets a trace of its own. */
   readonly carried?: string | undefined;
-  /** When it began, epoch milliseconds; travels along, so that every process judges its length alike. */
+  /** Start of the operation, epoch milliseconds. It is passed on, so that every process measures the same duration. */
   readonly startMs?: number | undefined;
 }
 
-/** What a user asked for, from its beginning to its end: one span, of which all others of its trace are children. */
+/** A user's request from start to end: one span, the ancestor of all others in its trace. */
 export interface Operation {
   readonly name: SpanName;
   readonly span: SpanContext;
-  /** What the operation's span itself is a child of: the client's, another process's, or nothing. */
+  /** The parent of the operation's span: a span of the client or of another process, or none. */
   readonly parent: Context;
-  /** The parent of what belongs to the operation. Its span is made at its end, so it can be named long before. */
+  /** The parent of the operation's work. Its span is created at the end, but its id is known from the start. */
   readonly context: Context;
-  /** When the operation that this one belongs to began, if the annotation tells. */
+  /** Start of the operation that this one belongs to, if the annotation has it. */
   readonly carriedStartMs: number | undefined;
 }
 
-/** Of `tracestate`: when the operation began. */
+/** Key of `tracestate` with the start of the operation. */
 const VENDOR = 'sandlot';
 
-/** The operation as any process derives it from the object alone; undefined while tracing is off. */
+/** The operation, derived only from the object, so equally in every process; undefined while tracing is off. */
 export function operationOf(input: OperationInput): Operation | undefined {
   const state = tracingState();
   if (state === undefined) return undefined;
@@ -45,13 +45,13 @@ export function operationOf(input: OperationInput): Operation | undefined {
   const given = carrier.extract(input.carried);
   const from = given === undefined ? undefined : trace.getSpanContext(given);
   const span = { ...beginOf(input, from, state), spanId, ...stateWith(from?.traceState, input.startMs) };
-  // An object that came without a trace is given the one of its own operation: that is no parent of itself.
+  // An object without a trace gets that of its own operation, which must not become its own parent.
   const parent = given === undefined || from?.spanId === spanId ? ROOT_CONTEXT : given;
   const forChildren = trace.setSpanContext(ROOT_CONTEXT, span);
   return { name, span, parent, context: forChildren, carriedStartMs: startIn(from?.traceState) };
 }
 
-/** What the operation goes on from says whether its trace is sampled; else its own trace id does, to every process alike. */
+/** The carried context decides about sampling, else the operation's own trace id, equally in every process. */
 function beginOf(
   { name, uid, marker }: OperationInput,
   from: SpanContext | undefined,
@@ -77,17 +77,17 @@ export interface SpanRecord {
   /** Default random. */
   readonly spanId?: string | undefined;
   readonly parent: Context;
-  /** Epoch milliseconds; fractions count. */
+  /** Epoch milliseconds, with fractions. */
   readonly startMs: number;
-  /** A span cannot end before it has begun: then it takes no time. */
+  /** An end before the start counts as the start. */
   readonly endMs: number;
   readonly attributes?: Attributes | undefined;
   readonly links?: readonly Link[] | undefined;
-  /** Why it failed; absent when it did not. */
+  /** The reason of a failure; absent for a success. */
   readonly error?: string | undefined;
 }
 
-/** Makes a span of something that is over, with the times it really had. Nothing while tracing is off. */
+/** Records a span of past work with its real times. Does nothing while tracing is off. */
 export function recordSpan(record: SpanRecord): void {
   const state = tracingState();
   if (state === undefined) return;
@@ -105,11 +105,11 @@ function finish(record: SpanRecord, { traceId }: { readonly traceId?: string }):
 }
 
 export type Ending = Omit<SpanRecord, 'name' | 'parent' | 'spanId'> & {
-  /** Whether the trace is exported also when it was not sampled. What failed always is. */
+  /** Whether an unsampled trace is exported, too. That of a failed operation always is. */
   readonly isSlow: boolean;
 };
 
-/** Makes the span of the whole operation and decides about its trace. Call it last: what is open then may lie outside. */
+/** Records the span of the whole operation and decides about its trace. Call it last: open spans may end after it. */
 export function endOperation(operation: Operation, ending: Ending): void {
   const { name, span, parent } = operation;
   const state = tracingState();
@@ -121,36 +121,36 @@ export function endOperation(operation: Operation, ending: Ending): void {
   state.decide(traceId, ending.isSlow || ending.error !== undefined);
 }
 
-/** Whether so long is slow, milliseconds. Never while tracing is off. */
+/** Whether a duration in milliseconds is slow. False while tracing is off. */
 export function isSlow(kind: keyof SlowLimits, durationMs: number): boolean {
   const state = tracingState();
   return state !== undefined && durationMs >= state.slow[kind];
 }
 
-/** Whether the operation's trace is exported whatever becomes of it. */
+/** Whether the operation's trace is exported however it ends. */
 export function isSampled({ span }: Operation): boolean {
   return (span.traceFlags & TraceFlags.SAMPLED) !== 0;
 }
 
-/** A link to a trace that others make, such as the one in which a pool member was warmed. */
+/** A link to another trace, such as the one in which a pool member was created. */
 export function linkTo(operation: Operation | undefined): Link[] {
   return operation === undefined ? [] : [{ context: operation.span }];
 }
 
-/** A link to whatever operation a context is of. */
+/** A link to the operation of a context. */
 export function linkToContext(from: Context | undefined): Link[] {
   const span = from === undefined ? undefined : trace.getSpanContext(from);
   return span === undefined ? [] : [{ context: span }];
 }
 
-/** The context in an annotation's text, perhaps only if its trace is sampled; undefined while tracing is off. */
+/** The context in the text of an annotation; with `sampled` only of a sampled trace. Undefined while tracing is off. */
 export function carriedContext(text: string | undefined, which: 'any' | 'sampled' = 'any'): Context | undefined {
   const from = tracingState() === undefined ? undefined : carrier.extract(text);
   const { traceFlags = TraceFlags.NONE } = (from === undefined ? undefined : trace.getSpanContext(from)) ?? {};
   return which === 'any' || (traceFlags & TraceFlags.SAMPLED) !== 0 ? from : undefined;
 }
 
-/** Links the active span, if it is recorded, to the trace of an operation that others make. */
+/** Links the active span, if it is recorded, to the trace of another operation. */
 export function linkActiveSpan(operation: () => Operation | undefined): void {
   const span = trace.getActiveSpan();
   const link = (): Link | undefined => linkTo(operation())[0];
@@ -158,7 +158,7 @@ export function linkActiveSpan(operation: () => Operation | undefined): void {
   else if (span?.isRecording() === true) span.addLinks([link()].filter((one) => one !== undefined));
 }
 
-/** Runs `work` in a context: what it logs, publishes and schedules carries the trace, and its spans are children. */
+/** Runs `work` in a context: its logs, events and jobs carry the trace, and its spans are children. */
 export function inContext<T>(parent: Context, work: () => Promise<T>): Promise<T> {
   return context.with(parent, work);
 }

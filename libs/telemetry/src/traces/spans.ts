@@ -5,7 +5,7 @@ import { tracingState } from './tracing-state.ts';
 import type { TracingState } from './tracing-state.ts';
 import { wallMs } from './wall.ts';
 
-/** Every span name of the platform. Low cardinality: names of objects are attributes. */
+/** Every span name of the platform. Names of objects are attributes, to keep the cardinality low. */
 export const spanNames = {
   claimCreate: 'claim.create',
   claimQueue: 'claim.queue',
@@ -36,7 +36,7 @@ export const spanNames = {
 
 export type SpanName = (typeof spanNames)[keyof typeof spanNames];
 
-/** Attribute names; those that begin with `sandlot.` are not part of the semantic conventions. */
+/** Attribute names; `sandlot.` marks those outside the semantic conventions. */
 export const spanAttributes = {
   claimUid: 'sandlot.claim.uid',
   claimName: 'sandlot.claim.name',
@@ -45,23 +45,23 @@ export const spanAttributes = {
   launchType: 'sandlot.launch_type',
   template: 'sandlot.template',
   pool: 'sandlot.pool',
-  /** Why an operation was asked for, or by whom. */
+  /** Why an operation was requested, or by whom. */
   cause: 'sandlot.cause',
-  /** How it ended, when that was no success. */
+  /** How an operation ended without success. */
   outcome: 'sandlot.outcome',
-  /** Candidates that were tried. */
+  /** The number of candidates that a claim tried. */
   attempts: 'sandlot.adopt.attempts',
-  /** What became of one try: committed, lost or busy. */
+  /** Result of one try: committed, lost or busy. */
   result: 'sandlot.commit.result',
   /** The claim had to wait until the pool had a member. */
   waited: 'sandlot.claim.waited_for_stock',
   steps: 'sandlot.reconcile.steps',
   count: 'sandlot.count',
-  /** The image was on the node already. */
+  /** The image was already on the node. */
   imageCached: 'sandlot.image.cached',
-  /** How long the kubelet says that pulling took. */
+  /** Duration of the pull according to the kubelet. */
   imagePullMs: 'sandlot.image.pull_ms',
-  /** Times of this span come from an object that keeps them so coarsely. */
+  /** Resolution of the times of this span, which come from an object. */
   timeResolutionMs: 'sandlot.time_resolution_ms',
   namespace: 'k8s.namespace.name',
   podName: 'k8s.pod.name',
@@ -78,7 +78,7 @@ export const spanAttributes = {
   apiKeyId: 'sandlot.api_key.id',
 } as const;
 
-/** The platform's tracer; does nothing until `startTracing` was given an endpoint. */
+/** The platform's tracer; it does nothing before `startTracing` gets an endpoint. */
 export function tracer(): Tracer {
   return trace.getTracer('sandlot');
 }
@@ -87,15 +87,15 @@ export interface SpanInput {
   readonly name: SpanName;
   readonly attributes?: Attributes | undefined;
   readonly links?: readonly Link[] | undefined;
-  /** Default the active context. */
+  /** Default: the active context. */
   readonly parent?: Context | undefined;
 }
 
 const NO_SPAN = trace.wrapSpanContext(INVALID_SPAN_CONTEXT);
 
 /**
- * Runs `work` inside a span that always ends: as an error, with the exception recorded, when `work` throws. Without a
- * parent it is an operation of its own, kept when it fails or is slow. Costs nothing while tracing is off.
+ * Runs `work` inside a span that always ends: as an error with the exception when `work` throws. Without a parent it is an
+ * operation of its own, exported when it fails or is slow. Costs nothing while tracing is off.
  */
 export async function withSpan<T>(input: SpanInput, work: (span: Span) => Promise<T>): Promise<T> {
   const state = tracingState();
@@ -133,7 +133,7 @@ function startSpan(input: SpanInput & { readonly parent: Context }, state: Traci
   return start(name, options, parent);
 }
 
-/** As {@link withSpan}, inside an operation; outside of one `work` runs without a span. */
+/** Like {@link withSpan} inside an operation; outside of one `work` runs without a span. */
 export async function withChildSpan<T>(input: Omit<SpanInput, 'parent'>, work: (span: Span) => Promise<T>): Promise<T> {
   if (tracingState() === undefined || trace.getSpanContext(context.active()) === undefined) return work(NO_SPAN);
   return withSpan(input, work);

@@ -1,25 +1,25 @@
-/** When an operation counts as slow, milliseconds. */
+/** Durations from which an operation counts as slow, milliseconds. */
 export interface SlowLimits {
-  /** From a claim to its Ready, when a warm Sandbox served it. */
+  /** From the creation of a claim to Ready, with a warm Sandbox. */
   readonly warmMs: number;
-  /** Anything that waits for a Pod: cold starts, resumes, suspensions, refills. */
+  /** Everything that waits for a Pod: cold starts, resumes, suspensions, refills. */
   readonly coldMs: number;
 }
 
-/** What the tracing of this process decides by. */
+/** The tracing of this process. */
 export interface TracingState {
   readonly slow: SlowLimits;
-  /** Whether a trace without a sampled or unsampled parent is recorded from its beginning. */
+  /** Whether a trace without a parent is sampled. */
   isInRatio(traceId: string): boolean;
-  /** Calls `exportSpan` if a trace that was not sampled is kept, once that is known. */
+  /** Calls `exportSpan` if and when the decision keeps an unsampled trace. */
   hold(traceId: string, exportSpan: () => void): void;
-  /** Ends the wait for a decision about a trace that is not. */
+  /** Decides about an unsampled trace. */
   decide(traceId: string, keep: boolean): void;
 }
 
 let state: TracingState | undefined;
 
-/** Undefined while spans go nowhere: whoever makes spans asks this first. */
+/** Undefined while tracing is off; code that creates spans checks it first. */
 export function tracingState(): TracingState | undefined {
   return state;
 }

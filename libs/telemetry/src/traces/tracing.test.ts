@@ -11,7 +11,7 @@ import { tracer } from './spans.ts';
 interface Received {
   readonly path: string;
   readonly contentType: string | undefined;
-  /** Names survive as UTF-8 inside protobuf, which is all that is looked for here. */
+  /** Names are plain UTF-8 inside protobuf, so the test only searches for them. */
   readonly body: string;
 }
 
@@ -58,7 +58,7 @@ describe('startTracing', () => {
     for (const text of ['claim.bind', 'claim-controller', '1.2.3', 'pod-7']) expect(requests[0]?.body).toContain(text);
   });
 
-  it('records nothing without an endpoint, yet carries the context on', async () => {
+  it('records nothing without an endpoint, but still passes the context on', async () => {
     start({});
     const parent = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331', traceFlags: 1 };
     await context.with(trace.setSpanContext(context.active(), parent), () =>
@@ -69,7 +69,7 @@ describe('startTracing', () => {
     );
   });
 
-  it('loses and counts spans beyond one batch on its way and a full queue, without waiting', async () => {
+  it('drops and counts spans beyond a full queue without waiting', async () => {
     const { endpoint, requests } = await receiver();
     const lost: string[] = [];
     const tracing = start({ endpoint, maxQueueSize: 10, onLost: (spans, reason) => lost.push(`${spans} ${reason}`) });
@@ -79,7 +79,7 @@ describe('startTracing', () => {
     expect(requests.map(({ body }) => body.split('pool.refill').length - 1).reduce((a, b) => a + b)).toBe(20);
   });
 
-  it('counts spans the receiver does not take', async () => {
+  it('counts spans that the receiver refuses', async () => {
     const { endpoint } = await receiver(400);
     const lost: string[] = [];
     const tracing = start({ endpoint, onLost: (spans, reason) => lost.push(`${spans} ${reason}`) });
@@ -88,7 +88,7 @@ describe('startTracing', () => {
     expect(lost).toEqual(['1 export_failed']);
   });
 
-  it('ends in bounded time when the receiver hangs', async () => {
+  it('shuts down in bounded time when the receiver hangs', async () => {
     const server = createServer(() => undefined);
     await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
     cleanUps.push(async () => server.closeAllConnections());
@@ -109,7 +109,7 @@ describe('startTracing', () => {
     server.closeAllConnections();
   });
 
-  it('samples the share of new traces that was asked for', async () => {
+  it('samples the configured share of new traces', async () => {
     const { endpoint } = await receiver();
     start({ endpoint, sampleRatio: 0 });
     expect(tracer().startSpan(spanNames.claimBind).spanContext().traceFlags).toBe(0);
@@ -117,7 +117,7 @@ describe('startTracing', () => {
 });
 
 describe('withSpan', () => {
-  it('gives the result of the work and ends the span after it', async () => {
+  it('returns the result of the work and ends the span after it', async () => {
     const { endpoint } = await receiver();
     start({ endpoint });
     const end = vi.fn();
@@ -130,7 +130,7 @@ describe('withSpan', () => {
     expect(end).toHaveBeenCalledOnce();
   });
 
-  it('sends the error of work that throws, and throws it on', async () => {
+  it('records the error of work that throws, and rethrows it', async () => {
     const { endpoint, requests } = await receiver();
     const tracing = start({ endpoint });
     const work = withSpan({ name: spanNames.claimBind }, async () => Promise.reject(new Error('no warm sandbox')));

@@ -24,40 +24,39 @@ export interface TracingOptions {
   readonly version?: string | undefined;
   /** Base URL of an OTLP/HTTP receiver, such as `http://collector:4318`. Without one nothing is recorded. */
   readonly endpoint?: string | undefined;
-  /** Takes the spans instead of a receiver. */
+  /** Receives the spans instead of an OTLP receiver. */
   readonly exporter?: SpanExporter | undefined;
   /**
-   * Share of new traces that is sampled, 0 to 1; default 1. Traces that come with a parent follow the parent. The others
-   * are held until their operation ends, and exported when it failed or was slow.
+   * Share of new traces that is sampled, 0 to 1; default 1. Traces with a parent follow the parent. Unsampled traces are held
+   * until their operation ends, and exported when it failed or was slow.
    */
   readonly sampleRatio?: number | undefined;
-  /** From when on an operation is slow. Default 1 s warm, 15 s cold. */
+  /** Durations from which an operation is slow. Default 1 s warm, 15 s cold. */
   readonly slow?: SlowLimits | undefined;
-  /** More about this process, such as `k8s.pod.name`. */
+  /** More attributes of this process, such as `k8s.pod.name`. */
   readonly resource?: Readonly<Record<string, string>> | undefined;
   readonly log?: Logger | undefined;
   readonly clock?: Clock | undefined;
-  /** Called for spans that are lost; `spanLossCounter` of the metrics counts them. */
+  /** Called for lost spans; `spanLossCounter` of the metrics counts them. */
   readonly onLost?: ((spans: number, reason: SpanLoss) => void) | undefined;
   /** Spans kept for export; more are dropped and counted. Default 2048. */
   readonly maxQueueSize?: number | undefined;
-  /** Spans kept beside them while the receiver is away, to be sent when it is back. Default 4096. */
+  /** More spans kept while the receiver is away, for when it is back. Default 4096. */
   readonly maxKeptSpans?: number | undefined;
-  /** Spans held of traces that nobody has decided about; the oldest are dropped and counted. Default 8192. */
+  /** Spans held of undecided traces; beyond that the oldest are dropped and counted. Default 8192. */
   readonly maxHeldSpans?: number | undefined;
 }
 
 export interface Tracing {
-  /** Exports what is not held for a decision. */
+  /** Exports all spans that are not held for a decision. */
   flush(): Promise<void>;
-  /** Exports what is left, for at most 3 s, and switches tracing off. Never throws. */
+  /** Exports the remaining spans for at most 3 s and switches tracing off. Never throws. */
   shutdown(): Promise<void>;
 }
 
 /**
- * Switches tracing on for this process: W3C trace context and nothing else travels, so no baggage. Context travels
- * without an endpoint too. Exporting is off the path of every caller; a receiver that is away costs memory, within bounds, then
- * spans, and never time.
+ * Switches tracing on for this process. Only the W3C trace context is propagated, no baggage, also without an endpoint.
+ * Callers never wait for an export: a receiver that is away costs bounded memory and then spans, but no time.
  */
 export function startTracing(options: TracingOptions): Tracing {
   const { clock = systemClock, log = silentLogger } = options;
@@ -73,7 +72,7 @@ export function startTracing(options: TracingOptions): Tracing {
       trace.disable();
       setTracingState(undefined);
       const abort = new AbortController();
-      const flushed = provider?.shutdown().catch(() => log.warn({}, 'the last spans could not be exported'));
+      const flushed = provider?.shutdown().catch(() => log.warn({}, 'cannot export the last spans'));
       await Promise.race([flushed, clock.sleep(SHUTDOWN_LIMIT_MS, abort.signal)]);
       abort.abort();
       context.disable();
@@ -119,7 +118,7 @@ function otlpExporter(endpoint: string | undefined): SpanExporter | undefined {
   return new OTLPTraceExporter({ url, timeoutMillis: EXPORT_TIMEOUT_MS });
 }
 
-/** Follows the parent, else the share of the trace ids. What is not sampled is recorded, so that it can still be kept. */
+/** Follows the parent, else the share of trace ids. Unsampled spans are recorded, so that their trace can still be kept. */
 function headSampler(isInRatio: (traceId: string) => boolean): Sampler {
   return {
     shouldSample: (from, traceId) => {
@@ -131,12 +130,12 @@ function headSampler(isInRatio: (traceId: string) => boolean): Sampler {
   };
 }
 
-/** The exporter reports every failed batch; one line a minute says as much. */
+/** The exporter reports every failed batch; the log has at most one line a minute. */
 function complainRarely(log: Logger, clock: Clock): (error: unknown) => void {
   let quietUntilMs = -Infinity;
   return (error) => {
     if (clock.monotonic() < quietUntilMs) return;
     quietUntilMs = clock.monotonic() + COMPLAINT_INTERVAL_MS;
-    log.warn({ err: error }, 'spans cannot be exported; those that are not kept for later are counted as lost');
+    log.warn({ err: error }, 'cannot export spans; those that do not fit into the buffer are lost and counted');
   };
 }

@@ -6,7 +6,7 @@ import { spanNames, startTracing, withChildSpan, withSpan } from '../index.ts';
 const nanoseconds = ([seconds, rest]: ReadableSpan['endTime']): bigint =>
   BigInt(seconds) * 1_000_000_000n + BigInt(rest);
 
-it('a span never begins before or ends after the one around it, however short both are', async () => {
+it('a span never starts before or ends after the one around it, however short both are', async () => {
   const exporter = new InMemorySpanExporter();
   const tracing = startTracing({ service: 'test', exporter });
   for (let i = 0; i < 200; i += 1) {

@@ -1,13 +1,13 @@
 import { systemClock } from '@sandlot/std';
 
-/** The wall clock may be set while a process runs: by more than this, and spans follow it. */
+/** Spans follow a wall clock that is set while the process runs by more than this. */
 const APART_MS = 20;
 
 let originMs = performance.timeOrigin;
 
 /**
- * Epoch milliseconds with a fraction, for the times of spans. One clock for all of them, so that a span never ends after the
- * one around it: the SDK's own begins anew, in whole milliseconds, with each span.
+ * Epoch milliseconds with a fraction, for the times of spans. All spans share one clock, so that none ends after the one
+ * around it: the SDK starts a new clock, in whole milliseconds, for each span.
  */
 export function wallMs(): number {
   const ms = originMs + performance.now();
