@@ -114,7 +114,7 @@ function keepEndToEnd<V>(headers: Readonly<Record<string, V>>): Record<string, V
 
 interface Hop {
   readonly port: number;
-  /** Nothing passes any more on the connections that are open, and nobody is told. */
+  /** From now on the open connections carry nothing, without an error on either side. */
   freeze(): void;
   close(): void;
 }

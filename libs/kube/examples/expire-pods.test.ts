@@ -16,8 +16,8 @@ function pod(name: string, expiresAt?: string): Pod {
   };
 }
 
-it('is the example of the README, word for word', () => {
-  expect(read('../README.md')).toContain(`\`\`\`ts\n${read('expire-pods.ts')}\`\`\`\n`);
+it('is the example of docs/kube.md, word for word', () => {
+  expect(read('../../../docs/kube.md')).toContain(`\`\`\`ts\n${read('expire-pods.ts')}\`\`\`\n`);
 });
 
 it('deletes the pods whose time has come, and gives its lease back when it is stopped', async () => {

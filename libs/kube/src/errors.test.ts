@@ -28,7 +28,7 @@ describe('isUnknownOutcome', () => {
     ['a patch whose connection broke', failed('mergePatch', 'Network'), true],
     ['an apply the caller gave up', failed('apply', 'Aborted'), true],
     ['a delete that met an internal error', failed('delete', 'ServerError'), true],
-    ['a patch that was told to slow down', failed('jsonPatch', 'TooManyRequests'), true],
+    ['a patch that the server refused with 429', failed('jsonPatch', 'TooManyRequests'), true],
     ['a create that was never sent', failed('create', 'Network', false), false],
     ['a patch that lost a race', failed('mergePatch', 'Conflict'), false],
     ['a create of what exists', failed('create', 'AlreadyExists'), false],
@@ -40,7 +40,7 @@ describe('isUnknownOutcome', () => {
 });
 
 describe('predicates', () => {
-  it('tell one code from another and from errors of others', () => {
+  it('distinguish the codes, and ignore errors of other libraries', () => {
     expect(
       [failed('get', 'NotFound'), failed('get', 'Conflict'), new Error('NotFound'), undefined].map(isNotFound),
     ).toEqual([true, false, false, false]);

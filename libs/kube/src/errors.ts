@@ -46,7 +46,7 @@ export class KubeError extends Error {
   readonly status: number | undefined;
   /** `reason` of the server's Status object, such as `AlreadyExists` or `Expired`. */
   readonly reason: string | undefined;
-  /** What the server asked us to wait, from `Retry-After`. */
+  /** The wait that the server asked for in `Retry-After`. */
   readonly retryAfterMs: number | undefined;
   /** False when the server certainly never saw the request; a write then has certainly not happened. */
   readonly sent: boolean;
@@ -99,7 +99,7 @@ export const isAlreadyExists = withCode('AlreadyExists');
 /** The resourceVersion or continue token is too old: list again from the start. */
 export const isGone = withCode('Gone');
 export const isTooManyRequests = withCode('TooManyRequests');
-/** The server refuses this object whatever the time: retrying the same write is useless. */
+/** The server refuses this object: retrying the same write is useless. */
 export const isInvalid = withCode('Invalid');
 export const isForbidden = withCode('Forbidden');
 export const isServerError = withCode('ServerError');

@@ -22,7 +22,7 @@ describe('createKubeMetrics', () => {
     ]);
   });
 
-  it('counts everything the library tells', async () => {
+  it('counts everything the library reports', async () => {
     const registry = new Registry();
     const metrics = createKubeMetrics(registry);
     metrics.requestRetried({ verb: 'get', resource: 'pods', code: '429' });

@@ -28,7 +28,7 @@ export type RequestMetric = { readonly verb: string; readonly resource: string; 
 export type ReconcileMetric = { readonly controller: string; readonly result: string };
 
 /**
- * What the library tells about itself. Counts and durations are pushed as they happen; gauges are sampled when scraped,
+ * What the library reports about itself. Counts and durations are pushed as they happen; gauges are sampled when scraped,
  * through the functions given to the `watch…` methods, which last as long as the metrics object.
  */
 export interface KubeMetrics {

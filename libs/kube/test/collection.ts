@@ -26,7 +26,7 @@ interface Entry {
   readonly object: Thing;
 }
 
-/** What one open watch has not taken notice of yet. */
+/** What one open watch has not delivered yet. */
 class Moves {
   readonly #moves: Move[] = [];
   #wake: (() => void) | undefined;
@@ -50,7 +50,7 @@ class Moves {
   }
 }
 
-/** One collection of an API server, scripted: its history, and whatever a server may do to those who follow it. */
+/** One collection of an API server, scripted: its history, and the faults a server may show to its watchers. */
 export class Collection {
   readonly objects = new Map<string, Thing>();
   /** Every call, oldest first: `stream 0`, `stream`, `watch`, `list`. */
@@ -68,7 +68,7 @@ export class Collection {
   onList: (number: number) => void = () => undefined;
   #lists = 0;
   retryAfterMs: number | undefined;
-  /** Undefined: a change of an object that nobody here selects. */
+  /** Undefined: a change of an object outside the selection. */
   readonly #history: (Entry | undefined)[] = [];
   #compacted = 0;
   readonly #open = new Set<Moves>();
@@ -89,12 +89,12 @@ export class Collection {
     this.#append({ type: 'DELETED', object: { ...old, metadata } });
   }
 
-  /** Something changes that the watches do not hear of. */
+  /** A change that the watches do not show. */
   changeElsewhere(): void {
     this.#history.push(undefined);
   }
 
-  /** Forgets all history: who has not seen it is gone. */
+  /** Forgets all history: watches that lag get a 410. */
   compact(): void {
     this.#compacted = this.#history.length;
   }

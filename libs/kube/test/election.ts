@@ -100,7 +100,7 @@ export class Candidate {
     this.weather = options.weather ?? (() => ({ delayMs: 0 }));
   }
 
-  /** Believes that it may do what only the holder may. */
+  /** Whether it acts as the holder. */
   get leads(): boolean {
     return !this.#dead && this.#working > 0 && this.terms.at(-1)?.signal.aborted === false;
   }
@@ -133,7 +133,7 @@ export class Candidate {
     return this.running;
   }
 
-  /** The process is gone: its timers never fire again and its calls have no one to answer to. */
+  /** The process is gone: its timers never fire again and its calls are never answered. */
   kill(): void {
     this.#dead = true;
   }

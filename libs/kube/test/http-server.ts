@@ -88,7 +88,7 @@ export async function startHttp1Server(
 
 export interface TestProxy extends AsyncDisposable {
   readonly port: number;
-  /** From now on nothing passes on the connections that are open, and nobody is told; new connections work. */
+  /** From now on the open connections carry nothing, without an error on either side; new connections work. */
   stall(): void;
   /** From now on a new connection is accepted and carries nothing until `admitHeld`. */
   holdNew(): void;

@@ -40,21 +40,21 @@ export class ScriptedInformer<T extends KubeObject> implements Scripted<T> {
 
   /** The watch shows these versions, one after the other. */
   shows(...objects: readonly T[]): void {
-    for (const object of objects) this.#tell(this.store.set(object));
+    for (const object of objects) this.#notify(this.store.set(object));
   }
 
   /** The watch shows the end of this object. */
   showsEnd(object: T): void {
-    this.#tell(this.store.delete(keyOf(object), object));
+    this.#notify(this.store.delete(keyOf(object), object));
   }
 
   /** A list replaces all that was shown. */
   lists(...objects: readonly T[]): void {
-    this.#tell(this.store.replace(objects));
+    this.#notify(this.store.replace(objects));
     for (const handler of this.#onList) handler();
   }
 
-  #tell(changes: readonly StoreChange<T>[]): void {
+  #notify(changes: readonly StoreChange<T>[]): void {
     for (const change of changes) for (const handler of this.#onChange) handler({ ...change, initial: false });
   }
 }

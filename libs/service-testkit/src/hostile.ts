@@ -1,13 +1,13 @@
-// For tests: requests that no HTTP client would send, as bytes, and what a server says to them.
+// Requests that no HTTP client would send, as bytes, and the answers of a server.
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { systemClock } from '@sandlot/std';
 
-/** Whom the requests are for. */
+/** The server under test. */
 export interface Target {
   readonly port: number;
   readonly host: string;
-  /** Header lines that get a request past the door: a key, a sandbox. */
+  /** Header lines that authorise a request: a key, a sandbox. */
   readonly headers: readonly string[];
   /** A path that takes a JSON body. */
   readonly post: string;
@@ -71,7 +71,7 @@ const BODIES: readonly Row[] = [
   ['arrays within arrays', post('['.repeat(NESTED) + ']'.repeat(NESTED))],
   ['objects within objects', post('{"a":'.repeat(NESTED / 2) + '1' + '}'.repeat(NESTED / 2))],
   [
-    'depth where anything is allowed, told twice',
+    'depth where anything is allowed, sent twice',
     post(`{"templateID":"base","mcp":${'['.repeat(NESTED)}${']'.repeat(NESTED)}}`, 'Idempotency-Key: deep'),
   ],
   [

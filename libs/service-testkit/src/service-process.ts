@@ -21,7 +21,7 @@ export interface ServiceProcess extends AsyncDisposable {
   readonly metricsPort: number;
   /** SIGTERM; resolves to the exit code. */
   stop(): Promise<number | null>;
-  /** SIGKILL: no goodbye. */
+  /** SIGKILL: the process has no chance to clean up. */
   kill(): Promise<void>;
 }
 

@@ -46,7 +46,7 @@ export function keepDeadlines<T extends KubeObject>(
   const due = channelSource();
   const of = (key: string, nowMs: number): readonly Deadline[] => {
     const object = informer.store.get(key);
-    return object === undefined ? NONE : traced(object, deadlinesOf(object, nowMs));
+    return object === undefined ? NONE : withTraces(object, deadlinesOf(object, nowMs));
   };
   const keeper = new DeadlineKeeper({
     ...deadlines,
@@ -63,10 +63,10 @@ export function keepDeadlines<T extends KubeObject>(
 
 const NONE: readonly Deadline[] = [];
 
-/** As what the watch tells: a deadline is news of the same kind. */
+/** The priority of a change: a due deadline is as urgent as a watch event. */
 const DUE_PRIORITY = 0;
 
-function traced({ metadata }: KubeObject, deadlines: readonly Deadline[]): readonly Deadline[] {
+function withTraces({ metadata }: KubeObject, deadlines: readonly Deadline[]): readonly Deadline[] {
   const trace = deadlines.length === 0 ? undefined : metadata.annotations?.[carrier.annotation];
   return trace === undefined ? deadlines : deadlines.map((deadline) => ({ ...deadline, trace }));
 }

@@ -31,7 +31,7 @@ describe('arguments of the agent-sandbox-controller', () => {
     expect(readFlags(schema, args)).toEqual({ env, warnings: [] });
   });
 
-  it('that another controller honours are passed over in silence', () => {
+  it('that another controller honours are ignored without a report', () => {
     expect(readFlags(schema, ['--sandbox-concurrent-workers=100', 'stray'])).toEqual({ env: {}, warnings: [] });
   });
 
@@ -47,13 +47,13 @@ describe('arguments of the agent-sandbox-controller', () => {
     expect(readFlags(controllerSettings, args)).toEqual({ env, warnings: [] });
   });
 
-  it('that ask for no extensions are told what does that here', () => {
+  it('that switch extensions off are reported with the setting that does so here', () => {
     const { env, warnings } = readFlags(controllerSettings, ['--extensions=false']);
     expect(env).toEqual({});
     expect(warnings).toEqual([expect.stringMatching(/extensions=false has no effect.*claimController\.replicas/)]);
   });
 
-  it('that nobody knows are told, and end nothing', () => {
+  it('that are unknown are reported and ignored', () => {
     const { env, warnings } = readFlags(schema, ['--enable-pprof', '--webhook-port=9443', '--leader-elect=true']);
     expect(env).toEqual({ LEADER_ELECT: 'true' });
     expect(warnings).toEqual([

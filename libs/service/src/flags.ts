@@ -4,13 +4,16 @@ import { z } from 'zod';
 /** How the value of a flag is written as the value of a variable. */
 type Form = 'text' | 'flag' | 'number' | 'port' | 'duration';
 
-/** In the `meta` of a setting: the argument of the agent-sandbox-controller that sets it (docs/reference/compatibility.md#compatibility-install). */
+/**
+ * In the `meta` of a setting: the argument of the agent-sandbox-controller that sets it
+ * (docs/reference/compatibility.md#compatibility-install).
+ */
 const flagOf = z.object({
   flag: z.string(),
   form: z.enum(['text', 'flag', 'number', 'port', 'duration']).default('text'),
 });
 
-/** Arguments that some controller of ours honours: given to another one, they are no mistake. */
+/** Arguments that one of our controllers honours; the others ignore them without a warning. */
 const HONOURED: ReadonlySet<string> = new Set([
   'sandbox-concurrent-workers',
   'sandbox-claim-concurrent-workers',
@@ -33,8 +36,8 @@ export interface FlagReading {
 }
 
 /**
- * Reads the arguments of the agent-sandbox-controller, in the forms of Go's flags, as variables of this process. One that
- * is not known is told and passed over: an installation must not fail for an argument of a later release.
+ * Reads the arguments of the agent-sandbox-controller, in the forms of Go's flags, as variables of this process. An
+ * unknown one causes a warning only: an installation must not fail because of an argument of a later release.
  */
 export function readFlags(schema: z.ZodObject, args: readonly string[]): FlagReading {
   const settings = settingsByFlag(schema);

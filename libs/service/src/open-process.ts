@@ -93,7 +93,7 @@ function limitsOf({ KUBE_API_QPS: perSecond, KUBE_API_BURST: burst }: ProcessSet
   return perSecond <= 0 ? undefined : limitsWithin({ perSecond, burst: burst <= 0 ? perSecond * 2 : burst });
 }
 
-/** Where OpenTelemetry sends to when nobody says. */
+/** Default endpoint of the OpenTelemetry exporters. */
 const OTLP_DEFAULT = 'http://localhost:4318';
 
 function endpointOf({ TRACING, OTEL_EXPORTER_OTLP_ENDPOINT: endpoint }: ProcessSettings): string | undefined {

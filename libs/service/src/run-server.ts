@@ -18,7 +18,7 @@ export interface ServerProcess {
   /** `gateway`; names the process in logs, traces and NATS. */
   readonly name: string;
   readonly settings: ProcessSettings;
-  /** How the event streams are sized; default `none`: it tells and listens, and may do no more. */
+  /** How the event streams are sized; default `none`: it publishes and subscribes only. */
   readonly streams?: BusOptions['streams'];
   readonly build: (parts: ProcessParts) => Promise<RunningServer>;
 }

@@ -32,7 +32,7 @@ export const processSettings = z.object({
   TRACE_SLOW_WARM: durationMs().default(1_000),
   /** The same for what waits for a pod. */
   TRACE_SLOW_COLD: durationMs().default(15_000),
-  /** Tells the traces of clusters apart, by convention the UID of kube-system; no role of ours may read that. */
+  /** Distinguishes the traces of clusters; by convention the UID of kube-system, which none of our roles may read. */
   K8S_CLUSTER_UID: text().optional(),
   /** What was built, set by the image. */
   BUILD_VERSION: text().default('dev'),

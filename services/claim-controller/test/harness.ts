@@ -4,7 +4,7 @@ import { claim, pool, template } from '@sandlot/api-types/testing';
 import { memberSandbox, POD_DEFAULTS } from '@sandlot/blueprint';
 import { events, networkPolicies } from '@sandlot/kube';
 import type { ActiveFault, RequestMatch } from '@sandlot/kube-testkit';
-import { ControllerWorld, startSurroundings } from '@sandlot/service-testkit';
+import { ControllerHarness, startSurroundings } from '@sandlot/service-testkit';
 import type { TestController } from '@sandlot/service-testkit';
 import { addClaimController } from '../src/controller.ts';
 import type { RuntimeAccess } from '../src/runtime/runtime-inits.ts';
@@ -24,7 +24,7 @@ interface ControllerChoices {
 }
 
 /** Claim-controllers with a fake API server, bus and clock. */
-export class ClaimHarness extends ControllerWorld {
+export class ClaimHarness extends ControllerHarness {
   /** Access to the daemons for controllers started from now on. Default: none. */
   runtime: RuntimeAccess | undefined;
   /** Default address of pods. */

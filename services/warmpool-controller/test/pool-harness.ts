@@ -2,14 +2,14 @@ import { sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-type
 import type { Sandbox, SandboxWarmPool } from '@sandlot/api-types';
 import { pool, template } from '@sandlot/api-types/testing';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
-import { ControllerWorld, startSurroundings } from '@sandlot/service-testkit';
+import { ControllerHarness, startSurroundings } from '@sandlot/service-testkit';
 import type { TestController } from '@sandlot/service-testkit';
 import { addWarmPoolController } from '../src/controller.ts';
 
 export const POOL = { namespace: 'default', name: 'pool' };
 
 /** The controller of pools on an in-process API server. */
-export class PoolHarness extends ControllerWorld {
+export class PoolHarness extends ControllerHarness {
   /** Starts without a pool, and with the template `template` by default. */
   static async start({ withTemplate = true } = {}): Promise<PoolHarness> {
     const harness = new PoolHarness(await startSurroundings([sandboxes, sandboxTemplates, sandboxWarmPools]));

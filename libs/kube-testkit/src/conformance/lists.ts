@@ -131,7 +131,7 @@ export const listCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'tells how many objects remain, but only without selectors',
+    name: 'reports how many objects remain, but only without selectors',
     run: async ({ client, raw, namespace }) => {
       await fill(client, namespace);
       const remaining = async (query: string): Promise<unknown> => {

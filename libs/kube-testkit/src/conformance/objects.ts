@@ -95,7 +95,7 @@ export const objectCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'answers 404 in plain text for a resource nobody serves',
+    name: 'answers 404 in plain text for an unknown resource',
     run: async ({ raw }) => {
       const { status, body } = await raw({ method: 'GET', path: '/apis/nobody.example.com/v1/things' });
       assert.equal(status, 404);

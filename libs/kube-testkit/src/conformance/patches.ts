@@ -5,7 +5,7 @@ import type { ConformanceCase, ConformanceContext, Widget } from './context.ts';
 
 const key = (namespace: string): { namespace: string; name: string } => ({ namespace, name: 'a' });
 
-async function created(
+async function createWidget(
   { client, namespace }: ConformanceContext,
   parts: Parameters<typeof widget>[2] = {},
 ): Promise<Widget> {
@@ -17,7 +17,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'merges objects, replaces lists and deletes what a merge patch sets to null',
     run: async (context) => {
       const { client, namespace } = context;
-      await created(context, { spec: { color: 'red', tags: ['a', 'b'], size: { x: '1', y: '2' } } });
+      await createWidget(context, { spec: { color: 'red', tags: ['a', 'b'], size: { x: '1', y: '2' } } });
       const patch = { spec: { tags: ['c'], size: { y: null, z: '3' }, color: null } };
       const { spec } = await client.mergePatch(widgets, key(namespace), patch);
       assert.deepEqual(spec, { tags: ['c'], size: { x: '1', z: '3' } });
@@ -27,7 +27,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'deletes labels and annotations by null and ignores null for what is not there',
     run: async (context) => {
       const { client, namespace } = context;
-      await created(context, { metadata: { labels: { keep: '1', drop: '1' }, annotations: { drop: '1' } } });
+      await createWidget(context, { metadata: { labels: { keep: '1', drop: '1' }, annotations: { drop: '1' } } });
       const patch = { metadata: { labels: { drop: null, never: null }, annotations: { drop: null } } };
       const { metadata } = await client.mergePatch(widgets, key(namespace), patch);
       assert.deepEqual(metadata.labels, { keep: '1' });
@@ -38,7 +38,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'accepts a merge patch with the current resourceVersion',
     run: async (context) => {
       const { client, namespace } = context;
-      const { metadata } = await created(context);
+      const { metadata } = await createWidget(context);
       const patch = { metadata: { resourceVersion: metadata.resourceVersion }, spec: { color: 'blue' } };
       const patched = await client.mergePatch(widgets, key(namespace), patch);
       assert.equal(patched.spec?.color, 'blue');
@@ -49,7 +49,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'refuses a merge patch with an old resourceVersion as Conflict and changes nothing',
     run: async (context) => {
       const { client, raw, namespace } = context;
-      const { metadata } = await created(context);
+      const { metadata } = await createWidget(context);
       const current = await client.mergePatch(widgets, key(namespace), { spec: { color: 'blue' } });
       const { status, body } = await raw({
         method: 'PATCH',
@@ -77,7 +77,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'refuses a merge patch with the uid of another incarnation as Invalid, not Conflict',
     run: async (context) => {
       const { raw, namespace } = context;
-      await created(context);
+      await createWidget(context);
       const { status, body } = await raw({
         method: 'PATCH',
         path: widgetPath(namespace, '/a'),
@@ -96,7 +96,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'lets exactly one of several patches with the same resourceVersion win',
     run: async (context) => {
       const { client, namespace } = context;
-      const { resourceVersion } = (await created(context)).metadata;
+      const { resourceVersion } = (await createWidget(context)).metadata;
       const colors = ['a', 'b', 'c', 'd', 'e'];
       const outcomes = await Promise.allSettled(
         colors.map((color) =>
@@ -112,7 +112,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'answers a patch that changes nothing without a new resourceVersion',
     run: async (context) => {
       const { client, namespace } = context;
-      const before = await created(context);
+      const before = await createWidget(context);
       const after = await client.mergePatch(widgets, key(namespace), { spec: { color: 'red' } });
       assert.equal(after.metadata.resourceVersion, before.metadata.resourceVersion);
     },
@@ -128,7 +128,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'refuses a patch that renames the object',
     run: async (context) => {
       const { client, namespace } = context;
-      await created(context);
+      await createWidget(context);
       const error = await rejection(client.mergePatch(widgets, key(namespace), { metadata: { name: 'b' } }));
       assert.equal(error.status, 400);
       assert.match(error.message, /the name of the object \(b\) does not match the name on the URL \(a\)/);
@@ -138,7 +138,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'refuses a strategic merge patch of a custom resource with 415',
     run: async (context) => {
       const { raw, namespace } = context;
-      await created(context);
+      await createWidget(context);
       const contentType = 'application/strategic-merge-patch+json';
       const { status, body } = await raw({ method: 'PATCH', path: widgetPath(namespace, '/a'), contentType, body: {} });
       assert.equal(status, 415);
@@ -149,7 +149,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'carries out the operations of a JSON patch in order',
     run: async (context) => {
       const { client, namespace } = context;
-      await created(context, { spec: { color: 'red', tags: ['a', 'b'], size: { x: '1' } } });
+      await createWidget(context, { spec: { color: 'red', tags: ['a', 'b'], size: { x: '1' } } });
       const { spec } = await client.jsonPatch(widgets, key(namespace), [
         { op: 'test', path: '/spec/color', value: 'red' },
         { op: 'add', path: '/spec/tags/1', value: 'between' },
@@ -166,7 +166,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'reads ~1 as a slash in a JSON patch path',
     run: async (context) => {
       const { client, namespace } = context;
-      await created(context, { metadata: { annotations: { 'example.com/x': '1' } } });
+      await createWidget(context, { metadata: { annotations: { 'example.com/x': '1' } } });
       const path = '/metadata/annotations/example.com~1x';
       const { metadata } = await client.jsonPatch(widgets, key(namespace), [{ op: 'replace', path, value: '2' }]);
       assert.deepEqual(metadata.annotations, { 'example.com/x': '2' });
@@ -176,7 +176,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'refuses a JSON patch whose test fails as Invalid and changes nothing',
     run: async (context) => {
       const { client, namespace } = context;
-      const before = await created(context);
+      const before = await createWidget(context);
       const error = await rejection(
         client.jsonPatch(widgets, key(namespace), [
           { op: 'replace', path: '/spec/color', value: 'blue' },
@@ -192,7 +192,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'refuses a JSON patch that removes what is not there',
     run: async (context) => {
       const { client, namespace } = context;
-      await created(context);
+      await createWidget(context);
       const error = await rejection(
         client.jsonPatch(widgets, key(namespace), [{ op: 'remove', path: '/spec/nothing' }]),
       );
@@ -203,7 +203,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'requires a resourceVersion when a custom resource is replaced',
     run: async (context) => {
       const { raw, namespace } = context;
-      await created(context);
+      await createWidget(context);
       const { status, body } = await raw({
         method: 'PUT',
         path: widgetPath(namespace, '/a'),
@@ -220,7 +220,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'replaces the whole spec when the resourceVersion is current',
     run: async (context) => {
       const { raw, namespace } = context;
-      const { metadata } = await created(context, { spec: { color: 'red', replicas: 2 } });
+      const { metadata } = await createWidget(context, { spec: { color: 'red', replicas: 2 } });
       const next = {
         ...widget(namespace, 'a', { spec: { color: 'blue' } }),
         metadata: { ...metadata, labels: { x: 'y' } },
@@ -235,7 +235,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'ignores a changed creationTimestamp and generation, and refuses to set the deletion fields',
     run: async (context) => {
       const { client, namespace } = context;
-      const before = await created(context);
+      const before = await createWidget(context);
       const metadata = { generation: 9, creationTimestamp: '2001-01-01T00:00:00Z', labels: { x: 'y' } };
       const after = await client.mergePatch(widgets, key(namespace), { metadata });
       assert.equal(after.metadata.generation, before.metadata.generation);
@@ -252,7 +252,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'keeps the fields of other versions when an object is patched through an older one',
     run: async (context) => {
       const { client, namespace } = context;
-      await created(context, { spec: { color: 'red', tags: ['a'] } });
+      await createWidget(context, { spec: { color: 'red', tags: ['a'] } });
       await client.mergePatch(widgetsV1Alpha1, key(namespace), { spec: { color: 'blue' } });
       assert.deepEqual((await client.get(widgets, key(namespace))).spec, { color: 'blue', tags: ['a'] });
     },
@@ -261,7 +261,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'refuses a merge patch that removes the resourceVersion of a custom resource',
     run: async (context) => {
       const { client, namespace } = context;
-      await created(context);
+      await createWidget(context);
       const error = await rejection(
         client.mergePatch(widgets, key(namespace), { metadata: { resourceVersion: null } }),
       );
@@ -273,7 +273,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'refuses a patch that changes the kind or the version',
     run: async (context) => {
       const { client, namespace } = context;
-      await created(context);
+      await createWidget(context);
       const kind = await rejection(client.mergePatch(widgets, key(namespace), { kind: 'Other' }));
       assert.match(kind.message, /kind: Invalid value: "Other": must be Widget/);
       const version = await rejection(client.mergePatch(widgets, key(namespace), { apiVersion: 'x/v1' }));
@@ -284,7 +284,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'refuses a label that is no string',
     run: async (context) => {
       const { client, namespace } = context;
-      await created(context);
+      await createWidget(context);
       const error = await rejection(client.mergePatch(widgets, key(namespace), { metadata: { labels: { count: 5 } } }));
       assert.equal(error.code, 'Invalid');
       assert.match(error.message, /cannot unmarshal number into Go struct field ObjectMeta\.labels of type string/);
@@ -294,7 +294,7 @@ export const patchCases: readonly ConformanceCase[] = [
     name: 'refuses a JSON patch that is not a list of operations',
     run: async (context) => {
       const { raw, namespace } = context;
-      await created(context);
+      await createWidget(context);
       const path = widgetPath(namespace, '/a');
       const contentType = 'application/json-patch+json';
       const { status, body } = await raw({ method: 'PATCH', path, contentType, body: { op: 'remove' } });

@@ -38,7 +38,7 @@ export function rawRequester(credentials: Credentials): RawRequester {
         response.on('error', reject);
         response.on('end', () => {
           const text = Buffer.concat(chunks).toString();
-          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: parsed(text) });
+          resolve({ status: response.statusCode ?? 0, headers: response.headers, body: parseJson(text) });
         });
       });
       call.on('timeout', () => call.destroy(new Error(`${method} ${path}: no answer`)));
@@ -48,7 +48,7 @@ export function rawRequester(credentials: Credentials): RawRequester {
   };
 }
 
-function parsed(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
   } catch {

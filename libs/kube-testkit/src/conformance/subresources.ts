@@ -6,7 +6,7 @@ import type { ConformanceCase, ConformanceContext, Widget } from './context.ts';
 const key = (namespace: string): { namespace: string; name: string } => ({ namespace, name: 'a' });
 const status = { subresource: 'status' } as const;
 
-async function created(
+async function createWidget(
   { client, namespace }: ConformanceContext,
   parts: Parameters<typeof widget>[2] = {},
 ): Promise<Widget> {
@@ -18,7 +18,7 @@ export const subresourceCases: readonly ConformanceCase[] = [
     name: 'changes only status through the status endpoint of a custom resource',
     run: async (context) => {
       const { client, namespace } = context;
-      await created(context, { metadata: { labels: { keep: '1' } } });
+      await createWidget(context, { metadata: { labels: { keep: '1' } } });
       const patch = {
         metadata: { labels: { more: '1' }, annotations: { x: 'y' }, finalizers: ['example.com/f'] },
         spec: { color: 'blue' },
@@ -36,7 +36,7 @@ export const subresourceCases: readonly ConformanceCase[] = [
     name: 'ignores status through the main endpoint',
     run: async (context) => {
       const { client, namespace } = context;
-      await created(context);
+      await createWidget(context);
       await client.mergePatch(widgets, key(namespace), { status: { phase: 'Ready' } }, status);
       const after = await client.mergePatch(widgets, key(namespace), {
         spec: { color: 'blue' },
@@ -50,7 +50,7 @@ export const subresourceCases: readonly ConformanceCase[] = [
     name: 'guards a status patch by resourceVersion',
     run: async (context) => {
       const { client, namespace } = context;
-      const { resourceVersion } = (await created(context)).metadata;
+      const { resourceVersion } = (await createWidget(context)).metadata;
       await client.mergePatch(widgets, key(namespace), { spec: { color: 'blue' } });
       const patch = { metadata: { resourceVersion }, status: { phase: 'Ready' } };
       assert.equal((await rejection(client.mergePatch(widgets, key(namespace), patch, status))).code, 'Conflict');
@@ -60,7 +60,7 @@ export const subresourceCases: readonly ConformanceCase[] = [
     name: 'counts spec changes in generation, and nothing else',
     run: async (context) => {
       const { client, namespace } = context;
-      await created(context);
+      await createWidget(context);
       const generations = [
         (await client.mergePatch(widgets, key(namespace), { metadata: { labels: { x: 'y' } } })).metadata.generation,
         (await client.mergePatch(widgets, key(namespace), { status: { phase: 'Ready' } }, status)).metadata.generation,
@@ -103,7 +103,7 @@ export const subresourceCases: readonly ConformanceCase[] = [
     name: 'shows the scale of an object as autoscaling/v1',
     run: async (context) => {
       const { client, raw, namespace } = context;
-      const { metadata } = await created(context, { spec: { replicas: 3 } });
+      const { metadata } = await createWidget(context, { spec: { replicas: 3 } });
       await client.mergePatch(widgets, key(namespace), { status: { replicas: 2, selector: 'x=y' } }, status);
       const { body } = await raw({ method: 'GET', path: widgetPath(namespace, '/a/scale') });
       const scale = body as { kind: string; apiVersion: string; metadata: object; spec: object; status: object };
@@ -118,7 +118,7 @@ export const subresourceCases: readonly ConformanceCase[] = [
     name: 'writes spec.replicas through the scale endpoint and counts the generation',
     run: async (context) => {
       const { client, raw, namespace } = context;
-      await created(context, { spec: { replicas: 1, color: 'red' } });
+      await createWidget(context, { spec: { replicas: 1, color: 'red' } });
       const { status: code } = await raw({
         method: 'PATCH',
         path: widgetPath(namespace, '/a/scale'),
@@ -135,7 +135,7 @@ export const subresourceCases: readonly ConformanceCase[] = [
     name: 'guards a replaced scale by resourceVersion',
     run: async (context) => {
       const { client, raw, namespace } = context;
-      await created(context, { spec: { replicas: 1 } });
+      await createWidget(context, { spec: { replicas: 1 } });
       const path = widgetPath(namespace, '/a/scale');
       const { body: scale } = await raw({ method: 'GET', path });
       await client.mergePatch(widgets, key(namespace), { spec: { color: 'blue' } });

@@ -6,7 +6,7 @@ import { targetOf } from '../storage/registry.ts';
 import type { Registry } from '../storage/registry.ts';
 import type { Change } from '../storage/storage.ts';
 
-/** Lets a deleted claim go once no scheduled pod names it. */
+/** Removes the finalizer of a deleted PersistentVolumeClaim once no scheduled pod names it. */
 export class VolumeProtection implements ControlLoop {
   readonly #registry: Registry;
 
@@ -23,7 +23,7 @@ export class VolumeProtection implements ControlLoop {
     for (const claim of storage.table(claims.table).values()) {
       if (claim.metadata.namespace !== namespace || !isWaiting(claim)) continue;
       const used = [...storage.table(pods.table).values()].some((pod) => uses(pod, claim));
-      if (!used) this.#registry.overwrite(targetOf({ definition: claims, object: claim }), released(claim));
+      if (!used) this.#registry.overwrite(targetOf({ definition: claims, object: claim }), withoutFinalizer(claim));
     }
   }
 }
@@ -48,7 +48,7 @@ export function claimNamesOf(pod: unknown): string[] {
   });
 }
 
-function released(claim: ApiObject): ApiObject {
+function withoutFinalizer(claim: ApiObject): ApiObject {
   const next = structuredClone(claim);
   const finalizers = (next.metadata.finalizers ?? []).filter((finalizer) => finalizer !== CLAIM_PROTECTION);
   if (finalizers.length > 0) next.metadata.finalizers = finalizers;

@@ -81,7 +81,7 @@ describe('failing requests', () => {
     },
   );
 
-  it('lets a number of writes through and none after, reads always, until the fault ends', async () => {
+  it('lets a number of writes and all reads through, until the fault ends', async () => {
     const death = server.faults.failAfterWrites(2, { answer: { status: 403 } });
     await client.create(widgets, widget(namespace, 'a'));
     await client.mergePatch(widgets, key, { spec: { color: 'red' } });
@@ -150,7 +150,7 @@ describe('troubled watches', () => {
     expect(typesOf(seen)).toEqual(['ADDED a', 'ADDED a', 'ADDED b']);
   });
 
-  it('goes back in time', async () => {
+  it('sends old events again', async () => {
     await using watch = await watching(await now());
     server.seed(widgets, widget(namespace, 'a'), widget(namespace, 'b'));
     server.faults.rewindWatches(2);
@@ -177,7 +177,7 @@ describe('troubled watches', () => {
     expect(server.faults.openWatches()).toBe(0);
   });
 
-  it('tells open watches of an expiry when asked to', async () => {
+  it('ends open watches with an expiry when asked to', async () => {
     await using watch = await watching(await now());
     server.faults.expireResourceVersions({ live: true });
     await expect(watch.ended()).rejects.toMatchObject({ code: 'Gone' });

@@ -122,7 +122,7 @@ export class Faults {
 
   /**
    * Every resourceVersion and continue token so far is too old: watches and lists from them answer 410.
-   * With `live`, open watches are told too, by an ERROR event.
+   * With `live`, open watches end, too, with an ERROR event.
    */
   expireResourceVersions({ live = false }: { live?: boolean | undefined } = {}): void {
     this.#server.compact();
@@ -130,7 +130,7 @@ export class Faults {
   }
 
   /**
-   * The machine behind the open connections vanishes without a goodbye: they stay open, nothing moves on them any more,
+   * The machine behind the open connections vanishes silently: they stay open and carry nothing any more,
    * not even answers to PING. New connections work.
    */
   halfClose(): void {

@@ -36,7 +36,7 @@ export function union(left: FieldSet, right: FieldSet): Set<string> {
 
 const SEPARATOR = '\0';
 
-/** Fields of metadata that the server writes and nobody owns. */
+/** Fields of metadata that the server writes and no manager owns. */
 const SERVER_METADATA = new Set([
   'name',
   'namespace',
@@ -50,7 +50,7 @@ const SERVER_METADATA = new Set([
   'generateName',
 ]);
 
-/** Leaves of an object with their values, without what nobody can own. */
+/** Leaves of an object with their values, without fields that no manager can own. */
 export function leavesOf(object: ApiObject): ReadonlyMap<string, unknown> {
   const { metadata, ...rest } = withoutType(object);
   const owned = Object.fromEntries(Object.entries(metadata).filter(([field]) => !SERVER_METADATA.has(field)));
@@ -142,7 +142,7 @@ export function without(
   });
 }
 
-/** managedFields after a create, update or patch: changed fields move to the writer, removed ones to nobody. */
+/** managedFields after a create, update or patch: changed fields move to the writer, removed fields lose their owner. */
 export function trackUpdate(before: ApiObject | undefined, after: ApiObject, owner: FieldOwner): FieldsEntry[] {
   const old = before === undefined ? new Map<string, unknown>() : leavesOf(before);
   const next = leavesOf(after);

@@ -35,20 +35,20 @@ export function podStatus(behaviour: PodBehaviour, { pod, ip, now }: StatusInput
       return {
         ...running,
         phase: 'Running',
-        ...observed(pod, now, { ready: true, state: { running: { startedAt: now } } }),
+        ...statusOf(pod, now, { ready: true, state: { running: { startedAt: now } } }),
       };
     case 'notReady':
-      return { ...running, phase: 'Running', ...observed(pod, now, { state: { running: { startedAt: now } } }) };
+      return { ...running, phase: 'Running', ...statusOf(pod, now, { state: { running: { startedAt: now } } }) };
     case 'stayPending':
-      return { ...waiting, ...observed(pod, now, { state: { waiting: { reason: 'ContainerCreating' } } }) };
+      return { ...waiting, ...statusOf(pod, now, { state: { waiting: { reason: 'ContainerCreating' } } }) };
     case 'imagePullBackOff':
-      return { ...waiting, ...observed(pod, now, { state: { waiting: PULL_FAILURE } }) };
+      return { ...waiting, ...statusOf(pod, now, { state: { waiting: PULL_FAILURE } }) };
     case 'unschedulable':
       return { phase: 'Pending', conditions: [unschedulable(now, 'no node is available to the simulation')] };
     case 'succeed':
-      return { ...running, phase: 'Succeeded', ...observed(pod, now, { state: terminated(now, 0, 'Completed') }) };
+      return { ...running, phase: 'Succeeded', ...statusOf(pod, now, { state: terminatedState(now, 0, 'Completed') }) };
     case 'fail':
-      return { ...running, phase: 'Failed', ...observed(pod, now, { state: terminated(now, 1, 'Error') }) };
+      return { ...running, phase: 'Failed', ...statusOf(pod, now, { state: terminatedState(now, 1, 'Error') }) };
   }
 }
 
@@ -58,12 +58,12 @@ export function unschedulable(now: string, message: string): Condition {
   return { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message, lastTransitionTime: now };
 }
 
-function terminated(now: string, exitCode: number, reason: string): ContainerStatus['state'] {
+function terminatedState(now: string, exitCode: number, reason: string): ContainerStatus['state'] {
   return { terminated: { exitCode, reason, startedAt: now, finishedAt: now } };
 }
 
 /** Conditions and container statuses that belong together. */
-function observed(
+function statusOf(
   pod: Pod,
   now: string,
   { ready = false, state }: { ready?: boolean; state: ContainerStatus['state'] },

@@ -57,7 +57,7 @@ describe('simulatePods', () => {
     expect([current().status?.phase, ready(current())]).toEqual([phase, isReady]);
   });
 
-  it('changes its mind about pods that are there, but ended pods stay ended', async () => {
+  it('applies new behaviour to present pods, but ended pods stay ended', async () => {
     simulation = simulatePods(server, { behaviour: 'unschedulable' });
     await client.create(pods, pod(namespace, 'a'));
     expect(current().spec.nodeName).toBeUndefined();
@@ -68,7 +68,7 @@ describe('simulatePods', () => {
     expect(current().status?.phase).toBe('Failed');
   });
 
-  it('takes its time by the clock', async () => {
+  it('waits by the injected clock', async () => {
     const clock = new FakeClock();
     simulation = simulatePods(server, { delayMs: 1_000, clock });
     await client.create(pods, pod(namespace, 'a'));
@@ -82,7 +82,7 @@ describe('simulatePods', () => {
     expect(server.objects(pods)).toEqual([]);
   });
 
-  it('binds claims, and holds back pods whose claim is missing', async () => {
+  it('binds disks, and holds back pods whose disk is missing', async () => {
     simulation = simulatePods(server);
     const waiting = pod(namespace, 'a');
     waiting.spec.volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];

@@ -15,7 +15,7 @@ export interface SimulatePodsOptions {
   readonly clock?: Clock | undefined;
   /** Of pods no rule names. Default `run`. */
   readonly behaviour?: PodBehaviour | undefined;
-  /** Default true: claims are bound as soon as they are there. */
+  /** Whether PersistentVolumeClaims are bound as soon as they exist. Default true. */
   readonly bindVolumes?: boolean | undefined;
 }
 
@@ -32,7 +32,7 @@ const NODE = 'simulated-node';
 
 /**
  * A scheduler, a kubelet and a volume binder in one: pods get a node, an IP and a status, deleted pods end after their
- * delay, claims are bound. Its writes do not show up in the server's records.
+ * delay, PersistentVolumeClaims are bound. Its writes do not show up in the server's records.
  */
 export function simulatePods(server: FakeApiServer, options: SimulatePodsOptions = {}): PodSimulation {
   return new Simulation(server, options);
@@ -148,7 +148,7 @@ class Simulation implements PodSimulation {
     });
   }
 
-  /** Pods that waited for a claim go on. */
+  /** Continues pods that waited for a PersistentVolumeClaim. */
   #reviewUsersOf({ namespace, name }: ObjectKey): void {
     for (const pod of this.#server.objects(pods, namespace))
       if (claimNamesOf(pod).includes(name)) this.#schedule(keyOf(pod));
@@ -170,12 +170,12 @@ function isNamed(match: PodMatch, pod: Pod): boolean {
   return (match.name ?? name) === name && (match.namespace ?? namespace) === namespace;
 }
 
-/** Whether a new status says nothing new; times do not count. */
+/** Whether two statuses are equal apart from times. */
 function isSame(current: PodStatus | undefined, next: PodStatus): boolean {
-  const told = (status: PodStatus | undefined): unknown => [
+  const contentOf = (status: PodStatus | undefined): unknown => [
     status?.phase,
     status?.conditions?.map(({ type, status: holds, message }) => [type, holds, message]),
     status?.containerStatuses?.map(({ ready, state }) => [ready, state?.waiting?.reason, state?.terminated?.reason]),
   ];
-  return isDeepStrictEqual(told(current), told(next));
+  return isDeepStrictEqual(contentOf(current), contentOf(next));
 }

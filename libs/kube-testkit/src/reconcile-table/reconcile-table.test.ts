@@ -69,7 +69,7 @@ describe('reconcileTable', () => {
 
   const wrong: readonly [what: string, row: Partial<ReconcileRow>][] = [
     ['a create that did not happen', { wantCreates: [{ resource: 'pods', key: 'team-a/b' }] }],
-    ['a create nobody wanted', { wantCreates: [] }],
+    ['a create that the row does not list', { wantCreates: [] }],
     ['another body', { wantPatches: [{ resource: 'widgets/status', key, body: { status: { phase: 'Failed' } } }] }],
     ['another event', { wantEvents: ['Warning Created: pod a'] }],
     ['a missing event', { wantEvents: [] }],

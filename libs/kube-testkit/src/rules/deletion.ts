@@ -35,7 +35,7 @@ export function deleteObject(registry: Registry, target: Target, options: Delete
   const finalizers = finalizersFor(current, options.propagationPolicy);
   const held = graceSeconds > 0 || finalizers.length > 0 || isHeldNamespace(definition, current);
   if (!held) return { object: registry.remove(target) ?? current, gone: true };
-  const next = marked(current, { graceSeconds, finalizers, nowMs: options.clock.now() });
+  const next = markDeleted(current, { graceSeconds, finalizers, nowMs: options.clock.now() });
   if (isHeldNamespace(definition, next)) setAt(next, ['status', 'phase'], 'Terminating');
   return { object: next === current ? current : registry.overwrite(target, next), gone: false };
 }
@@ -87,7 +87,7 @@ interface Mark {
 }
 
 /** The object with its deletion begun; a deletion in progress may be hurried, never slowed. */
-function marked(current: ApiObject, { graceSeconds, finalizers, nowMs }: Mark): ApiObject {
+function markDeleted(current: ApiObject, { graceSeconds, finalizers, nowMs }: Mark): ApiObject {
   const { metadata } = current;
   const begun = metadata.deletionTimestamp !== undefined;
   const graceLeft = metadata.deletionGracePeriodSeconds ?? Number.POSITIVE_INFINITY;

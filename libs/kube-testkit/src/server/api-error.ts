@@ -78,7 +78,7 @@ function compact(details: StatusDetails): object {
   return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined && value !== ''));
 }
 
-function qualified({ group, plural }: GroupResource): string {
+function qualifiedName({ group, plural }: GroupResource): string {
   return group === '' ? plural : `${plural}.${group}`;
 }
 
@@ -87,17 +87,17 @@ function detailsOf({ group, plural }: GroupResource, name: string): StatusDetail
 }
 
 export function notFound(of: GroupResource, name: string): ApiError {
-  const message = `${qualified(of)} "${name}" not found`;
+  const message = `${qualifiedName(of)} "${name}" not found`;
   return new ApiError({ code: 404, reason: 'NotFound', message, details: detailsOf(of, name) });
 }
 
 export function alreadyExists(of: GroupResource, name: string): ApiError {
-  const message = `${qualified(of)} "${name}" already exists`;
+  const message = `${qualifiedName(of)} "${name}" already exists`;
   return new ApiError({ code: 409, reason: 'AlreadyExists', message, details: detailsOf(of, name) });
 }
 
 export function conflict(of: GroupResource, name: string, why = MODIFIED): ApiError {
-  const message = `Operation cannot be fulfilled on ${qualified(of)} "${name}": ${why}`;
+  const message = `Operation cannot be fulfilled on ${qualifiedName(of)} "${name}": ${why}`;
   return new ApiError({ code: 409, reason: 'Conflict', message, details: detailsOf(of, name) });
 }
 
@@ -113,7 +113,7 @@ export function invalid(of: GroupResource, name: string, causes: readonly Status
 }
 
 export function forbidden(of: GroupResource, name: string, why: string): ApiError {
-  const message = `${qualified(of)} "${name}" is forbidden: ${why}`;
+  const message = `${qualifiedName(of)} "${name}" is forbidden: ${why}`;
   return new ApiError({ code: 403, reason: 'Forbidden', message, details: detailsOf(of, name) });
 }
 

@@ -20,7 +20,7 @@ interface DispatcherOptions {
   readonly watchList: boolean;
 }
 
-/** Between HTTP and the handlers: finds the resource, lets faults have their way, keeps the journal. */
+/** Between HTTP and the handlers: finds the resource, applies faults, keeps the journal. */
 export class Dispatcher {
   readonly #registry: Registry;
   readonly #faults: Faults;
@@ -97,7 +97,7 @@ export class Dispatcher {
   }
 }
 
-/** Refusals are answers too; anything else is a defect of the fake and says so. */
+/** Refusals are answers, too; any other error is a defect of the fake and becomes a 500. */
 function answerOf(work: () => Answer): Answer {
   try {
     return work();

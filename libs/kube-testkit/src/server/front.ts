@@ -5,7 +5,7 @@ import { Connections, listening, portOf } from './connections.ts';
 import type { RawRequest } from './request.ts';
 import type { WatchSink } from '../watch/watch.ts';
 
-/** One response, in whichever HTTP version the client speaks. */
+/** One response, in the HTTP version of the client. */
 export interface Responder {
   json(code: number, body: object, headers?: Readonly<Record<string, string>>): void;
   text(code: number, body: string): void;
@@ -103,7 +103,7 @@ function responderOf(response: Http2ServerResponse): Responder {
   };
 }
 
-/** HTTP/1.1 has no stream of its own to reset: its connection goes. */
+/** HTTP/1.1 has no streams to reset: the connection is closed. */
 function reset(response: Http2ServerResponse): void {
   const { stream } = response as Partial<Pick<Http2ServerResponse, 'stream'>>;
   if (stream === undefined) response.socket.destroy();

@@ -186,7 +186,7 @@ function patchOf(request: ApiRequest, { definition, name }: Target): (current: A
           'error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp';
         throw badRequest(message);
       }
-      return (current) => ({ object: patched(current, body as JsonPatchOp[]) });
+      return (current) => ({ object: applyOps(current, body as JsonPatchOp[]) });
     default:
       throw unsupportedMediaType(
         definition.builtin && name !== '' ? [JSON_PATCH, MERGE, STRATEGIC, APPLY] : [JSON_PATCH, MERGE, APPLY],
@@ -194,7 +194,7 @@ function patchOf(request: ApiRequest, { definition, name }: Target): (current: A
   }
 }
 
-function patched(current: ApiObject, ops: readonly JsonPatchOp[]): ApiObject {
+function applyOps(current: ApiObject, ops: readonly JsonPatchOp[]): ApiObject {
   try {
     return jsonPatch(current, ops) as ApiObject;
   } catch (error) {

@@ -44,7 +44,7 @@ export function listObjects(request: ListRequest): object {
   };
 }
 
-/** The count of what is left is told only where it is free: without selectors. */
+/** The remaining count is present only where it costs nothing: without selectors. */
 function listMetadata(query: URLSearchParams, { rows, left }: Page, revision: number): object {
   const resourceVersion = String(revision);
   if (left === 0) return { resourceVersion };

@@ -57,7 +57,7 @@ describe('startFakeApiServer', () => {
     expect(server.object(widgets, key)?.spec?.color).toBe('red');
   });
 
-  it('lets somebody else change, finish and remove objects, and tells listeners', async () => {
+  it('changes, finishes and removes objects on behalf of other clients, and notifies listeners', async () => {
     const heard: string[] = [];
     const forget = server.onChange(widgets, ({ name }) => heard.push(name));
     server.seed(widgets, widget(namespace, 'a'));
@@ -86,7 +86,7 @@ describe('startFakeApiServer', () => {
     expect(uids[0]).toBe(uids[1]);
   });
 
-  it('serves health and version, and says what it does not serve', async () => {
+  it('serves health and version, and answers 404 to everything else', async () => {
     const raw = rawRequester(server.credentials());
     const get = async (path: string): Promise<unknown> => (await raw({ method: 'GET', path })).body;
     expect(await get('/readyz')).toBe('ok');

@@ -53,9 +53,9 @@ export interface FakeApiServer extends AsyncDisposable {
   /** All objects now, by namespace and name. */
   objects<T extends KubeObject>(resource: Resource<T>, namespace?: string): T[];
   object<T extends KubeObject>(resource: Resource<T>, key: ObjectKey): T | undefined;
-  /** Somebody else changes an object, status included, past every fault and rule; undefined when it is not there. */
+  /** Changes an object as another client would, status included, past every fault and rule; undefined when it is absent. */
   change<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, change: (object: T) => void): T | undefined;
-  /** Somebody else's object goes at once, finalizers or not. */
+  /** Removes an object at once, finalizers or not. */
   remove(resource: Resource<KubeObject>, key: ObjectKey): void;
   /** Called on every change of a resource, after its commit. */
   onChange(resource: Resource<KubeObject>, listener: (key: ObjectKey) => void): () => void;

@@ -6,7 +6,7 @@ export interface ApiObject extends KubeObject {
   [field: string]: unknown;
 }
 
-/** A JSON object of which nothing is known. */
+/** A JSON object of unknown content. */
 export type OpenRecord = Record<string, unknown>;
 
 export function isRecord(value: unknown): value is OpenRecord {

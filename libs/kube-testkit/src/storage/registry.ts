@@ -62,7 +62,7 @@ export interface RegistryOptions {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly random: Random;
-  /** Refuse objects in namespaces nobody has created. */
+  /** Refuse objects in namespaces that do not exist. */
   readonly strictNamespaces: boolean;
 }
 
@@ -147,7 +147,7 @@ export class Registry {
     return this.#commit(target, object);
   }
 
-  /** Marks or removes; see `deletion.ts` for who calls what. */
+  /** Marks or removes; see `rules/deletion.ts`. */
   remove(target: Target): ApiObject | undefined {
     return this.storage.remove(target.definition.table, storageKey(target.definition, target.namespace, target.name));
   }

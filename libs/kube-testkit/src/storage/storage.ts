@@ -17,7 +17,7 @@ const LOG_LIMIT = 100_000;
 
 /**
  * The etcd of the fake: one counter for all tables, one log of changes, synchronous. Objects are replaced, never changed,
- * so handing them out is safe as long as nobody writes to them.
+ * so handing them out is safe as long as callers do not write to them.
  */
 export class Storage {
   #revision = 1;

@@ -73,9 +73,9 @@ describe('a real API server', () => {
 
   it('forbids what a user without roles asks for', async () => {
     const kubeconfig = await plane.kubeconfigFor('nobody');
-    const nobody = createKubeClient({ credentials: await loadCredentials({ kubeconfig }) });
-    expect(await errorOf(nobody.list(configMaps))).toSatisfy(isForbidden);
-    await nobody.close();
+    const stranger = createKubeClient({ credentials: await loadCredentials({ kubeconfig }) });
+    expect(await errorOf(stranger.list(configMaps))).toSatisfy(isForbidden);
+    await stranger.close();
   });
 
   it('lists all pages of one snapshot and selects by label', async () => {
@@ -114,7 +114,7 @@ describe('a real API server', () => {
     expect(seen).toEqual(['ADDED', 'BOOKMARK']);
   });
 
-  it('is found again after it was killed and restarted, its sessions with it', async () => {
+  it('is reached again after it was killed and restarted', async () => {
     await make('survivor');
     await plane.restart();
     expect((await client.get(configMaps, at('survivor'))).metadata.name).toBe('survivor');

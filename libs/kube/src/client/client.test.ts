@@ -208,7 +208,7 @@ describe('watches', () => {
     expect(await errorOf(received(client))).toSatisfy(predicate);
   });
 
-  it('fail without a retry when they are refused: the reflector knows better when to come back', async () => {
+  it('fail without a retry when they are refused: the reflector decides when to retry', async () => {
     await using server = await startServer((_seen, respond) => respond({ status: 500, body: 'etcd is away' }));
     await using client = testClient({ credentials: server.credentials() });
     expect(await errorOf(received(client))).toMatchObject({
@@ -268,7 +268,7 @@ describe('watches', () => {
     await until(() => closed);
   });
 
-  it('hold the server back while the reader is slow, and hold up nobody else', async () => {
+  it('slow the server down while the reader is slow, and delay no other call', async () => {
     const big = lines({ type: 'ADDED', object: { metadata: { name: 'x'.repeat(64 * 1024) } } });
     let writtenBytes = 0;
     let blockedTurns = 0;

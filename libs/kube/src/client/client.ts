@@ -30,7 +30,7 @@ import type {
 const DEADLINE_MS = 15_000;
 const PAGE_SIZE = 500;
 
-/** A server that ends a watch in time and a client that would wait for ever differ by this much. */
+/** How much later than the server the client ends a watch. */
 const WATCH_GRACE_MS = 10_000;
 const WATCH_SECONDS = 300;
 
@@ -121,7 +121,7 @@ class HttpKubeClient implements KubeClient {
     let page = await this.list(resource, { limit: PAGE_SIZE, ...options });
     const { items } = page;
     while (page.continue !== undefined) {
-      // A continue token carries the resourceVersion of its snapshot; the server refuses to be told one as well.
+      // A continue token carries the resourceVersion of its snapshot; the server refuses a second one.
       const rest = { ...options, resourceVersion: undefined, resourceVersionMatch: undefined };
       page = await this.list(resource, { limit: PAGE_SIZE, ...rest, continue: page.continue });
       for (const item of page.items) items.push(item);

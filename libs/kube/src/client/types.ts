@@ -1,8 +1,8 @@
 import type { JsonObject, JsonPatchOp, KubeObject, ObjectKey, Resource } from '../objects/object.ts';
 
 /**
- * Each priority has its own token bucket, so that claims never wait behind refills. `background` is for what can wait: it has
- * few requests in flight while the server is busy, whoever keeps it so.
+ * Each priority has its own token bucket, so that claims never wait behind refills. `background` is for work that can
+ * wait: it has few requests in flight while the server is busy with requests of any client.
  */
 export type Priority = 'claim' | 'normal' | 'background';
 

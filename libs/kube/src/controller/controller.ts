@@ -26,7 +26,7 @@ export interface ControllerOptions {
   readonly concurrency: number;
   readonly sources: readonly Source[];
   /**
-   * Makes the world fit the object behind the key; must bear being called at any time. The same key is never reconciled
+   * Brings the cluster in line with the object of this key; may be called at any time. The same key is never reconciled
    * twice at once. To fail, throw: `RetryableError`, `TerminalError`, or anything else, which is retried with backoff.
    */
   reconcile(key: string, context: ReconcileContext): Promise<ReconcileResult>;
@@ -51,13 +51,13 @@ export interface ControllerDeps {
 
 const DEADLINE_MS = 60_000;
 
-/** Behind everything: nobody waits for what is left of a term that has ended. */
+/** The lowest priority: keys left from a term that has ended are not urgent. */
 const LEFTOVER_PRIORITY = -200;
 
 /** Beyond its deadline by this much, a run that ignores its signal is stuck for good. */
 const STUCK_MS = 60_000;
 
-/** Why the signal of a reconcile aborted although nobody is shutting down. */
+/** Reason of an aborted reconcile when it is not a shutdown. */
 class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
 }
@@ -66,8 +66,8 @@ class DeadlineExceeded extends Error {
 type Outcome = 'done' | 'requeue' | 'retry' | 'conflict' | 'terminal' | 'aborted' | 'error';
 
 /**
- * Takes keys from a queue, a few at a time, and does with each what its result asks for. It has a queue only while it runs:
- * what a standby would gather is what the caches show when it takes the lead.
+ * Takes keys from a queue, a few at a time, and acts on the result of each reconcile. It has a queue only while it runs: a
+ * new leader gets all keys from the caches.
  */
 export class Controller {
   readonly queue: WorkQueue;
@@ -75,7 +75,7 @@ export class Controller {
   readonly #deps: ControllerDeps;
   readonly #deadlineMs: number;
   readonly #runs = new Set<AbortController>();
-  /** Keys that the term before may have left something about in this process: their objects may be gone by the next one. */
+  /** Keys of the previous term: this process may hold state about them although their objects are deleted. */
   #former: Iterable<string> = [];
 
   constructor(options: ControllerOptions, deps: ControllerDeps) {
@@ -180,7 +180,7 @@ export class Controller {
       return 'terminal';
     }
     if (signal.aborted && !(signal.reason instanceof DeadlineExceeded)) {
-      // Whoever leads next finds the object in its store; if it is gone, a later term of ours still has the key.
+      // The next leader finds the object in its store; if it is deleted, a later term of ours still has the key.
       this.queue.add(key);
       return 'aborted';
     }

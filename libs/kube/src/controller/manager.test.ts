@@ -32,7 +32,7 @@ describe('a manager', () => {
     expect(process.keys).toEqual(['ns/a']);
   });
 
-  it('lets what happens now overtake what was there at the start', async () => {
+  it('lets live changes overtake the objects of the first list', async () => {
     const cluster = new Cluster();
     const { clock } = cluster;
     for (const name of ['a', 'b', 'c']) cluster.things.put(name, 1);
@@ -55,7 +55,7 @@ describe('a manager', () => {
     expect(manager.ready()).toBe(true);
   });
 
-  it('refuses to be alive when the event loop was blocked', async () => {
+  it('is not alive after the event loop was blocked', async () => {
     const cluster = new Cluster();
     let blockedMs = 0;
     const clock = {
@@ -73,7 +73,7 @@ describe('a manager', () => {
     expect(manager.live()).toBe(true);
   });
 
-  it('refuses to be alive when a reconcile never ends', async () => {
+  it('is not alive while a reconcile never ends', async () => {
     const cluster = new Cluster();
     const { manager, hints } = cluster.start({ reconcile: () => new Promise(() => undefined) });
     await cluster.clock.advance(0);
@@ -84,16 +84,19 @@ describe('a manager', () => {
 });
 
 describe('a consistent first list', () => {
-  it.each(['pod-1', undefined])('is made once by who may reconcile at once (identity %s)', async (identity) => {
-    const cluster = new Cluster();
-    cluster.start({ ...(identity !== undefined && { identity }), consistentFirstList: true });
-    await cluster.clock.advance(10_000);
-    expect(cluster.things.calls).toEqual(['stream']);
-  });
+  it.each(['pod-1', undefined])(
+    'is made once by a process that may reconcile at once (identity %s)',
+    async (identity) => {
+      const cluster = new Cluster();
+      cluster.start({ ...(identity !== undefined && { identity }), consistentFirstList: true });
+      await cluster.clock.advance(10_000);
+      expect(cluster.things.calls).toEqual(['stream']);
+    },
+  );
 });
 
 describe('a shutdown', () => {
-  it('takes no more keys, finishes those it has, releases the lease, then lets the informers go', async () => {
+  it('takes no more keys, finishes those it has, releases the lease, then stops the informers', async () => {
     const cluster = new Cluster();
     const { clock, things: collection } = cluster;
     const log: string[] = [];

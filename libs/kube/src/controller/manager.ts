@@ -45,7 +45,7 @@ export interface Manager {
   /** Reconciles run here, or would if there were keys. */
   isLeader(): boolean;
   /**
-   * Grows with every term of whichever process: send it along with side effects outside the API server, whose receiver
+   * Grows with every term of any process: send it along with side effects outside the API server, whose receiver
    * refuses a smaller one than it has seen. Undefined without a lease, and while another process holds it.
    */
   fencingToken(): number | undefined;
@@ -169,7 +169,7 @@ class ControllerManager implements Manager {
 
 const BEAT_MS = 1_000;
 
-/** So late, a beat says that the event loop was blocked. */
+/** A heartbeat that is this late shows a blocked event loop. */
 const LATE_MS = 10_000;
 
 /** A heartbeat of the event loop. */

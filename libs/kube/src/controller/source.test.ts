@@ -50,7 +50,7 @@ describe('a watch source', () => {
       ],
     ],
     ['what was there before waits behind', change(undefined, { owner: 'a' }, true), [['a', -100]]],
-    ['of that, what somebody waits for goes first', change(undefined, { owner: 'w' }, true), [['w', -50]]],
+    ['of that, an object that a client waits for goes first', change(undefined, { owner: 'w' }, true), [['w', -50]]],
   ])('%s', (...[, event, adds]) => {
     const { informer, emit } = informerOf();
     const queue = recordingQueue();
@@ -91,7 +91,7 @@ describe('a channel source', () => {
     ]);
   });
 
-  it('gives what is there when it is connected, and drops what is pushed while nobody takes it', () => {
+  it('adds its present keys when it is connected, and drops pushes while it is not', () => {
     const source = channelSource(() => ['team-a', 'team-b']);
     const [first, second] = [recordingQueue(), recordingQueue()];
     source.push('early');

@@ -17,17 +17,17 @@ export type KeySink = Pick<WorkQueue, 'add' | 'addAfter'>;
 export interface WatchSourceOptions<T> extends AddOptions {
   /** How long the key of a change can wait before it is looked at, milliseconds. Absent: not at all. */
   readonly delayMs?: ((change: Change<T>) => number) | undefined;
-  /** Whether somebody waits for what becomes of an object: of those that are there at the start it is looked at first. */
+  /** Whether a client waits for the object: at the start, such objects are reconciled before the others. */
   readonly isAwaited?: ((object: T) => boolean) | undefined;
 }
 
-/** Objects that were there when we started wait behind what happens now, so that live work overtakes a restart backlog. */
+/** Objects of the first list wait behind live changes, so that live work overtakes a restart backlog. */
 const INITIAL_PRIORITY = -100;
 const AWAITED_PRIORITY = -50;
 
 /**
  * Adds keys for every object of an informer when it is connected, and then for every change. `toKeys` maps an object to
- * the keys it concerns; of a change both the old and the new object are mapped, so that a former owner hears of its loss.
+ * the keys it concerns; of a change both the old and the new object are mapped, so that a former owner gets its key, too.
  */
 export function watchSource<T>(
   informer: Informer<T>,
@@ -56,14 +56,14 @@ export function watchSource<T>(
 }
 
 export type ChannelSource = Source & {
-  /** Adds a key now, or after `delayMs`. What is pushed while nobody reconciles is dropped: see {@link channelSource}. */
+  /** Adds a key now, or after `delayMs`. A push while no controller runs is dropped: see {@link channelSource}. */
   push(key: string, options?: AddOptions & { delayMs?: number | undefined }): void;
 };
 
 /**
- * A source that the program itself feeds: hints from a message bus, timers, other controllers' results. A standby keeps
- * none of it, for it would never end. So keys are either those of objects that a watch source shows, too, or `present`
- * gives all that there are when it is connected.
+ * A source that the program itself feeds: hints from a message bus, timers, other controllers' results. A standby drops
+ * them, because they would pile up without end. So each key must belong to an object of a watch source, or `present` must
+ * list all keys when the source is connected.
  */
 export function channelSource(present: () => Iterable<string> = () => []): ChannelSource {
   const queues = new Set<KeySink>();

@@ -30,7 +30,7 @@ const mend = ({ network }: Process): void => void (network.weather = () => ({ de
 const TERM_MS = 60_000;
 
 describe('a standby', () => {
-  it('has no queue, however much changes, and begins with what there is', async () => {
+  it('has no queue, and begins with all present objects when it leads', async () => {
     const cluster = new Cluster();
     start(cluster, 'pod-1');
     await cluster.clock.advance(100);
@@ -47,7 +47,7 @@ describe('a standby', () => {
     expect(standby.queue.clear()).toEqual([]);
   });
 
-  it('takes what comes from the turn on in which it takes the lead', async () => {
+  it('takes keys from the moment it leads', async () => {
     const cluster = new Cluster();
     const leader = start(cluster, 'pod-1');
     await cluster.clock.advance(100);
@@ -79,7 +79,7 @@ describe('a standby', () => {
     expect(process.keys).toEqual(['ns/a', 'ns/a']);
   });
 
-  it('hears, when it leads again, of what went while it did not lead', async () => {
+  it('reconciles, when it leads again, the keys of objects that were deleted in between', async () => {
     const cluster = new Cluster();
     cluster.things.put('a', 1);
     const process = start(cluster, 'pod-1');
@@ -94,7 +94,7 @@ describe('a standby', () => {
   });
 });
 
-describe('whatever happens to objects, leases and watches', () => {
+describe('under random changes of objects, leases and watches', () => {
   const name = fc.constantFrom('a', 'b', 'c');
   const who = fc.constantFrom(0, 1);
   const move = fc.oneof(
@@ -121,7 +121,7 @@ describe('whatever happens to objects, leases and watches', () => {
     return undefined;
   }
 
-  it('the leader has looked at every object as it is, and the standby holds no key', async () => {
+  it('the leader has reconciled every object in its latest state, and the standby holds no key', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(move, { maxLength: 40 }), async (steps) => {
         const cluster = new Cluster();

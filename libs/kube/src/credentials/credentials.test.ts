@@ -15,7 +15,7 @@ const put = (name: string, text: string): Promise<void> => writeFile(join(folder
 describe('in a pod', () => {
   const env = { KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '443' };
 
-  it('is nowhere when the environment or the token is missing', async () => {
+  it('finds nothing when the environment or the token is missing', async () => {
     const clock = new FakeClock();
     expect(await inClusterCredentials({ clock, env: {}, mount: folder })).toBeUndefined();
     expect(await inClusterCredentials({ clock, env, mount: join(folder, 'absent') })).toBeUndefined();
@@ -108,7 +108,7 @@ describe('with a kubeconfig', () => {
     });
   });
 
-  it('accepts any certificate only when told to', async () => {
+  it('accepts any certificate only when configured to', async () => {
     const file = await kubeconfig({ token: 't' }, { 'insecure-skip-tls-verify': true });
     expect((await loadCredentials({ kubeconfig: file })).insecure).toBe(true);
   });
@@ -126,7 +126,7 @@ describe('with a kubeconfig', () => {
     expect(String(credentials.cert)).toBe('cert-run2');
   });
 
-  it('refuses a context that does not exist and a proxy it would bypass, by name', async () => {
+  it('names the context that does not exist, or the proxy it would bypass, and refuses it', async () => {
     const file = await kubeconfig({});
     await expect(loadCredentials({ kubeconfig: file, context: 'y' })).rejects.toThrow('kubeconfig has no context "y"');
     const proxied = await kubeconfig({}, { 'proxy-url': 'http://proxy' });

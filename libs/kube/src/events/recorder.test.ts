@@ -148,7 +148,7 @@ describe('event recorder', () => {
     expect(counts(t)).toEqual([undefined, undefined]);
   });
 
-  it('spreads a flood', async () => {
+  it('spreads a burst of events over time', async () => {
     const t = setup();
     for (let n = 0; n < 100; n++) t.recorder.event(bound({ object: claim(`c${n}`) }));
     await t.clock.advance(0);

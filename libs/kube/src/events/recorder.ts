@@ -26,8 +26,8 @@ export interface EventInput {
 }
 
 /**
- * Tells people what happened to an object, best effort: `event` returns at once and never throws; what cannot be written
- * is dropped and counted. Repetitions of (object, type, reason, message) become one Event with a count.
+ * Records Kubernetes Events, best effort: `event` returns at once and never throws; an event that cannot be written is
+ * dropped and counted. Repetitions of (object, type, reason, message) become one Event with a count.
  */
 export interface EventRecorder {
   event(input: EventInput): void;

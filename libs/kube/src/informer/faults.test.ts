@@ -79,9 +79,9 @@ describe('an informer follows the server', () => {
         faults.dropWatches();
       },
     ],
-    ['after its open watch is told 410', ({ faults }) => faults.expireResourceVersions({ live: true })],
+    ['after its open watch ends with 410', ({ faults }) => faults.expireResourceVersions({ live: true })],
     ['after events come twice', ({ faults }) => faults.duplicateEvents(5)],
-    ['after time ran backwards', ({ faults }) => faults.rewindWatches(3)],
+    ['after the watch sends old events again', ({ faults }) => faults.rewindWatches(3)],
     [
       'after 429 on its next watches',
       ({ faults }) => {

@@ -74,7 +74,7 @@ describe('informer', () => {
     expect(collection.calls).toEqual(['stream 0']);
   });
 
-  it('hands a late handler what is already there', async () => {
+  it('hands a late handler the objects that are already in the store', async () => {
     const { informer, settle } = follow(withObjects('a'));
     await settle();
     const late: Change<Thing>[] = [];
@@ -82,7 +82,7 @@ describe('informer', () => {
     expect(described(late)).toEqual(['ns/a undefined->0 initial']);
   });
 
-  it('says when a list has replaced what it shows, after the changes of the list', async () => {
+  it('calls list handlers after a list has replaced the store and its changes are reported', async () => {
     const collection = withObjects('a');
     const { informer, settle } = follow(collection);
     const lists: Record<string, number>[] = [];
@@ -152,7 +152,7 @@ describe('informer', () => {
     expect(collection.calls).toEqual(['stream 0', 'list', 'watch']);
   });
 
-  it('is patient with a streaming list that takes long but goes on', async () => {
+  it('waits for a slow streaming list as long as it makes progress', async () => {
     const collection = withObjects('a');
     collection.stallLists = true;
     const { settle } = follow(collection);
@@ -177,7 +177,7 @@ describe('informer', () => {
     expect(contents(informer)).toEqual({ b: 7 });
   });
 
-  it('tells a removal with the state that was deleted when the watch has it, and without when a list lacks the object', async () => {
+  it('reports a removal with the last state when a watch shows it, and without when a list lacks the object', async () => {
     const { collection, changes, settle } = follow(withObjects('a', 'b'));
     await settle();
     changes.length = 0;
@@ -256,7 +256,7 @@ describe('informer', () => {
     expect(contents(informer)).toEqual({ a: 100 });
   });
 
-  it('says how long the server has been silent', async () => {
+  it('reports how long the server has been silent', async () => {
     const { collection, informer, settle } = follow(withObjects('a'));
     await settle(5_000);
     expect(informer.lastEventAgeMs()).toBe(5_000);
@@ -265,7 +265,7 @@ describe('informer', () => {
     expect(informer.lastEventAgeMs()).toBe(1_000);
   });
 
-  it('tells those who wait for the first list, unless they have given up', async () => {
+  it('resolves waits for the first list, unless their signal has aborted', async () => {
     const collection = withObjects('a');
     collection.failNext.push('Network');
     const { informer, settle } = follow(collection);
@@ -290,7 +290,7 @@ describe('a fresh view', () => {
     expect(collection.calls).toEqual(['stream 0', 'stream']);
   });
 
-  it('costs nothing when the first list was consistent and recent enough', async () => {
+  it('needs no further list when the first one was consistent and recent enough', async () => {
     const { collection, informer, settle } = follow(withObjects('a'), { consistentFirstList: true });
     await settle(1_000);
     await informer.fresh({ sinceMs: 0 });
@@ -355,7 +355,7 @@ describe('convergence', () => {
     kind('fail', errors, ({ collection }, code) => void collection.failNext.push(code)),
   );
 
-  it('reaches the state of the server whatever happened, and told its handlers every step of the way', async () => {
+  it('converges on the state of the server after any faults, and reports every step to its handlers', async () => {
     await fc.assert(
       fc.asyncProperty(fc.boolean(), fc.array(command, { maxLength: 40 }), async (streaming, commands) => {
         const collection = new Collection();

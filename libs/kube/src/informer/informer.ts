@@ -11,7 +11,7 @@ import { ObjectStore } from './store.ts';
 import type { Indexers, Store, StoreChange } from './store.ts';
 import { dropBulk } from './transform.ts';
 
-/** What happened to one object. `initial`: it was there when we first looked, so it may have been there for long. */
+/** A change of one object. `initial`: it was in the first list, so it may have existed for long. */
 export interface Change<T> extends StoreChange<T> {
   readonly initial: boolean;
 }
@@ -26,8 +26,9 @@ export interface InformerOptions<T extends KubeObject> extends Selection {
   /** Applied to every object before it is stored; must return a new object or the same one. Default {@link dropBulk}. */
   readonly transform?: ((object: T) => T) | undefined;
   /**
-   * The first list, too, shows everything committed before it was asked for, instead of what a lagging API server knows;
-   * a manager repeats it for a leader whose snapshot is older than its term (docs/reference/sandbox-claim.md#adoption).
+   * The first list, too, is consistent: it shows everything committed before the request, not the cache of a lagging API
+   * server. A manager repeats it for a leader whose snapshot is older than its term, so that a new leader sees the
+   * adoptions of the previous one (docs/reference/sandbox-claim.md#adoption).
    */
   readonly consistentFirstList?: boolean | undefined;
   readonly clock?: Clock | undefined;
@@ -51,8 +52,8 @@ export interface Informer<T> {
    */
   onChange(handler: ChangeHandler<T>): Disposable;
   /**
-   * Registers a handler until the result is disposed of. It is called whenever a list has replaced the store and its changes
-   * have been told: of an object that changed several times since the last event, only the last change was.
+   * Registers a handler until the result is disposed of. It is called whenever a list has replaced the store, after the change
+   * handlers. A list may skip versions: handlers see only the last of several changes.
    */
   onList(handler: () => void): Disposable;
   /** True once the first list is in the store and has been handed to all handlers. */
@@ -64,9 +65,9 @@ export interface Informer<T> {
    * Rejects with the signal's reason if that aborts first.
    */
   fresh(options?: { sinceMs?: number | undefined; signal?: AbortSignal | undefined }): Promise<void>;
-  /** Follows the server until the signal aborts. Failures are retried for ever; never rejects. Call it once. */
+  /** Follows the server until the signal aborts. Retries all failures; never rejects. Call it once. */
   run(signal: AbortSignal): Promise<void>;
-  /** Milliseconds since the server last said anything; bookmarks come about once a minute. */
+  /** Milliseconds since the last event from the server; bookmarks come about once a minute. */
   lastEventAgeMs(): number;
 }
 
@@ -81,7 +82,7 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
   readonly #indexers: Indexers<T>;
   readonly #transform: (object: T) => T;
   readonly #reflector: Reflector<T>;
-  /** Replaced, never changed: a handler that comes while a change is being told hears of it from the store. */
+  /** Replaced, never changed: a handler that registers during a notification gets the object from the store. */
   #handlers: readonly ChangeHandler<T>[] = [];
   #listHandlers: readonly (() => void)[] = [];
   readonly #resource: string;
@@ -110,9 +111,9 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
       consistentFirstList: this.consistentFirstList,
       transform,
       sink: {
-        replace: (objects) => this.#replaced(this.store.replace(objects)),
-        set: (object) => this.#changed(this.store.set(object), false),
-        delete: (last) => this.#changed(this.store.delete(keyOf(last), last), false),
+        replace: (objects) => this.#handleList(this.store.replace(objects)),
+        set: (object) => this.#handleChanges(this.store.set(object), false),
+        delete: (last) => this.#handleChanges(this.store.delete(keyOf(last), last), false),
       },
       clock,
       random,
@@ -137,7 +138,7 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
     const own: ChangeHandler<T> = (change) => handler(change);
     this.#handlers = [...this.#handlers, own];
     for (const next of this.store.values()) {
-      this.#tell(own, { key: keyOf(next), old: undefined, next, initial: true });
+      this.#notify(own, { key: keyOf(next), old: undefined, next, initial: true });
     }
     return {
       [Symbol.dispose]: () => {
@@ -178,21 +179,21 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
     return this.#reflector.lastEventAgeMs();
   }
 
-  #replaced(changes: readonly StoreChange<T>[]): void {
-    this.#changed(changes, !this.#hasSynced);
+  #handleList(changes: readonly StoreChange<T>[]): void {
+    this.#handleChanges(changes, !this.#hasSynced);
     this.#hasSynced = true;
     for (const handler of this.#listHandlers) this.#guarded('', handler);
     this.#nextList.resolve(undefined);
     this.#nextList = Promise.withResolvers();
   }
 
-  #changed(changes: readonly StoreChange<T>[], initial: boolean): void {
+  #handleChanges(changes: readonly StoreChange<T>[], initial: boolean): void {
     for (const change of changes) {
-      for (const handler of this.#handlers) this.#tell(handler, { ...change, initial });
+      for (const handler of this.#handlers) this.#notify(handler, { ...change, initial });
     }
   }
 
-  #tell(handler: ChangeHandler<T>, change: Change<T>): void {
+  #notify(handler: ChangeHandler<T>, change: Change<T>): void {
     this.#guarded(change.key, () => handler(change));
   }
 

@@ -13,14 +13,14 @@ const PAGE_SIZE = 500;
 /** Servers end watches after this long, each at another time so that they do not all come back at once. */
 const WATCH_SECONDS = { min: 240, spread: 60 };
 
-/** A streaming list that says nothing for this long is given up for a list in pages. */
+/** A streaming list that is silent for this long is replaced by a paginated list. */
 const LIST_SILENCE_MS = 30_000;
 
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 
 /** Receives what the reflector reads, in order. */
 export interface Sink<T> {
-  /** A whole snapshot: what is not in it is gone. */
+  /** A whole snapshot: objects that it lacks are deleted. */
   replace(objects: Iterable<T>): void;
   set(object: T): void;
   /** The object as it was when it was deleted. */
@@ -40,14 +40,14 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly log: Logger;
 }
 
-/** One visit to a state that has something to wait for. Once it is cancelled, what still arrives is ignored. */
+/** The work of one state. Once it is cancelled, late results are ignored. */
 interface Round {
   readonly signal: AbortSignal;
   take(input: ReflectorInput): void;
 }
 
 /**
- * Keeps a sink equal to a collection of the API server: lists, then watches, and begins again as often as it must.
+ * Keeps a sink equal to a collection of the API server: lists, then watches, and starts again after every failure.
  * All decisions are in `step`; this class performs them.
  */
 export class Reflector<T extends KubeObject> {
@@ -71,12 +71,12 @@ export class Reflector<T extends KubeObject> {
     return this.#consistentMs !== undefined && this.#consistentMs >= sinceMs;
   }
 
-  /** Milliseconds since the server last said anything, bookmarks included. */
+  /** Milliseconds since the last event from the server, bookmarks included. */
   lastEventAgeMs(): number {
     return this.#options.clock.monotonic() - this.#lastEventMs;
   }
 
-  /** Leaves whatever is under way for a consistent list, unless one asked for at or after `sinceMs` is under way. */
+  /** Starts a consistent list, unless one that was requested at or after `sinceMs` is running. */
   relist(sinceMs: number): void {
     const state = this.#state;
     if (state.kind === 'listing' && isConsistent(state) && this.#listStartedMs >= sinceMs) return;
@@ -213,7 +213,7 @@ export class Reflector<T extends KubeObject> {
     round.take({ kind: 'failed', failure, retryAfterMs });
     const delayMs = this.#state.kind === 'backoff' ? this.#state.delayMs : 0;
     const fields = { resource: this.#label, state: kind, failure, delayMs, err: error };
-    if (failure === 'other') this.#options.log.warn(fields, 'reflector failed and will try again');
+    if (failure === 'other') this.#options.log.warn(fields, 'the reflector failed and retries');
     else this.#options.log.info(fields, 'reflector starts over');
   }
 }

@@ -107,7 +107,7 @@ describe('reflector state', () => {
     expect(step(state, input, context)).toMatchObject(expected);
   });
 
-  it('lists from a cache at first only when nobody needs a consistent list', () => {
+  it('lists from a cache at first only when no caller needs a consistent list', () => {
     expect(step(initialState(false), { kind: 'proceed' }, context)).toMatchObject({ consistent: false });
     expect(step(initialState(true), { kind: 'proceed' }, context)).toMatchObject({ consistent: true });
   });

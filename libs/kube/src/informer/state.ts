@@ -98,9 +98,9 @@ export function step(state: ReflectorState, input: ReflectorInput, context: Step
         ? { ...state, resourceVersion: input.resourceVersion, progressed: true, gone: false }
         : state;
     case 'ended':
-      return ended(state, context);
+      return afterEnd(state, context);
     case 'failed':
-      return failed(state, input, context);
+      return afterFailure(state, input, context);
     case 'relist':
       return { kind: 'empty', reason: 'requested', consistent: true, ...memory(state) };
   }
@@ -120,18 +120,18 @@ function proceed(state: ReflectorState, { nowMs }: StepContext): ReflectorState 
   }
 }
 
-function ended(state: ReflectorState, context: StepContext): ReflectorState {
-  if (state.kind === 'listing') return failed(state, { failure: 'other' }, context);
+function afterEnd(state: ReflectorState, context: StepContext): ReflectorState {
+  if (state.kind === 'listing') return afterFailure(state, { failure: 'other' }, context);
   if (state.kind !== 'watching') return state;
   if (!state.progressed && context.nowMs - state.sinceMs < TOO_SHORT_MS) {
-    return failed(state, { failure: 'other' }, context);
+    return afterFailure(state, { failure: 'other' }, context);
   }
   return { kind: 'listed', resourceVersion: state.resourceVersion, ...memory(state, context.nowMs) };
 }
 
 type FailureInput = Pick<Extract<ReflectorInput, { kind: 'failed' }>, 'failure' | 'retryAfterMs'>;
 
-function failed(state: ReflectorState, input: FailureInput, context: StepContext): ReflectorState {
+function afterFailure(state: ReflectorState, input: FailureInput, context: StepContext): ReflectorState {
   const before = memory(state, context.nowMs);
   if (state.kind === 'listing' && state.mode === 'stream' && input.failure === 'refused') {
     return { ...state, mode: 'pages', refused: true };

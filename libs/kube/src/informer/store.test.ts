@@ -33,7 +33,7 @@ describe('store', () => {
     expect(() => store.countIndex('byTga', 'x')).toThrow('no index "byTga"');
   });
 
-  it('says what changed', () => {
+  it('returns what changed', () => {
     const store = new ObjectStore<Thing>();
     const [a1, a2] = [thing('a'), thing('a')];
     expect(store.set(a1)).toEqual([{ key: 'ns/a', old: undefined, next: a1 }]);
@@ -42,7 +42,7 @@ describe('store', () => {
     expect(store.delete('ns/a')).toEqual([]);
   });
 
-  it('takes the same version for no change', () => {
+  it('ignores an object in the version it already has', () => {
     const store = new ObjectStore<Thing>();
     const a = thing('a');
     store.set(a);

@@ -23,8 +23,8 @@ export interface StoreChange<T> {
   readonly old: T | undefined;
   readonly next: T | undefined;
   /**
-   * Of a removal that the watch told of: the object as it was when it was deleted, which may be newer than `old`. Absent
-   * when a list lacked the object: nobody knows what became of it after `old`.
+   * Only for a removal that the watch reported: the object as it was when it was deleted, which may be newer than `old`.
+   * Absent when a list lacked the object: what happened to it after `old` is unknown.
    */
   readonly last?: T | undefined;
 }
@@ -107,7 +107,7 @@ function isSameVersion(a: KubeObject, b: KubeObject): boolean {
   );
 }
 
-/** An object that came back under its old name is another object: its predecessor's removal must not go unseen. */
+/** A new object under an old name counts as a removal and an addition, so that handlers see the removal. */
 function difference<T extends KubeObject>(
   key: string,
   old: T | undefined,

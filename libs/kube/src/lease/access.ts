@@ -17,7 +17,7 @@ export interface LeaseAccessOptions {
   readonly clock: Clock;
 }
 
-/** Nobody waits long for a goodbye. */
+/** Deadline of the release: a shutdown must not wait long for it. */
 const RELEASE_MS = 2_000;
 
 /**
@@ -71,7 +71,7 @@ export class LeaseAccess {
     await this.#options.client.mergePatch(leases, this.#options, patch, { deadlineMs: RELEASE_MS });
   }
 
-  /** Calls back whenever nobody holds the lease, until the watch ends or fails. */
+  /** Calls back whenever the lease has no holder, until the watch ends or fails. */
   async watchReleases(signal: AbortSignal, released: () => void): Promise<void> {
     const { client, namespace, name } = this.#options;
     const options = { namespace, fieldSelector: `metadata.name=${name}`, signal };

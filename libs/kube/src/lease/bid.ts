@@ -1,6 +1,6 @@
 import type { Lease } from '../objects/resources.ts';
 
-/** A lease as we know it, and since when (monotonic) we know that its record says what it says. */
+/** The last record we read of a lease, and when (monotonic) we first saw that record. */
 export interface Observation {
   readonly lease: Lease | undefined;
   readonly sinceMs: number;
@@ -10,10 +10,10 @@ export interface Observation {
 export type Bid =
   /** `token` is the number of the term that would begin: it only ever grows. */
   | { readonly kind: 'take'; readonly token: number }
-  /** Somebody holds it. It expires after `expiresInMs` unless renewed. */
+  /** Another candidate holds it. It expires after `expiresInMs` unless renewed. */
   | { readonly kind: 'wait'; readonly expiresInMs: number };
 
-/** Who bids, when, and whose death it has heard of. */
+/** The bidder, the time, and a holder reported as gone. */
 export interface CandidateView {
   readonly identity: string;
   /** Monotonic milliseconds. */
@@ -25,7 +25,7 @@ export interface CandidateView {
 /**
  * The rule of the election. Expiry counts from the moment we saw the record change, by our own monotonic clock: the
  * times in it are the holder's and may be wrong. A lease in our own name is ours at once, because the process that held
- * it under this identity is gone. So is that of a holder whose end is known otherwise.
+ * it under this identity is gone. A lease whose holder is reported as gone is free at once, too.
  */
 export function bid(observation: Observation, candidate: CandidateView): Bid {
   const { lease, sinceMs } = observation;
@@ -43,7 +43,7 @@ export function observe(before: Observation | undefined, lease: Lease | undefine
   return { lease, sinceMs: unchanged ? before.sinceMs : nowMs };
 }
 
-/** The number of the term: how often the lease was taken. */
+/** Number of the term: how often a candidate has taken the lease. */
 export function tokenOf(lease: Lease): number {
   return lease.spec?.leaseTransitions ?? 0;
 }

@@ -52,7 +52,7 @@ function candidate(options: Pick<LeaseOptions, 'name' | 'identity'> & Partial<Le
 const eventually = (read: () => unknown) => expect.poll(read, { timeout: 60_000, interval: 10 });
 
 describe('an election on a real API server', () => {
-  it('hands over when the holder stops, because the standby hears of it and not because it looks', async () => {
+  it('hands over when the holder stops, because the standby watches the lease', async () => {
     const name = 'handover';
     const looksOnceAnHour = { durationMs: 14_400_000, renewMs: 10_800_000, retryMs: 3_600_000 };
     const holder = candidate({ name, identity: 'a', ...looksOnceAnHour });
@@ -68,7 +68,7 @@ describe('an election on a real API server', () => {
     expect(released.spec?.holderIdentity ?? '').toBe('');
   });
 
-  it('gives a lease back at once to whoever restarts under the name of its holder', async () => {
+  it("gives the lease back at once to a process that restarts with the holder's identity", async () => {
     const renewTime = '2020-01-01T00:00:00.000000Z';
     await client.create(leases, {
       metadata: { namespace: 'default', name: 'restart' },
@@ -91,7 +91,7 @@ describe('an election on a real API server', () => {
     await next.stop();
   });
 
-  it('loses the lease when somebody else writes itself into it', async () => {
+  it('loses the lease when another process writes itself into it', async () => {
     const holder = candidate({ name: 'stolen', identity: 'a', retryMs: 100 });
     await eventually(() => holder.leads()).toBe(true);
     const spec = { holderIdentity: 'thief', leaseTransitions: 99 };
@@ -102,7 +102,7 @@ describe('an election on a real API server', () => {
     expect(after.spec?.holderIdentity).toBe('thief');
   });
 
-  it('keeps the lease over a short death of the API server', async () => {
+  it('keeps the lease through a short outage of the API server', async () => {
     const holder = candidate({ name: 'outage', identity: 'a', retryMs: 200, durationMs: 90_000, renewMs: 60_000 });
     await eventually(() => holder.leads()).toBe(true);
     await plane.restart();

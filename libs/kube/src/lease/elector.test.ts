@@ -56,7 +56,7 @@ describe('a lease', () => {
     expect(b.terms.at(-1)?.token).toBe(2);
   });
 
-  it('goes back at once to a container that restarts under its identity, as a new term', async () => {
+  it('returns at once to a container that restarts with the same identity, as a new term', async () => {
     const { clock, candidate } = setup();
     const before = candidate({ identity: 'pod-1' });
     await clock.advance(5_000);
@@ -67,7 +67,7 @@ describe('a lease', () => {
     expect([before.terms[0]?.token, after.terms[0]?.token]).toEqual([1, 2]);
   });
 
-  it('goes to a standby within a second of its holder being missed three times in a row', async () => {
+  it('goes to a standby within a second when the holder is reported gone three times in a row', async () => {
     const { clock, candidate } = setup();
     const a = candidate({ identity: 'a' });
     await clock.advance(0);
@@ -86,7 +86,7 @@ describe('a lease', () => {
     expect(b.terms.at(-1)?.token).toBe(2);
   });
 
-  it('is given up at the next renewal by a holder that was missed although it lives', async () => {
+  it('is lost at the next renewal by a live holder that was reported gone by mistake', async () => {
     const { clock, candidate } = setup();
     const a = candidate({ identity: 'a' });
     await clock.advance(0);
@@ -97,7 +97,7 @@ describe('a lease', () => {
     expect([a.leads, b.leads]).toEqual([false, true]);
   });
 
-  it('is released on stop and goes to a standby the moment that hears of it', async () => {
+  it('releases the lease on stop, and a standby that watches takes it at once', async () => {
     const { clock, candidate } = setup();
     const a = candidate({ identity: 'a' });
     await clock.advance(0);
@@ -108,7 +108,7 @@ describe('a lease', () => {
     expect(b.leads).toBe(true);
   });
 
-  it('says nobody holds it after a release, and keeps count of its terms', async () => {
+  it('has no holder after a release and keeps its count of terms', async () => {
     const { clock, server, candidate } = setup();
     const a = candidate({ identity: 'a' });
     await clock.advance(0);
@@ -117,7 +117,7 @@ describe('a lease', () => {
     expect(server.lease?.spec).toMatchObject({ holderIdentity: '', leaseDurationSeconds: 1, leaseTransitions: 1 });
   });
 
-  it('is taken after a release within a few seconds by a standby that may not watch', async () => {
+  it('is taken within a few seconds of a release by a standby without permission to watch', async () => {
     const { clock, server, candidate } = setup();
     server.refuseWatches = true;
     const a = candidate({ identity: 'a' });
@@ -143,7 +143,7 @@ describe('a lease', () => {
     expect([a.leads, b.leads]).toEqual([false, true]);
   });
 
-  it('is given up 10 s after the last renewal, before anybody else can take it', async () => {
+  it('is given up 10 s after the last renewal, before another candidate can take it', async () => {
     const { clock, candidate } = setup();
     const a = candidate({ identity: 'a' });
     await clock.advance(0);
@@ -169,7 +169,7 @@ describe('a lease', () => {
     expect(a.leads).toBe(false);
   });
 
-  it('is sought again after a loss', async () => {
+  it('is campaigned for again after a loss', async () => {
     const { clock, candidate } = setup();
     const a = candidate({ identity: 'a' });
     await clock.advance(0);
@@ -183,8 +183,12 @@ describe('a lease', () => {
   });
 
   it.each<[string, (server: LeaseServer) => void, boolean]>([
-    ['is lost at the next renewal when somebody took it', (s) => s.write({ holderIdentity: 'thief' }), false],
-    ['is lost when it was taken in our own name', (s) => s.write({ leaseTransitions: 9 }), false],
+    [
+      'is lost at the next renewal when another candidate has taken it',
+      (s) => s.write({ holderIdentity: 'thief' }),
+      false,
+    ],
+    ['is lost when another process has taken it under our identity', (s) => s.write({ leaseTransitions: 9 }), false],
     ['is lost when it was deleted', (s) => s.remove(), false],
     ['survives an edit of its metadata', (s) => s.write({}, { labels: { a: 'b' } }), true],
   ])('%s', async (...[, act, leads]) => {
@@ -198,7 +202,7 @@ describe('a lease', () => {
     expect(a.terms[0]?.signal.aborted).toBe(!leads);
   });
 
-  it('is noticed as ours when the answer to the take was lost', async () => {
+  it('is recognised as ours when the answer to the write that took it was lost', async () => {
     const { clock, candidate } = setup();
     const weather: Weather[] = [{ delayMs: 0 }, { delayMs: 0, fault: 'answer lost' }];
     const a = candidate({ identity: 'a', weather: () => weather.shift() ?? { delayMs: 0 } });
@@ -206,7 +210,7 @@ describe('a lease', () => {
     expect(a.leads).toBe(true);
   });
 
-  it('is not lost when the answer to a renewal was', async () => {
+  it('survives a renewal whose answer was lost', async () => {
     const { clock, candidate } = setup();
     const a = candidate({ identity: 'a' });
     await clock.advance(1_000);
@@ -225,7 +229,7 @@ describe('a lease', () => {
     expect(a.terms[0]?.sinceMs).toBe(1_000);
   });
 
-  it('is released when the work of its holder fails, and the failure comes out', async () => {
+  it("is released when the holder's work fails, and the failure is rethrown", async () => {
     const { clock, server } = setup();
     const client = new Candidate(server).client();
     const elector = new LeaseElector({ name: 'lease', namespace: 'ns', identity: 'a', client, clock });
@@ -254,7 +258,7 @@ describe('any election', () => {
     waitMs: fc.constantFrom(0, 100, 3_000, 12_000, 20_000),
   });
 
-  it('has never two holders, and in fair weather soon one', async () => {
+  it('never has two holders, and soon has one when nothing fails', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.tuple(machine, machine, machine),

@@ -22,8 +22,8 @@ export interface LeaseOptions {
   /** Between renewals, and (with jitter) between looks of a candidate. Default 2,000 ms. */
   readonly retryMs?: number | undefined;
   /**
-   * Whether the holder of that identity is certainly gone, as somebody else knows it. Asked a few times a second; a
-   * candidate that hears it three times in a row does not wait for the lease to expire. Must not throw.
+   * Whether the holder of that identity is certainly gone, from another source of information. Called a few times a
+   * second; after three positive answers in a row a candidate does not wait for the lease to expire. Must not throw.
    */
   readonly isGone?: ((identity: string) => Promise<boolean>) | undefined;
 }
@@ -40,7 +40,7 @@ export interface ElectorOptions extends LeaseOptions {
 export interface Term {
   /** Aborts, before anyone else can hold the lease, when it could not be renewed or was taken away. */
   readonly signal: AbortSignal;
-  /** Grows with every term of whichever holder: the fencing token for side effects outside the API server. */
+  /** Grows with every term, of any holder: the fencing token for side effects outside the API server. */
   readonly token: number;
   /** Monotonic time before which this term certainly had not begun. */
   readonly sinceMs: number;
@@ -52,7 +52,7 @@ export class LeaseLostError extends Error {
   readonly code = 'LeaseLost';
 }
 
-/** Candidates that look at the same time would get in each other's way: a look comes up to this share later. */
+/** Jitter, as a share of the interval, so that candidates do not all look at the same time. */
 const JITTER = 1.2;
 
 /** At most this long for one call, so that a holder gets several chances to renew. */
@@ -94,7 +94,7 @@ export class LeaseElector {
     metrics.leaderChanged(name, false);
   }
 
-  /** Resolves after the first try to get the lease, however it went. */
+  /** Resolves after the first attempt to take the lease, successful or not. */
   get attempted(): Promise<void> {
     return this.#attempted.promise;
   }
@@ -133,7 +133,7 @@ export class LeaseElector {
     }
   }
 
-  /** One look at the lease and, if it is to be had, one write. */
+  /** Reads the lease and, when it is free, tries once to take it. */
   async #attempt(): Promise<Held | undefined> {
     const { identity } = this.#options;
     try {
@@ -144,8 +144,8 @@ export class LeaseElector {
       if (plan.kind === 'wait') return undefined;
       return { lease: await this.#access.take(lease, plan.token), token: plan.token, renewedMs: sentMs };
     } catch (err) {
-      // Whether a write that got no answer was made, the next look at the lease tells.
-      if (!isConflict(err) && !isAlreadyExists(err)) this.#log.warn({ err }, 'could not try for the lease');
+      // The next look at the lease shows whether a write without an answer was committed.
+      if (!isConflict(err) && !isAlreadyExists(err)) this.#log.warn({ err }, 'could not try to take the lease');
       return undefined;
     }
   }
@@ -218,7 +218,7 @@ export class LeaseElector {
     }
   }
 
-  /** Best effort: who does not hear of it waits until the lease expires. */
+  /** Best effort: without it, other candidates wait until the lease expires. */
   async #release(held: Held): Promise<void> {
     try {
       await this.#access.release(held.lease);
@@ -247,7 +247,7 @@ export class LeaseElector {
     }
   }
 
-  /** Lets a candidate hear of a release at once. Only a hint: without it, candidates look every few seconds. */
+  /** Tells a candidate about a release at once. Only a hint: candidates look every few seconds anyway. */
   async #watchReleases(signal: AbortSignal, released: Wake): Promise<void> {
     while (!signal.aborted) {
       try {
@@ -268,7 +268,7 @@ export class LeaseElector {
   }
 }
 
-/** A wait that can be cut short from elsewhere; a wake with nobody waiting cuts the next one. */
+/** A wait that other code can end early; a call while nothing waits ends the next wait. */
 class Wake {
   #woken = new AbortController();
 

@@ -1,22 +1,22 @@
 import type { Clock } from '@sandlot/std';
 
-/** Between two questions. */
+/** Time between two checks. */
 const ASK_MS = 250;
 
-/** So many answers in a row are believed: a holder whose connection blinks is not gone. */
+/** Consecutive answers required: a holder with a short connection loss is not gone. */
 const CERTAIN_AFTER = 3;
 
 export interface WatchmanOptions {
   readonly clock: Clock;
-  /** Who holds the lease, as far as is known; undefined: nobody, or nobody knows. */
+  /** The last known holder; undefined when there is none or it is unknown. */
   readonly holder: () => string | undefined;
   /** Whether the holder of that name is certainly gone. Must not throw. */
   readonly isGone: (holder: string) => Promise<boolean>;
 }
 
 /**
- * Asks after the holder of a lease until it is gone or the signal aborts. A process that dies is missed within a second,
- * where its lease would stand for fifteen. Should the watchman err, the holder finds its lease taken at its next renewal.
+ * Checks whether the holder of a lease still lives, until it is gone or the signal aborts. Detects a dead process within
+ * a second, while its lease lasts for fifteen. After a false alarm the holder loses the lease at its next renewal.
  */
 export async function watchOver(options: WatchmanOptions, signal: AbortSignal): Promise<string | undefined> {
   const { clock, holder, isGone } = options;

@@ -54,7 +54,7 @@ describe('expectations', () => {
     expect(counts(expectations, 'pool')).toEqual([1, 0]);
   });
 
-  it('expire when nobody confirms them, which is counted', async () => {
+  it('expire unconfirmed, which is counted', async () => {
     const { clock, expectations, expired } = setup(30_000);
     expectations.expectCreate('pool', 'a');
     expectations.expectDelete('pool', 'b');
@@ -69,7 +69,7 @@ describe('expectations', () => {
     expect(counts(expectations, 'pool')).toEqual([0, 0]);
   });
 
-  it('live for five minutes unless told otherwise', async () => {
+  it('live for five minutes by default', async () => {
     const { clock, expectations } = setup();
     expectations.expectCreate('pool', 'a');
     await clock.advance(299_999);
@@ -88,7 +88,7 @@ describe('expectations', () => {
     expect([...expectations.pending('pool').createIds]).toEqual(['a']);
   });
 
-  it('go with their owner', () => {
+  it('end with their owner', () => {
     const { expectations, expired } = setup();
     expectations.expectCreate('pool', 'a');
     expectations.forgetOwner('pool');

@@ -14,7 +14,7 @@ export interface PendingExpectations {
 /**
  * Memory of our own writes between the moment we make them and the moment the cache shows them, per owner (the key or
  * UID of a parent). Ids are names we chose, or UIDs. Record before the write, so that no event can come first; take back
- * (`observed…`) what certainly failed. An expectation nobody confirms expires, and is counted in the metrics.
+ * (`observed…`) what certainly failed. An unconfirmed expectation expires, and is counted in the metrics.
  */
 export interface Expectations {
   expectCreate(owner: string, id: string): void;

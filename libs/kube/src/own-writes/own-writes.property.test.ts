@@ -72,7 +72,7 @@ class History {
     return this.states.findLastIndex((state) => state?.metadata.resourceVersion === object?.metadata.resourceVersion);
   }
 
-  /** Somebody changes, makes or deletes the object. */
+  /** Another client changes, creates or deletes the object. */
   change(kind: 'patch' | 'create' | 'delete'): void {
     const present = this.states[this.last];
     if (kind === 'create' ? present !== undefined : present === undefined) return;

@@ -203,7 +203,7 @@ describe('a deletion', () => {
     expect(version()).toBeUndefined();
   });
 
-  it('does not hide an object that has the name now', async () => {
+  it('does not hide a newer object of the same name', async () => {
     const { informer, own, version, write } = setup(box('1', { uid: 'former' }));
     own.recordGone(box('1', { uid: 'former' }));
     await write(box('3'));
@@ -345,7 +345,7 @@ describe('doubt', () => {
     expect(version()).toBe('5');
   });
 
-  it('about a deletion leaves the object that has the name now', async () => {
+  it('about a deletion keeps a newer object of the same name', async () => {
     const { clock, own, version, write } = setup(box('1', { uid: 'former' }), { onDoubt: undefined });
     own.recordGone(box('1', { uid: 'former' }));
     await clock.advance(KEEP_MS / 2);

@@ -18,9 +18,9 @@ export interface OwnWritesOptions<T extends KubeObject> {
   /** How many answers are remembered; the oldest ones give way. Default 10,000. */
   readonly maxKept?: number | undefined;
   /**
-   * Nothing says any more whether what is remembered under the key (`object`; undefined: a deletion) or what the informer
-   * shows is newer. A list skipped versions: the object is still remembered. Or the watch did not show it in time: it is not.
-   * Read the object again, or forget it. Default: an object is forgotten.
+   * Called when it is unknown whether the remembered answer (`object`; undefined: a deletion) or the informer's object is
+   * newer: after a list that may have skipped versions (the answer is still remembered), or when the watch has not shown the
+   * answer in time (it is forgotten). Read the object again, or forget it. Default: forget the object.
    */
   readonly onDoubt?: ((key: string, object: T | undefined) => void) | undefined;
 }
@@ -51,7 +51,7 @@ export function createOwnWrites<T extends KubeObject>(options: OwnWritesOptions<
 
 interface Kept<T> {
   readonly object: T;
-  /** Answers of writes that ran at the same time: only the watch tells which one was the last. */
+  /** Answers of writes that ran at the same time: only the watch shows which one was the last. */
   readonly rivals: readonly T[];
   /** Versions that certainly came before the object. */
   readonly older: readonly string[];
@@ -97,12 +97,15 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
     this.#informer = informer;
     this.#clock = clock;
     this.#onDoubt = onDoubt ?? ((key, object) => object !== undefined && this.forget(key));
-    this.#kept = new ExpiringMap({ clock, keepMs, maxSize, onExpired: (key, kept) => this.#keptExpired(key, kept) });
+    this.#kept = new ExpiringMap({ clock, keepMs, maxSize, onExpired: (key, kept) => this.#handleExpiry(key, kept) });
     this.#ended = new ExpiringMap({ clock, keepMs, maxSize, onExpired: (_, { key }) => this.#onDoubt(key, undefined) });
     for (const name of informer.indexNames) {
       this.#indexes.set(name, new Index((object) => informer.indexValues(name, object)));
     }
-    this.#handlers = [informer.onChange((change) => this.#shown(change)), informer.onList(() => this.#listed())];
+    this.#handlers = [
+      informer.onChange((change) => this.#handleChange(change)),
+      informer.onList(() => this.#handleList()),
+    ];
   }
 
   get(key: string): T | undefined {
@@ -168,11 +171,11 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
     const call = this.#begin(key, kind);
     try {
       const answer = await send();
-      if (answer === undefined) this.#missed(key, call);
-      else this.#answered(key, call, answer);
+      if (answer === undefined) this.#recordAbsence(key, call);
+      else this.#recordAnswer(key, call, answer);
       return answer;
     } catch (error) {
-      if (isNotFound(error)) this.#missed(key, call);
+      if (isNotFound(error)) this.#recordAbsence(key, call);
       throw error;
     } finally {
       this.#end(key, call);
@@ -198,7 +201,7 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
     if (running?.size === 0) this.#calls.delete(key);
   }
 
-  #answered(key: string, call: Call, object: T): void {
+  #recordAnswer(key: string, call: Call, object: T): void {
     const overlaps = this.#overlaps(key, call);
     // What came while a read was under way may be newer than its answer; a write's own answer has to be found.
     if ((overlaps && call.kind === 'read') || this.#unlessEnded(object) === undefined) return;
@@ -236,7 +239,7 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
   }
 
   /** There is nothing under the key, so what was known before the call is gone for good. */
-  #missed(key: string, { uids, seen }: Call): void {
+  #recordAbsence(key: string, { uids, seen }: Call): void {
     for (const uid of uids) if (!seen.includes(uid)) this.#markEnded(uid, { key, terminatingSince: undefined });
   }
 
@@ -253,12 +256,12 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
     this.#kept.set(key, { object, rivals, older, at: (this.#moment += 1) });
   }
 
-  #keptExpired(key: string, { object }: Kept<T>): void {
+  #handleExpiry(key: string, { object }: Kept<T>): void {
     this.#moveIndexes(key, object, undefined);
     this.#onDoubt(key, object);
   }
 
-  #shown({ key, old, next }: Change<T>): void {
+  #handleChange({ key, old, next }: Change<T>): void {
     const sign = next === undefined ? (old?.metadata.uid ?? '') : versionOf(next);
     if (next === undefined) this.#ended.delete(sign);
     for (const { seen } of this.#calls.get(key) ?? []) seen.push(sign);
@@ -282,7 +285,7 @@ class OverlaidInformer<T extends KubeObject> implements OwnWrites<T> {
   }
 
   /** What the list shows is done with already. Where it shows an older version, the watch goes on from there. */
-  #listed(): void {
+  #handleList(): void {
     this.#lists += 1;
     for (const key of [...this.#kept.keys()]) {
       const kept = this.#kept.get(key);

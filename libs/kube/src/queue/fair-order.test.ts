@@ -25,7 +25,7 @@ describe('fair order', () => {
     expect([order.pop(), order.pop()]).toContain('quiet/1');
   });
 
-  it('takes higher priorities first, whoever they belong to', () => {
+  it('takes higher priorities first, of any group', () => {
     const order = new FairOrder(byNamespace);
     order.push('a/low', 0);
     order.push('b/low', 0);
@@ -46,7 +46,7 @@ describe('fair order', () => {
     expect(order.size).toBe(0);
   });
 
-  it('gives every key once, and never lets a group wait for more than one key of each other group', () => {
+  it('pops every key once, and never lets a group wait for more than one key of each other group', () => {
     const key = fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat(30)).map(([group, name]) => `${group}/${name}`);
     fc.assert(
       fc.property(fc.uniqueArray(key, { maxLength: 60 }), (keys) => {

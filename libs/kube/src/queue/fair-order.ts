@@ -20,7 +20,7 @@ export class FairOrder implements QueueOrder {
   readonly #rings = new Map<number, Ring>();
   readonly #places = new Map<string, Place>();
 
-  /** `groupOf`: who a key belongs to, such as its namespace. */
+  /** `groupOf` gives the group of a key, such as its namespace. */
   constructor(groupOf: (key: string) => string) {
     this.#groupOf = groupOf;
   }

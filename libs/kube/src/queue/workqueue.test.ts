@@ -186,14 +186,14 @@ describe('work queue', () => {
     expect(await queue.get(never)).toBeUndefined();
   });
 
-  it('lets waiting takers go when it is shut down', async () => {
+  it('resolves waiting takers when it is shut down', async () => {
     const { queue } = setup();
     const taken = queue.get(never);
     await queue.shutdown();
     expect(await taken).toBeUndefined();
   });
 
-  it('tells its metrics how long keys waited and worked', async () => {
+  it('reports to its metrics how long keys waited and were worked on', async () => {
     const observed: [string, number][] = [];
     let sample: (() => QueueSample) | undefined;
     const { clock, queue } = setup({
@@ -225,7 +225,7 @@ describe('work queue', () => {
     ]);
   });
 
-  it('asks the order it was given', async () => {
+  it('uses the order it was given', async () => {
     const stack: string[] = [];
     const order = {
       push: (key: string) => void stack.push(key),

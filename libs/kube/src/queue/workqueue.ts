@@ -41,7 +41,7 @@ export interface WorkQueue {
   done(key: string): void;
   readonly depth: number;
   stats(): QueueStats;
-  /** Forgets which keys are wanted, now or later, and how often any was retried; gives those keys. Runs go on. */
+  /** Drops all queued and delayed keys and all retry counts; returns those keys. Runs in progress continue. */
   clear(): readonly string[];
   /** From now on adds are ignored and delays forgotten. Resolves when nothing is waiting or in progress any more. */
   shutdown(): Promise<void>;
@@ -65,7 +65,7 @@ export function createWorkQueue(options: WorkQueueOptions): WorkQueue {
   return new PriorityWorkQueue(options);
 }
 
-/** A key that wants a run. */
+/** A key that needs a run. */
 interface Wanted {
   readonly priority: number;
   readonly sinceMs: number;
@@ -148,7 +148,7 @@ class PriorityWorkQueue implements WorkQueue {
   async get(signal: AbortSignal): Promise<string | undefined> {
     for (;;) {
       if (signal.aborted) {
-        // The offer that woke this taker may be for another one.
+        // Another taker may have taken the key that this one was resumed for.
         if (this.depth > 0) this.#wakeOne();
         return undefined;
       }

@@ -11,7 +11,7 @@ export class CallEnded extends Error {
   }
 }
 
-/** One signal for the two ways a call is cut short: its time is over, or its caller aborts. Dispose when it has ended. */
+/** One signal for the two ways a call ends early: its deadline passes, or its caller aborts. Dispose it after the call. */
 export class Deadline implements Disposable {
   readonly #clock: Clock;
   readonly #endsAtMs: number;

@@ -25,7 +25,7 @@ export interface Http2Options {
   readonly socket: Duplex;
   readonly lane: Lane;
   readonly clock: Clock;
-  /** The connection takes no new requests any more: closed, broken, or told to go away by the server. */
+  /** The connection takes no more requests: it is closed or broken, or the server has sent GOAWAY. */
   readonly onGone: () => void;
   readonly onPing: (seconds: number) => void;
 }
@@ -100,7 +100,7 @@ export class Http2Connection implements Connection {
 
   destroy(reason: Error): void {
     this.#timer?.cancel();
-    // At once, not with the event: what a failing request starts next must not find this session again.
+    // At once, not with the event: the retry of a failed request must not find this session again.
     this.#onGone();
     this.#session.destroy(reason);
   }

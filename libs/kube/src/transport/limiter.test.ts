@@ -4,7 +4,7 @@ import { bucketsFor, defaultLimits, limitsWithin } from './limiter.ts';
 const buckets = () => bucketsFor({ ...defaultLimits(), background: { perSecond: 10, burst: 2 } });
 
 describe('rate limits', () => {
-  it('take nothing from those who will not wait', () => {
+  it('take no token for a call that will not wait', () => {
     const { background } = buckets();
     const waits = [0, 0, 50, 50, 100].map((maxWaitMs) => background.take(0, maxWaitMs));
     expect(waits).toEqual([0, 0, Infinity, Infinity, 100]);

@@ -83,7 +83,7 @@ describe('sessions', () => {
     expect(client.sample()).toEqual({ sessions: { call: 0, bulk: 3 }, streams: { call: 0, bulk: 7 } });
   });
 
-  it('lets a call finish on a session that was told to go away, and takes a new one for the next', async () => {
+  it('lets a call finish on a session that got a GOAWAY, and opens a new one for the next call', async () => {
     const held: (() => void)[] = [];
     await using server = await startServer((_seen, respond) => (held.length === 0 ? held.push(respond) : respond()));
     await using client = testClient({ credentials: server.credentials() });
@@ -126,7 +126,7 @@ describe('sessions', () => {
     expect(isUnknownOutcome(error)).toBe(true);
   });
 
-  it('says that a write to a server nobody listens on has not happened', async () => {
+  it('reports a write to a port without a listener as certainly not sent', async () => {
     const clock = new FakeClock();
     const server = await startServer((_seen, respond) => respond());
     await server[Symbol.asyncDispose]();
@@ -173,7 +173,7 @@ describe('a half-open connection', () => {
     expect(await client.get(pods, key)).toEqual({});
   });
 
-  it('is told from a quiet one: PINGs that are answered keep the watch', async () => {
+  it('is distinguished from an idle one: answered PINGs keep the watch open', async () => {
     const clock = new FakeClock();
     await using server = await startServer(holdWatches);
     const roundTrips: number[] = [];

@@ -15,7 +15,7 @@ const OPEN_NEXT_AT: Readonly<Record<Lane, readonly number[]>> = { call: [0, 1, 1
 /** Beyond this, requests wait inside their session for a free stream. */
 const MAX_SESSIONS = 32;
 
-/** What a session takes before the server has told. */
+/** Streams that a session takes before the server has sent its limit. */
 const ASSUMED_CAPACITY = 90;
 
 interface Slot {
@@ -31,7 +31,7 @@ export interface PoolOptions {
   readonly metrics: KubeMetrics;
 }
 
-/** Connections by lane. Those that break or are told to go away leave the pool; the next request opens another. */
+/** Connections by lane. A connection leaves the pool when it breaks or gets a GOAWAY; the next request opens another. */
 export class Pool {
   readonly #options: PoolOptions;
   readonly #lanes: Readonly<Record<Lane, Set<Slot>>> = { call: new Set(), bulk: new Set() };
@@ -144,7 +144,7 @@ const CLOSED = new CallEnded('Aborted', 'client is closed');
 
 const ignore = (): void => undefined;
 
-/** A caller that gives up does not wait for the connection, which others may still want. */
+/** A caller that gives up does not wait for the connection, which other callers may still need. */
 function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void =>

@@ -50,7 +50,7 @@ describe('retries', () => {
     expect(isTooManyRequests(error)).toBe(!repeated);
   });
 
-  it('adds up to a quarter to Retry-After, so that clients told the same do not come back together', async () => {
+  it('adds up to a quarter to Retry-After, so that clients with the same answer do not come back together', async () => {
     const clock = new FakeClock();
     await using server = await startServer(once(503, { 'retry-after': '2' }));
     await using client = testClient({ clock, random: () => 0.999, credentials: server.credentials() });
@@ -68,7 +68,7 @@ describe('retries', () => {
     expect(error).toMatchObject({ code: 'TooManyRequests', status: 429, retryAfterMs: 3_000 });
   });
 
-  it('does not forget, when it ends between two attempts, that the first was sent', async () => {
+  it('reports that the first attempt was sent when the call ends between two attempts', async () => {
     const clock = new FakeClock();
     await using server = await startServer(once(503, { 'retry-after': '2' }));
     await using client = testClient({ clock, credentials: server.credentials() });
@@ -142,7 +142,7 @@ describe('retries', () => {
     expect(await errorOf(client.get(pods, key))).toMatchObject({ code: 'Unauthorized', status: 401 });
   });
 
-  it('reports credentials that cannot be had as Unauthorized and sends nothing', async () => {
+  it('reports unavailable credentials as Unauthorized and sends nothing', async () => {
     await using server = await startServer((_seen, respond) => respond());
     const authorization = (): Promise<string> => Promise.reject(new Error('plugin failed'));
     await using client = testClient({ credentials: server.credentials({ authorization }) });

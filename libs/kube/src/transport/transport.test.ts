@@ -134,7 +134,7 @@ describe('an answer', () => {
 });
 
 describe('a server without HTTP/2', () => {
-  it('is spoken to over HTTP/1.1 sockets that are kept', async () => {
+  it('gets requests over HTTP/1.1 keep-alive sockets', async () => {
     await using server = await startHttp1Server((seen, respond, response) => {
       if (isWatch(seen)) response.writeHead(200).end('{"type":"ADDED","object":{}}\n');
       else respond({ body: { echo: seen.body } });

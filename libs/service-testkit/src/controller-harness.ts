@@ -27,13 +27,13 @@ export async function startSurroundings(
 
 /**
  * Controllers over an in-process API server, on a clock that only {@link eventually} and {@link elapse} move. A service
- * derives from it what its own tests speak of.
+ * extends it with the helpers that its own tests need.
  */
-export abstract class ControllerWorld implements AsyncDisposable {
+export abstract class ControllerHarness implements AsyncDisposable {
   readonly api: FakeApiServer;
   readonly clock: FakeClock;
   readonly bus: MemoryBus = memoryBus();
-  /** Of the controllers that are started from now on. Default: nowhere. */
+  /** Log of controllers that are started from now on. Default: none. */
   log: Logger | undefined;
   readonly #controllers = new Set<TestController>();
 
@@ -50,7 +50,7 @@ export abstract class ControllerWorld implements AsyncDisposable {
     return controller;
   }
 
-  /** Ends it without a goodbye: what was queued is left undone. */
+  /** Ends it at once: queued keys are not reconciled. */
   async kill(controller: TestController): Promise<void> {
     this.#controllers.delete(controller);
     await controller[Symbol.asyncDispose]();
