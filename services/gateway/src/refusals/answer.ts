@@ -58,7 +58,7 @@ export function answerOf(refusal: Refusal, { dialect, html }: Audience): Answer 
 }
 
 function contentOf(refusal: Refusal): Content {
-  // Each kind has its own writer below; the compiler heldRequests the two together.
+  // Each kind has its own writer below; the mapped type keeps the two together.
   const write = CONTENTS[refusal.kind] as (given: Refusal) => Content;
   return write(refusal);
 }
