@@ -38,7 +38,7 @@ describe('parsing from outside', () => {
     ['a Sandbox without a podTemplate', () => parseSandbox({ ...sandbox(), spec: {} })],
     ['a Pod spec that is not an object', () => parseSandbox({ ...sandbox(), spec: { podTemplate: { spec: [] } } })],
     [
-      'an operating mode nobody knows',
+      'an unknown operating mode',
       () => parseSandbox({ ...sandbox(), spec: { ...sandbox().spec, operatingMode: 'Off' } }),
     ],
     ['a claim timeout that is no duration', () => parseSandboxClaim(claim({ spec: { claimTimeout: 'soon' } }))],

@@ -44,8 +44,8 @@ export class Presence {
       await connection.request(subjectOf(name), '', { timeout: ANSWER_LIMIT_MS });
       return false;
     } catch (error) {
-      const nobody = error instanceof RequestError && error.isNoResponders();
-      return nobody && this.#connection === connection;
+      const isUnanswered = error instanceof RequestError && error.isNoResponders();
+      return isUnanswered && this.#connection === connection;
     }
   }
 

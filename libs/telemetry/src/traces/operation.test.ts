@@ -141,7 +141,7 @@ describe('spans of past work', () => {
     ['slow', { isSlow: true }, 2],
     ['failed', { isSlow: false, error: 'no warm sandbox' }, 2],
     ['neither', { isSlow: false }, 0],
-  ])('of an operation that was %s are kept accordingly although nobody sampled them', async (_, ending, count) => {
+  ])('of an unsampled operation that was %s are kept or dropped accordingly', async (_, ending, count) => {
     const spans = start({ sampleRatio: 0 });
     const op = operation();
     recordSpan({ name: 'pod.schedule', parent: op.context, startMs: T + 1_000, endMs: T + 2_000 });
