@@ -21,14 +21,14 @@ declare module 'vitest' {
  */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const before = await machineState();
-  const { kubeconfigPath, raised } = await ensureUp({ demo: false, observability: true });
+  const { kubeconfigPath, started } = await ensureUp({ demo: false, observability: true });
   const cluster = await openCluster({ root: checkoutRoot });
   if (cluster === undefined) throw new Error('the cluster that was just started is not there');
   project.provide('kubeconfigPath', kubeconfigPath);
   project.provide('releaseNamespace', releaseNamespace);
   project.provide('auditLogPath', cluster.auditLogPath);
   return async () => {
-    if (!raised) return;
+    if (!started) return;
     await tearDown();
     expectUnchanged(before, await machineState());
   };

@@ -11,7 +11,7 @@ describe('the command line', () => {
     [['up', '--observability'], { ...plain, observability: true }],
     [['up', '--no-observability'], { ...plain, observability: false }],
     [['up', '--kubeconfig', 'k', '--registry=h/p'], { ...plain, kubeconfig: 'k', registry: 'h/p' }],
-  ])('%j is understood', (args, options) => {
+  ])('parses %j', (args, options) => {
     expect(parseInvocation(args)).toEqual({ command: 'up', options });
   });
 
@@ -32,7 +32,7 @@ describe('the command line', () => {
     [['up', '--observability', '--kubeconfig', 'k'], /on the local node/],
     [['up', '--registry', 'h/p'], /--registry goes with --kubeconfig/],
     [['up', 'extra'], /extra/],
-  ])('%j is refused with a reason', (args, problem) => {
+  ])('rejects %j with a reason', (args, problem) => {
     const invocation = parseInvocation(args);
     expect(invocation.command).toBe('wrong');
     expect(invocation).toHaveProperty('problem', expect.stringMatching(problem));

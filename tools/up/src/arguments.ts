@@ -1,34 +1,34 @@
 import { parseArgs } from 'node:util';
 
-/** What the command line asks for. */
+/** The parsed command line. */
 export type Invocation =
   | { readonly command: 'up'; readonly options: UpOptions }
   | { readonly command: 'down' | 'status' | 'help' }
   | { readonly command: 'wrong'; readonly problem: string };
 
 export interface UpOptions {
-  /** Without root: a control plane with simulated nodes, controllers as processes. */
+  /** Needs no root: a control plane with simulated nodes, and the controllers as processes. */
   readonly simulated: boolean;
-  /** A cluster of the user's. */
+  /** Kubeconfig file of the user's own cluster. */
   readonly kubeconfig: string | undefined;
-  /** `HOST/PATH` of a registry that cluster pulls from. */
+  /** `HOST/PATH` of a registry that this cluster pulls from. */
   readonly registry: string | undefined;
   readonly demo: boolean;
-  /** Prometheus and Jaeger beside Sandlot; undefined: as it was. */
+  /** Whether to run Prometheus and Jaeger beside Sandlot. Undefined keeps the current state. */
   readonly observability: boolean | undefined;
 }
 
-export const help = `npm run up                       raise or repair the cluster, install Sandlot, show the main job
+export const help = `npm run up                       start or repair the cluster, install Sandlot, run the demonstration
 npm run up -- --simulated        without root: control plane and simulated nodes; claims bind, nothing executes
 npm run up -- --kubeconfig FILE [--registry HOST/PATH]
                                  install into a cluster you have; push our images to a registry it pulls from
 npm run up -- --no-demo          leave the demonstration out
 npm run up -- --observability    Prometheus and Jaeger on the local node too; they stay until --no-observability
 npm run status                   components, their health and log files
-npm run down                     remove everything that up made
+npm run down                     remove everything that up created
 `;
 
-/** Reads the arguments after the program's name; pure. */
+/** Parses the arguments after the program's name. Pure. */
 export function parseInvocation(args: readonly string[]): Invocation {
   const [command = 'help', ...rest] = args;
   if (rest.includes('--help') || rest.includes('-h') || ['help', '--help', '-h'].includes(command)) {
@@ -57,15 +57,16 @@ function parseUp(args: readonly string[]): Invocation {
     });
     const { simulated, kubeconfig, registry, demo, observability } = values;
     const options = { simulated, kubeconfig, registry, demo, observability };
-    const problem = contradiction(options);
+    const problem = findContradiction(options);
     return problem === undefined ? { command: 'up', options } : { command: 'wrong', problem };
   } catch (error) {
     return { command: 'wrong', problem: error instanceof Error ? error.message : String(error) };
   }
 }
 
-function contradiction({ simulated, kubeconfig, registry, observability }: UpOptions): string | undefined {
-  if (simulated && kubeconfig !== undefined) return '--simulated makes a cluster, --kubeconfig names one: choose';
+function findContradiction({ simulated, kubeconfig, registry, observability }: UpOptions): string | undefined {
+  if (simulated && kubeconfig !== undefined)
+    return '--simulated creates a cluster, --kubeconfig names one: choose one of them';
   if (registry !== undefined && kubeconfig === undefined) return '--registry goes with --kubeconfig';
   if (observability === true && (simulated || kubeconfig !== undefined)) {
     return '--observability runs Prometheus and Jaeger on the local node: leave --simulated and --kubeconfig out';

@@ -1,24 +1,24 @@
 import { join, resolve } from 'node:path';
 import { build } from 'esbuild';
 
-/** CommonJS packages inside the bundle ask for `require`, which a module does not have. */
+/** Defines `require`, which CommonJS packages in the bundle use and an ES module lacks. */
 const requireBanner =
   "import { createRequire as __createRequire } from 'node:module'; const require = __createRequire(import.meta.url);";
 
-/** What one bundle consists of. */
+/** A bundled service. */
 export interface Bundle {
-  /** The program: one ES module that needs nothing but Node. */
+  /** Path of the program, one ES module that needs only Node. */
   readonly file: string;
   /** Size of the program in bytes. */
   readonly bytes: number;
 }
 
-/** Reads kubeconfig files, which no pod has; six times the size of everything else, and memory for as long as it runs. */
+/** It reads kubeconfig files, which no pod has. It is six times the size of everything else and stays in memory. */
 const NOT_IN_IMAGES = ['@kubernetes/client-node'];
 
 /**
- * Bundles a service's `src/main.ts` with everything it needs in a pod into `dist/main.js`. On a host, the one package
- * that is left out is found beside the checkout.
+ * Bundles a service's `src/main.ts` and everything it needs in a pod into `dist/main.js`. On a host, Node finds the one
+ * package that the bundle leaves out in the checkout.
  */
 export async function bundleService(folder: string): Promise<Bundle> {
   const outdir = join(folder, 'dist');
@@ -31,13 +31,14 @@ export async function bundleService(folder: string): Promise<Bundle> {
     platform: 'node',
     format: 'esm',
     target: 'node24',
-    // For a debugger. Node keeps a decoded map in memory, 50 MiB of it, so the text itself stays readable instead: stack traces
-    // name functions, and the line leads to the comment that names the source.
+    // Only for debuggers: Node would keep 50 MiB of decoded source map in memory. Stack traces stay readable because the
+    // bundle is not minified, and a comment above each part names its source file.
     sourcemap: 'external',
     sourcesContent: false,
     legalComments: 'none',
     mainFields: ['module', 'main'],
-    // Besides `import` or `require`, as each package is asked for: with both, CommonJS would be given modules.
+    // esbuild adds `import` or `require`, depending on how the package is loaded. Naming both here would give ES modules to
+    // CommonJS.
     conditions: ['node'],
     banner: { js: requireBanner },
     metafile: true,

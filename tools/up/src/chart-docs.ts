@@ -9,16 +9,16 @@ const END = '<!-- /values -->';
 
 /** One value of the chart. */
 export interface ValueRow {
-  /** `nats.persistence.size`. */
+  /** Such as `nats.persistence.size`. */
   readonly path: string;
-  /** As in values.yaml, on one line. */
+  /** The default in values.yaml as JSON, on one line. */
   readonly default: string;
   readonly comment: string;
 }
 
 /**
- * Every value with the comment above it. A map with a comment of its own is one value; of a map without one, each field is.
- * Throws for a value without a comment.
+ * Returns every value with the comment above it. A map with a comment is one value. In a map without one, each field is a
+ * value. Throws if a value has no comment.
  */
 export function valueRows(yaml: string): readonly ValueRow[] {
   const document = parseDocument(yaml);
@@ -37,7 +37,7 @@ function rowsOf(map: YAMLMap, prefix: string, headComment: string): readonly Val
       return rowsOf(value, `${path}.`, lastParagraph(value.commentBefore));
     }
     if (comment === '') throw new Error(`${path} has no comment in values.yaml`);
-    return [{ path, default: JSON.stringify(plain(value)), comment }];
+    return [{ path, default: JSON.stringify(toPlain(value)), comment }];
   });
 }
 
@@ -49,7 +49,7 @@ function commentOf(pair: Pair): string {
   return isScalar(pair.key) ? lastParagraph(pair.key.commentBefore) : '';
 }
 
-/** The comment directly above the key; one above a blank line is about the file. */
+/** Returns the paragraph directly above the key. Paragraphs before a blank line are about the file. */
 function lastParagraph(comment: string | null | undefined): string {
   const paragraph = (comment ?? '').split(/\n\s*\n/).at(-1) ?? '';
   return paragraph
@@ -59,11 +59,11 @@ function lastParagraph(comment: string | null | undefined): string {
     .trim();
 }
 
-function plain(value: unknown): unknown {
+function toPlain(value: unknown): unknown {
   return isNode(value) ? value.toJSON() : value;
 }
 
-/** The rows as a Markdown table. */
+/** Formats the rows as a Markdown table. */
 export function valuesTable(rows: readonly ValueRow[]): string {
   const cell = (text: string): string => text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
   const lines = rows.map(
@@ -72,7 +72,7 @@ export function valuesTable(rows: readonly ValueRow[]): string {
   return ['| value | default | what it does |', '|---|---|---|', ...lines].join('\n');
 }
 
-/** The README with the table between its markers replaced. Throws when the markers are missing. */
+/** Replaces the table between the markers of the README. Throws if the markers are missing. */
 export function withValuesTable(readme: string, table: string): string {
   const [begin, end] = [readme.indexOf(BEGIN), readme.indexOf(END)];
   if (begin < 0 || end < begin) throw new Error(`README.md lacks the markers ${BEGIN} and ${END}`);

@@ -3,8 +3,8 @@ import { run, runOrFail } from './command.ts';
 
 const node = process.execPath;
 
-describe('commands', () => {
-  it('give their output, their code and every line as it comes', async () => {
+describe('run', () => {
+  it('returns the output and exit code, and reports every line', async () => {
     const lines: string[] = [];
     const script = 'process.stdout.write("a\\nb\\n"); process.stderr.write("c\\n"); process.exitCode = 3';
     const result = await run([node, '-e', script], { onLine: (line) => lines.push(line) });
@@ -12,18 +12,18 @@ describe('commands', () => {
     expect(lines.sort()).toEqual(['a', 'b', 'c']);
   });
 
-  it('read their input', async () => {
+  it('passes the input to the command', async () => {
     expect((await run([node, '-e', 'process.stdin.pipe(process.stdout)'], { input: 'hello' })).stdout).toBe('hello');
   });
 
-  it('that do not exist are code 127, and failures name the step', async () => {
+  it('returns code 127 for a missing program, and runOrFail names the step that failed', async () => {
     expect(await run(['/no/such/program'])).toMatchObject({ code: 127 });
     await expect(runOrFail('Looking', [node, '-e', 'process.exit(4)'])).rejects.toThrow(
       /Looking: .* ended with code 4/,
     );
   });
 
-  it('that take too long are stopped and say so', async () => {
+  it('kills a command at its timeout and says so', async () => {
     const result = await run([node, '-e', 'setInterval(() => {}, 1000)'], { timeoutMs: 20 });
     expect(result.code).not.toBe(0);
     expect(result.stderr).toContain('stopped by SIGKILL');

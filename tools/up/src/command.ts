@@ -7,15 +7,15 @@ export interface CommandOptions {
   readonly input?: string | undefined;
   /** Added to this process's environment. */
   readonly env?: Readonly<Record<string, string>> | undefined;
-  /** The command is killed after this long; default two minutes. */
+  /** `run` kills the command after this time. Default two minutes. */
   readonly timeoutMs?: number | undefined;
-  /** Sees every line of standard output and standard error as it comes. */
+  /** Receives every line of standard output and standard error as it arrives. */
   readonly onLine?: ((line: string) => void) | undefined;
 }
 
 const DEFAULT_TIMEOUT_MS = 120_000;
 
-/** Runs a command to its end. A non-zero exit code is a result, not an error; a program that does not start is 127. */
+/** Runs a command to its end. Does not throw on a non-zero exit code. A program that cannot start gives code 127. */
 export function run(argv: readonly [string, ...string[]], options: CommandOptions = {}): Promise<CommandResult> {
   const [program, ...args] = argv;
   const child = spawn(program, args, {
@@ -31,7 +31,7 @@ export function run(argv: readonly [string, ...string[]], options: CommandOption
       for (const line of text.split(/[\r\n]+/)) if (line.trim() !== '') options.onLine?.(line.trim());
     });
   }
-  // A program that exits without reading its input closes the pipe; its exit code tells the story.
+  // A program that exits without reading its input closes the pipe. Its exit code is what matters.
   child.stdin.on('error', () => undefined);
   child.stdin.end(options.input ?? '');
   return new Promise((resolve) => {
@@ -45,21 +45,21 @@ export function run(argv: readonly [string, ...string[]], options: CommandOption
   });
 }
 
-/** Like {@link run}, but a non-zero exit code is an UpError of the step, with the end of what the command said. */
+/** Like {@link run}, but throws an UpError of the step on a non-zero exit code, with the end of the command's output. */
 export async function runOrFail(
   step: string,
   argv: readonly [string, ...string[]],
   options: CommandOptions = {},
 ): Promise<string> {
   const result = await run(argv, options);
-  if (result.code !== 0) throw commandFailed(step, argv.join(' '), result);
+  if (result.code !== 0) throw createCommandError(step, argv.join(' '), result);
   return result.stdout;
 }
 
-/** The UpError of a command that failed. */
-export function commandFailed(step: string, command: string, result: CommandResult): UpError {
-  const said = result.stderr.trim() === '' ? result.stdout : result.stderr;
-  const details = said.trim().split('\n').slice(-25).join('\n');
+/** Creates the UpError of a command that failed, with the end of its output. */
+export function createCommandError(step: string, command: string, result: CommandResult): UpError {
+  const output = result.stderr.trim() === '' ? result.stdout : result.stderr;
+  const details = output.trim().split('\n').slice(-25).join('\n');
   const shown = command.length > 160 ? `${command.slice(0, 157)}...` : command;
   return new UpError({ step, problem: `\`${shown}\` ended with code ${result.code}`, details });
 }

@@ -1,9 +1,9 @@
-/** A failure as the user sees it: the step, the problem, the remedy. */
+/** A failure as the user sees it. */
 export interface Failure {
-  /** The step, as the progress lines name it. */
+  /** Title of the step in the progress lines. */
   readonly step: string;
   readonly problem: string;
-  /** What the machine said, indented below the problem. */
+  /** Output of a command or other details, shown indented below the problem. */
   readonly details?: string | undefined;
   /** What to do next: a command or a sentence. */
   readonly advice?: string | undefined;
@@ -20,7 +20,7 @@ export class UpError extends Error {
   }
 }
 
-/** The failure as lines of text; an unexpected error keeps its stack. */
+/** Formats a failure for the terminal. An unexpected error keeps its stack. */
 export function describeFailure(error: unknown): string {
   if (error instanceof UpError) return describeUpError(error.failure);
   if (error instanceof Error && 'code' in error && typeof error.code === 'string') return `✗ ${error.message}`;

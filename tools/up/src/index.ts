@@ -1,5 +1,5 @@
 import { consoleProgress, destroyCluster, openCluster } from '@sandlot/local-cluster';
-import { narrator } from './demo/narrate.ts';
+import { createNarrator } from './demo/narrate.ts';
 import { release } from './install/values.ts';
 import { checkoutRoot } from './paths.ts';
 import { up } from './up.ts';
@@ -10,32 +10,32 @@ export { observability } from './observability/manifests.ts';
 export { checkoutRoot } from './paths.ts';
 export { readEnv } from './tenants/env-file.ts';
 
-/** Where the chart is installed. */
+/** Namespace of the Helm release. */
 export const releaseNamespace = release.namespace;
 
-/** A cluster with the chart of this checkout on it. */
+/** A cluster with this checkout's chart installed. */
 export interface UpCluster {
   /** Cluster-admin. */
   readonly kubeconfigPath: string;
-  /** Whether this call started it, so that the caller may remove it. */
-  readonly raised: boolean;
+  /** True if this call started the cluster. The caller may then remove it. */
+  readonly started: boolean;
 }
 
 /**
- * The checkout's real node with the checkout's own controllers on it: raised when it is not up, upgraded when it runs
- * other images; with `observability`, Prometheus and Jaeger beside it. Throws UpError or LocalClusterError.
+ * Ensures that the checkout's real node runs this checkout's images: starts the cluster if needed, and upgrades the
+ * release. With `observability` also installs Prometheus and Jaeger. Throws UpError or LocalClusterError.
  */
 export async function ensureUp(options: { demo: boolean; observability?: boolean }): Promise<UpCluster> {
   const before = await openCluster({ root: checkoutRoot });
   const choices = { demo: options.demo, observability: options.observability };
   const { target } = await up(
     { simulated: false, kubeconfig: undefined, registry: undefined, ...choices },
-    { progress: consoleProgress(), say: narrator() },
+    { progress: consoleProgress(), say: createNarrator() },
   );
-  return { kubeconfigPath: target.kubeconfigPath, raised: before === undefined };
+  return { kubeconfigPath: target.kubeconfigPath, started: before === undefined };
 }
 
-/** Removes the checkout's cluster and everything `up` made. */
+/** Removes the checkout's cluster and everything that `up` created. */
 export async function tearDown(): Promise<void> {
   await destroyCluster({ root: checkoutRoot, progress: consoleProgress() });
 }

@@ -7,8 +7,8 @@ import { UpError } from './errors.ts';
 const POOL_LIMIT_MS = 180_000;
 const POLL_MS = 100;
 
-/** Waits until the pool is full; the number of its members. Throws an UpError that says what holds it up. */
-export async function awaitPool(
+/** Waits until all members of the pool are ready, and returns their number. Throws an UpError with its conditions. */
+export async function waitForPool(
   client: KubeClient,
   key: { readonly namespace: string; readonly name: string },
   report: (text: string) => void,
@@ -19,7 +19,7 @@ export async function awaitPool(
     const { ready, desired, isCurrent } = stateOf(pool);
     if (isCurrent && ready >= desired) return ready;
     report(`${ready} of ${desired} ready`);
-    if (performance.now() > deadlineMs) throw stillEmpty(pool);
+    if (performance.now() > deadlineMs) throw createTimeoutError(pool);
     await sleep(POLL_MS);
   }
 }
@@ -27,7 +27,7 @@ export async function awaitPool(
 interface PoolState {
   readonly ready: number;
   readonly desired: number;
-  /** Counted since the pool was last changed. */
+  /** The status is about the pool's newest spec. */
   readonly isCurrent: boolean;
 }
 
@@ -36,7 +36,7 @@ function stateOf({ metadata, spec, status }: SandboxWarmPool): PoolState {
   return { ready: status?.readyReplicas ?? 0, desired: spec.replicas ?? 0, isCurrent };
 }
 
-function stillEmpty(pool: SandboxWarmPool): UpError {
+function createTimeoutError(pool: SandboxWarmPool): UpError {
   const { namespace = '', name = '' } = pool.metadata;
   const { ready, desired } = stateOf(pool);
   const conditions = pool.status?.conditions ?? [];

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { Machine } from './preflight.ts';
-import { obstacles } from './preflight.ts';
+import { findObstacles } from './preflight.ts';
 
 const GIB = 2 ** 30;
 const fit: Machine = {
@@ -14,25 +14,25 @@ const fit: Machine = {
   systemName: 'Debian GNU/Linux 12 (bookworm)',
 };
 
-describe('obstacles to a real node', () => {
-  it('are none on a machine that has everything', () => {
-    expect(obstacles(fit)).toEqual([]);
+describe('findObstacles', () => {
+  it('finds nothing on a machine that meets all requirements', () => {
+    expect(findObstacles(fit)).toEqual([]);
   });
 
   it.each([
-    ['without root, with the way that needs none', { root: false }, /npm run up -- --simulated/],
-    ['another system', { platform: 'darwin' }, /this is darwin/],
+    ['no root, and suggests the simulated cluster', { root: false }, /npm run up -- --simulated/],
+    ['another operating system', { platform: 'darwin' }, /this is darwin/],
     ['no Go', { go: false }, /Go 1\.26.*go\.dev/],
     ['no apt-get', { apt: false, systemName: 'Fedora Linux 44' }, /apt-get.*Fedora Linux 44/],
     ['little memory', { memoryBytes: 2 * GIB }, /3 GiB of memory are needed; there are 2\.0/],
     ['little disk', { freeDiskBytes: GIB / 2 }, /8 GiB of free disk are needed; there are 0\.5/],
-  ])('are named: %s', (_, difference, text) => {
-    const found = obstacles({ ...fit, ...difference });
+  ])('names %s', (_, difference, text) => {
+    const found = findObstacles({ ...fit, ...difference });
     expect(found).toHaveLength(1);
     expect(found[0]).toMatch(text);
   });
 
-  it('are all named at once', () => {
-    expect(obstacles({ ...fit, root: false, go: false, memoryBytes: 0 })).toHaveLength(3);
+  it('names all obstacles at once', () => {
+    expect(findObstacles({ ...fit, root: false, go: false, memoryBytes: 0 })).toHaveLength(3);
   });
 });

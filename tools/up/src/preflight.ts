@@ -4,7 +4,7 @@ import { UpError } from './errors.ts';
 import { checkoutRoot } from './paths.ts';
 import { findProgram } from './target.ts';
 
-/** What the machine is, as far as `up` depends on it. */
+/** The properties of this machine that `npm run up` depends on. */
 export interface Machine {
   readonly platform: string;
   readonly root: boolean;
@@ -20,8 +20,8 @@ const GIB = 2 ** 30;
 const NEEDED_MEMORY_BYTES = 3 * GIB;
 const NEEDED_DISK_BYTES = 8 * GIB;
 
-/** What stands in the way of a real node, and what to do about it; empty when nothing does. Pure. */
-export function obstacles(machine: Machine): readonly string[] {
+/** Returns the requirements of a real node that the machine does not meet, with advice. Pure. */
+export function findObstacles(machine: Machine): readonly string[] {
   const found: string[] = [];
   if (machine.platform !== 'linux') found.push(`Linux is needed; this is ${machine.platform}.`);
   if (!machine.root) {
@@ -33,10 +33,10 @@ export function obstacles(machine: Machine): readonly string[] {
   if (!machine.go) found.push('Go 1.26.3 or newer is needed in PATH: https://go.dev/dl');
   if (!machine.apt)
     found.push(`Debian's apt-get is needed to install containerd and others; this is ${machine.systemName}.`);
-  return [...found, ...shortages(machine)];
+  return [...found, ...findShortages(machine)];
 }
 
-function shortages({ memoryBytes, freeDiskBytes }: Machine): readonly string[] {
+function findShortages({ memoryBytes, freeDiskBytes }: Machine): readonly string[] {
   const short = (what: string, has: number, needs: number): readonly string[] =>
     has >= needs ? [] : [`${(needs / GIB).toFixed(0)} GiB of ${what} are needed; there are ${(has / GIB).toFixed(1)}.`];
   return [
@@ -45,7 +45,6 @@ function shortages({ memoryBytes, freeDiskBytes }: Machine): readonly string[] {
   ];
 }
 
-/** Looks at this machine. */
 async function inspectMachine(): Promise<Machine> {
   const disk = await statfs(checkoutRoot);
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
@@ -63,8 +62,8 @@ async function inspectMachine(): Promise<Machine> {
 
 /** Throws an UpError that lists every obstacle to a real node on this machine. */
 export async function requireRealNode(): Promise<void> {
-  const found = obstacles(await inspectMachine());
+  const found = findObstacles(await inspectMachine());
   if (found.length === 0) return;
-  const problem = found.length === 1 ? 'one thing stands in the way' : `${found.length} things stand in the way`;
+  const problem = found.length === 1 ? 'a requirement is not met' : `${found.length} requirements are not met`;
   throw new UpError({ step: 'Checking this machine', problem, details: found.join('\n') });
 }

@@ -1,7 +1,7 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join, relative } from 'node:path';
 import type { DemoResult } from './demo/demo.ts';
-import { megabytes } from './images/build.ts';
+import { formatMegabytes } from './images/build.ts';
 import type { BuiltImage } from './images/build.ts';
 import type { ControllerName } from './images/recipes.ts';
 import { controllerNames } from './images/recipes.ts';
@@ -9,7 +9,7 @@ import { checkoutRoot } from './paths.ts';
 import type { Target } from './target.ts';
 import { findProgram } from './target.ts';
 
-/** One line per image of ours: its size and how long the service takes from process start to serving. */
+/** Formats one line per image: its size, and for controllers the time from process start to readiness. */
 export function imageLines(
   images: readonly BuiltImage[],
   startTimes: ReadonlyMap<ControllerName, number>,
@@ -19,12 +19,12 @@ export function imageLines(
     const start = controllerNames.find((controller) => controller === name);
     const ms = start === undefined ? undefined : startTimes.get(start);
     const started = ms === undefined ? '' : `  starts in ${Math.round(ms)} ms`;
-    return `  ${name.padEnd(width)}  ${megabytes(sizeBytes).padStart(7)}${started}`;
+    return `  ${name.padEnd(width)}  ${formatMegabytes(sizeBytes).padStart(7)}${started}`;
   });
 }
 
 /**
- * Shell lines that work as pasted in the checkout's folder. A machine without kubectl gets ours, in .sandlot/bin.
+ * Returns shell lines to paste in the checkout's folder. On a machine without kubectl, writes ours to .sandlot/bin.
  */
 export async function nextSteps(
   target: Target,
@@ -38,7 +38,9 @@ export async function nextSteps(
   const namespace = demo === undefined || demo.namespace === 'default' ? '' : ` -n ${demo.namespace}`;
   return [
     `  export KUBECONFIG=${kubeconfig}`,
-    ...(target.kind === 'node' ? ['  . .sandlot/env   # E2B_API_URL, E2B_API_KEY and what else clients want'] : []),
+    ...(target.kind === 'node'
+      ? ['  . .sandlot/env   # E2B_API_URL, E2B_API_KEY and other variables for clients']
+      : []),
     ...(missing ? ['  export PATH="$PWD/.sandlot/bin:$PATH"'] : []),
     `  kubectl get sandboxwarmpools,sandboxclaims,sandboxes,pods,pvc${namespace}`,
     ...(demo === undefined ? [] : demoSteps(target, demo, namespace)),

@@ -4,17 +4,17 @@ import type { ClusterHandle, CommandResult, Progress } from '@sandlot/local-clus
 import { ensureBinaries } from '@sandlot/local-cluster';
 import { run } from './command.ts';
 
-/** The cluster that things are installed on, ours or one the user has. */
+/** The cluster to install on: ours, or the user's own. */
 export interface Target {
   readonly kind: 'node' | 'simulated' | 'external';
   readonly kubeconfigPath: string;
-  /** Where the demonstration makes its objects. */
+  /** Namespace of the demonstration's objects. */
   readonly demoNamespace: string;
   kubectl(args: readonly string[], input?: string): Promise<CommandResult>;
   helm(args: readonly string[]): Promise<CommandResult>;
 }
 
-/** A cluster made by @sandlot/local-cluster. */
+/** Returns the target for a cluster of @sandlot/local-cluster. */
 export function localTarget(cluster: ClusterHandle): Target {
   return {
     kind: cluster.mode,
@@ -27,7 +27,7 @@ export function localTarget(cluster: ClusterHandle): Target {
 
 const TOOL_TIMEOUT_MS = 10 * 60_000;
 
-/** The cluster of a kubeconfig file, with kubectl and helm built as for ours. */
+/** Returns the target for a kubeconfig file. It uses our kubectl and helm, built if needed. */
 export async function externalTarget(kubeconfigPath: string, progress: Progress): Promise<Target> {
   const bin = await ensureBinaries(['kube', 'helm'], { progress });
   const options = { env: { KUBECONFIG: kubeconfigPath }, timeoutMs: TOOL_TIMEOUT_MS };
@@ -40,7 +40,7 @@ export async function externalTarget(kubeconfigPath: string, progress: Progress)
   };
 }
 
-/** Absolute path of a program in PATH, or undefined. */
+/** Returns the absolute path of a program in PATH, or undefined. */
 export async function findProgram(name: string): Promise<string | undefined> {
   for (const folder of (process.env['PATH'] ?? '').split(delimiter)) {
     const path = join(folder, name);

@@ -19,20 +19,20 @@ import { chartValues } from './install/values.ts';
 import { hasObservability, installObservability, observers, removeObservability } from './observability/install.ts';
 import { checkoutRoot } from './paths.ts';
 import { requireRealNode } from './preflight.ts';
-import { raiseSimulated, requireNoOther } from './simulated/simulated.ts';
+import { startSimulated, requireNoComponent } from './simulated/simulated.ts';
 import { externalTarget, findProgram, localTarget } from './target.ts';
 import type { Target } from './target.ts';
 import { prepareTenants } from './tenants/tenants.ts';
 
-/** What came of `up`. */
+/** Result of `up`. */
 export interface UpResult {
   readonly target: Target;
-  /** Empty where nothing was built. */
+  /** Empty if `up` built no images. */
   readonly images: readonly BuiltImage[];
   readonly demo: DemoResult | undefined;
-  /** The multi-call binary, where it was built: it holds kubectl. */
+  /** Path of the multi-call binary, which includes kubectl, if it was built. */
   readonly kube: string | undefined;
-  /** Whether Prometheus and Jaeger are there. */
+  /** Whether Prometheus and Jaeger are installed. */
   readonly observed: boolean;
 }
 
@@ -41,7 +41,7 @@ export interface UpContext {
   readonly say: Say;
 }
 
-/** Raises or repairs what the options ask for, from any state, and shows the main job. Throws UpError or LocalClusterError. */
+/** Starts or repairs the cluster, installs Sandlot and runs the demonstration. Throws UpError or LocalClusterError. */
 export async function up(options: UpOptions, context: UpContext): Promise<UpResult> {
   if (options.simulated) return upSimulated(options, context);
   if (options.kubeconfig !== undefined) return upExternal(options.kubeconfig, options, context);
@@ -51,13 +51,13 @@ export async function up(options: UpOptions, context: UpContext): Promise<UpResu
 async function upNode(options: UpOptions, context: UpContext): Promise<UpResult> {
   const { progress } = context;
   await requireRealNode();
-  await requireNoOther('kwok', 'a simulated cluster');
+  await requireNoComponent('kwok', 'a simulated cluster');
   const cluster = await createCluster({ root: checkoutRoot, progress });
   const target = localTarget(cluster);
   const observed = options.observability ?? (await hasObservability(target));
   const buildah = await prepareBuilds(progress);
   const images = await buildAll(buildah, progress, { observability: observed });
-  // Any registry name does: the node asks the local registry for every one of them.
+  // Images are named after ghcr.io below: the node asks the local registry first, whatever the name.
   const registry = { host: cluster.registry?.host ?? '', path: 'sandlot' };
   await publishImages(images, { buildah, registry, progress });
   await publishStandIns(images, { registry, crane: await cluster.bin('crane'), progress });
@@ -80,7 +80,8 @@ async function upExternal(file: string, options: UpOptions, context: UpContext):
   });
   const target = await externalTarget(kubeconfig, progress);
   await requireReachable(target);
-  const pushed = options.registry === undefined ? undefined : await pushTo(parseRegistry(options.registry), progress);
+  const pushed =
+    options.registry === undefined ? undefined : await buildAndPush(parseRegistry(options.registry), progress);
   await installChart(target, pushed?.values, progress);
   const image = pushed?.sandboxImage ?? 'busybox';
   const demo = options.demo ? await runDemo({ ...context, target, image }) : undefined;
@@ -98,12 +99,12 @@ async function requireReachable(target: Target): Promise<void> {
   if (code === 0) return;
   throw new UpError({
     step: 'Reaching the cluster',
-    problem: `${target.kubeconfigPath} leads nowhere`,
+    problem: `cannot reach the cluster of ${target.kubeconfigPath}`,
     details: stderr,
   });
 }
 
-async function pushTo(
+async function buildAndPush(
   registry: Registry,
   progress: Progress,
 ): Promise<{ images: readonly BuiltImage[]; values: ReturnType<typeof chartValues>; sandboxImage: string }> {
@@ -145,7 +146,7 @@ async function buildAll(
 }
 
 async function upSimulated(options: UpOptions, context: UpContext): Promise<UpResult> {
-  const { target, kube } = await raiseSimulated(context.progress);
+  const { target, kube } = await startSimulated(context.progress);
   const demo = options.demo ? await runDemo({ ...context, target, image: 'busybox' }) : undefined;
   return { target, images: [], demo, kube, observed: false };
 }

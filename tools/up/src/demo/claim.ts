@@ -9,8 +9,8 @@ const LIMIT_MS = 120_000;
 const STEP = 'Claiming a sandbox';
 
 /**
- * Creates the claim and follows it until it is Ready. The watch is open before the claim exists, so that no stage is
- * missed and every time is that of an event's arrival. Throws an UpError with the claim's own reason after two minutes.
+ * Creates the claim and follows it until it is Ready. The watch starts before the claim exists, so it sees every stage.
+ * The times are the arrival times of the events. Throws an UpError with the claim's own reason after two minutes.
  */
 export async function claimAndTime(client: KubeClient, claim: SandboxClaim): Promise<ClaimTimeline> {
   const namespace = claim.metadata.namespace;
@@ -21,12 +21,12 @@ export async function claimAndTime(client: KubeClient, claim: SandboxClaim): Pro
   const startedMs = performance.now();
   const elapsed = (): number => performance.now() - startedMs;
   const followed = follow(client, { namespace, name, resourceVersion, signal: abort.signal }, (state) => {
-    recorder.seen(state, elapsed());
+    recorder.recordState(state, elapsed());
     return recorder.result() !== undefined;
   });
   const timer = setTimeout(() => abort.abort(), LIMIT_MS);
   try {
-    const created = client.create(sandboxClaims, claim).then(() => recorder.submitted(elapsed()));
+    const created = client.create(sandboxClaims, claim).then(() => recorder.recordCreation(elapsed()));
     await Promise.all([created, followed]);
   } catch (error) {
     if (!abort.signal.aborted) throw error;
@@ -34,7 +34,7 @@ export async function claimAndTime(client: KubeClient, claim: SandboxClaim): Pro
     clearTimeout(timer);
   }
   const result = recorder.result();
-  if (result === undefined) throw stuck(name, recorder.waitingFor);
+  if (result === undefined) throw createTimeoutError(name, recorder.waitingFor);
   const sandbox = await client.get(sandboxes, { namespace, name: result.sandbox });
   return { ...result, origin: originOf(sandbox.metadata.labels?.['agents.x-k8s.io/launch-type']) };
 }
@@ -42,13 +42,13 @@ export async function claimAndTime(client: KubeClient, claim: SandboxClaim): Pro
 async function follow(
   client: KubeClient,
   watched: { namespace: string | undefined; name: string; resourceVersion: string; signal: AbortSignal },
-  seen: (claim: SandboxClaim) => boolean,
+  isDone: (claim: SandboxClaim) => boolean,
 ): Promise<void> {
   const { namespace, name, resourceVersion, signal } = watched;
   const options = { namespace, resourceVersion, fieldSelector: `metadata.name=${name}`, signal };
   for await (const event of client.watch(sandboxClaims, options)) {
     if (event.type === 'BOOKMARK' || event.type === 'DELETED') continue;
-    if (seen(event.object)) return;
+    if (isDone(event.object)) return;
   }
 }
 
@@ -57,7 +57,7 @@ function originOf(launchType: string | undefined): ClaimTimeline['origin'] {
   return launchType === 'cold' ? 'Cold' : undefined;
 }
 
-function stuck(name: string, waitingFor: string): UpError {
+function createTimeoutError(name: string, waitingFor: string): UpError {
   return new UpError({
     step: STEP,
     problem: `claim ${name} is not Ready after ${LIMIT_MS / 1000} s`,

@@ -6,10 +6,10 @@ import { createKubeClient, isNotFound, loadCredentials, pods } from '@sandlot/ku
 import type { KubeClient, Pod } from '@sandlot/kube';
 import type { Progress } from '@sandlot/local-cluster';
 import { parse } from 'yaml';
-import { commandFailed } from '../command.ts';
+import { createCommandError } from '../command.ts';
 import { UpError } from '../errors.ts';
 import { checkoutRoot } from '../paths.ts';
-import { awaitPool } from '../pools.ts';
+import { waitForPool } from '../pools.ts';
 import type { Target } from '../target.ts';
 import { claimAndTime } from './claim.ts';
 import type { Say } from './narrate.ts';
@@ -21,29 +21,29 @@ const NOTE = '/data/note';
 
 export interface DemoOptions {
   readonly target: Target;
-  /** Image of the sandbox; `busybox` unless a registry of the user's holds ours. */
+  /** Image of the sandbox: `busybox`, or our image in the user's registry. */
   readonly image: string;
   readonly progress: Progress;
   readonly say: Say;
 }
 
-/** The sandbox the demonstration leaves behind. */
+/** The sandbox that the demonstration leaves running. */
 export interface DemoResult {
   readonly sandbox: string;
   readonly namespace: string;
 }
 
 /**
- * The main job in front of the user: a template with a disk, a warm pool, a claim with its timeline, and on real nodes
- * data that outlives its pod. Safe to repeat: the claim of an earlier run is deleted first. Throws UpError.
+ * Shows the user how Sandlot works: a template with a disk, a warm pool, a claim with its timeline, and on real nodes
+ * data that outlives its pod. Can be repeated, as it deletes the claim of an earlier run first. Throws UpError.
  */
 export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   const { target, say } = options;
   const credentials = await loadCredentials({ kubeconfig: target.kubeconfigPath });
-  await using client = disposable(createKubeClient({ credentials, userAgent: 'sandlot-up' }));
+  await using client = asDisposable(createKubeClient({ credentials, userAgent: 'sandlot-up' }));
   const namespace = target.demoNamespace;
   say.heading(
-    `The main job: ${target.kind === 'simulated' ? 'a claim gets a sandbox' : 'a sandbox that keeps its disk'}`,
+    `Demonstration: ${target.kind === 'simulated' ? 'a claim gets a sandbox' : 'a sandbox that keeps its disk'}`,
   );
   await prepare(options, client);
   const claim = { ...(parse(await readManifest('claim.yaml')) as SandboxClaim) };
@@ -55,16 +55,16 @@ export async function runDemo(options: DemoOptions): Promise<DemoResult> {
   return { sandbox: timeline.sandbox, namespace };
 }
 
-function disposable(client: KubeClient): KubeClient & AsyncDisposable {
+function asDisposable(client: KubeClient): KubeClient & AsyncDisposable {
   return Object.assign(client, { [Symbol.asyncDispose]: () => client.close() });
 }
 
 async function prepare({ target, image, progress, say }: DemoOptions, client: KubeClient): Promise<void> {
   const namespace = target.demoNamespace;
   if (namespace !== 'default') {
-    const made = await target.kubectl(['create', 'namespace', namespace]);
-    if (made.code !== 0 && !made.stderr.includes('AlreadyExists'))
-      throw commandFailed('Demonstration', 'kubectl create namespace', made);
+    const created = await target.kubectl(['create', 'namespace', namespace]);
+    if (created.code !== 0 && !created.stderr.includes('AlreadyExists'))
+      throw createCommandError('Demonstration', 'kubectl create namespace', created);
   }
   await kubectlOrFail(target, ['delete', 'sandboxclaim', 'demo-1', '--ignore-not-found', '--timeout=60s']);
   say.command(`kubectl apply -f ${manifestPath('template.yaml')} -f ${manifestPath('pool.yaml')}`);
@@ -73,8 +73,8 @@ async function prepare({ target, image, progress, say }: DemoOptions, client: Ku
   await kubectlOrFail(target, ['apply', '-f', '-'], `${template}---\n${pool}`);
   const step = progress.step('Filling the warm pool');
   try {
-    const members = await awaitPool(client, { namespace, name: 'demo-pool' }, (text) => step.update(text));
-    step.done(`${members} sandboxes, each with a disk of its own`);
+    const members = await waitForPool(client, { namespace, name: 'demo-pool' }, (text) => step.update(text));
+    step.done(`${members} sandboxes, each with its own disk`);
   } catch (error) {
     step.fail();
     throw error;
@@ -90,7 +90,7 @@ async function showDisk({ target, say }: DemoOptions, client: KubeClient, sandbo
   say.command(`kubectl delete pod ${sandbox}`);
   const startedMs = performance.now();
   await kubectlOrFail(target, ['delete', 'pod', sandbox, '--wait=false']);
-  const after = await awaitReturn(client, { namespace, before });
+  const after = await waitForNewPod(client, { namespace, before });
   const seconds = ((performance.now() - startedMs) / 1000).toFixed(1);
   say.lines([`back after ${seconds} s: same name, new pod, same disk (${volumeOf(after) ?? 'none'})`]);
   say.command(`kubectl exec ${sandbox} -- cat ${NOTE}`);
@@ -101,8 +101,8 @@ async function showDisk({ target, say }: DemoOptions, client: KubeClient, sandbo
   say.lines([read]);
 }
 
-/** Waits until a Ready pod of the same name that is not the deleted one exists. */
-async function awaitReturn(client: KubeClient, gone: { namespace: string; before: Pod }): Promise<Pod> {
+/** Waits until a new pod with the deleted pod's name is Ready. */
+async function waitForNewPod(client: KubeClient, gone: { namespace: string; before: Pod }): Promise<Pod> {
   const { namespace, before } = gone;
   const name = before.metadata.name ?? '';
   const deadlineMs = performance.now() + POD_LIMIT_MS;
@@ -131,7 +131,7 @@ function volumeOf(pod: Pod): string | undefined {
 
 async function kubectlOrFail(target: Target, args: readonly string[], input?: string): Promise<string> {
   const result = await target.kubectl(['-n', target.demoNamespace, ...args], input);
-  if (result.code !== 0) throw commandFailed('Demonstration', `kubectl ${args.join(' ')}`, result);
+  if (result.code !== 0) throw createCommandError('Demonstration', `kubectl ${args.join(' ')}`, result);
   return result.stdout;
 }
 

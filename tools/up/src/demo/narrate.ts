@@ -1,14 +1,14 @@
 import type { ClaimTimeline } from './timeline.ts';
 
-/** How the demonstration talks: what it types, and what came of it. */
+/** Output of the demonstration: the commands it runs, and their results. */
 export interface Say {
   heading(text: string): void;
   command(text: string): void;
   lines(texts: readonly string[]): void;
 }
 
-/** Writes to a stream: commands after a `$`, results indented below. */
-export function narrator(stream: NodeJS.WriteStream = process.stdout): Say {
+/** Creates a createNarrator that writes commands after a `$` and results indented below. */
+export function createNarrator(stream: NodeJS.WriteStream = process.stdout): Say {
   return {
     heading: (text) => void stream.write(`\n${text}\n`),
     command: (text) => void stream.write(`  $ ${text}\n`),
@@ -16,7 +16,7 @@ export function narrator(stream: NodeJS.WriteStream = process.stdout): Say {
   };
 }
 
-/** The timeline as three aligned lines. */
+/** Formats the timeline as three aligned lines. */
 export function timelineLines({ submittedMs, boundMs, readyMs, sandbox, origin }: ClaimTimeline): readonly string[] {
   const how = origin === 'Warm' ? ', taken from the warm pool' : origin === 'Cold' ? ', made for this claim' : '';
   return [

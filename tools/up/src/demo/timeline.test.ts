@@ -16,34 +16,34 @@ const bound = state({ sandbox: { name: 'pool-x' }, conditions: [condition('False
 const ready = state({ sandbox: { name: 'pool-x' }, conditions: [condition('True', 'DependenciesReady')] });
 
 describe('the timeline of a claim', () => {
-  it('has the first time of each stage', () => {
+  it('keeps the first time of each stage', () => {
     const recorder = new TimelineRecorder();
-    recorder.submitted(5);
-    recorder.seen(waiting, 6);
-    recorder.seen(bound, 9);
-    recorder.seen(bound, 12);
-    recorder.seen(ready, 20);
-    recorder.seen(ready, 30);
+    recorder.recordCreation(5);
+    recorder.recordState(waiting, 6);
+    recorder.recordState(bound, 9);
+    recorder.recordState(bound, 12);
+    recorder.recordState(ready, 20);
+    recorder.recordState(ready, 30);
     expect(recorder.result()).toEqual({ submittedMs: 5, boundMs: 9, readyMs: 20, sandbox: 'pool-x' });
   });
 
-  it('is complete only when the creation was answered too, which may come last', () => {
+  it('is complete only after the create call returns, which may come last', () => {
     const recorder = new TimelineRecorder();
-    recorder.seen(ready, 8);
+    recorder.recordState(ready, 8);
     expect(recorder.result()).toBeUndefined();
-    recorder.submitted(9);
+    recorder.recordCreation(9);
     expect(recorder.result()).toEqual({ submittedMs: 9, boundMs: 8, readyMs: 8, sandbox: 'pool-x' });
   });
 
-  it('knows what the claim waits for', () => {
+  it('tells what the claim waits for', () => {
     const recorder = new TimelineRecorder();
     expect(recorder.waitingFor).toBe('no status yet');
-    recorder.seen(waiting, 1);
+    recorder.recordState(waiting, 1);
     expect(recorder.waitingFor).toBe('WaitingForStock: because');
     expect(recorder.result()).toBeUndefined();
   });
 
-  it('is printed in aligned whole milliseconds', () => {
+  it('prints aligned whole milliseconds', () => {
     const timeline = { submittedMs: 4.4, boundMs: 14.6, readyMs: 1014.6, sandbox: 'pool-x', origin: 'Warm' } as const;
     expect(timelineLines(timeline)).toEqual([
       '     4 ms  submitted',

@@ -1,7 +1,7 @@
 import { findCondition } from '@sandlot/api-types';
 import type { SandboxClaim } from '@sandlot/api-types';
 
-/** When a claim got how far, in milliseconds after its creation was sent. */
+/** When a claim reached each stage, in milliseconds after the create request. */
 export interface ClaimTimeline {
   /** The API server accepted the claim. */
   readonly submittedMs: number;
@@ -10,20 +10,19 @@ export interface ClaimTimeline {
   /** Its Ready condition turned True. */
   readonly readyMs: number;
   readonly sandbox: string;
-  /** `Warm`: from the pool; `Cold`: made for this claim. */
+  /** `Warm`: adopted from the pool. `Cold`: created for this claim. */
   readonly origin: 'Warm' | 'Cold' | undefined;
 }
 
-/** What one state of a claim says. */
+/** How far a claim is. */
 export interface ClaimProgress {
   readonly sandbox: string | undefined;
   readonly ready: boolean;
-  /** The Ready condition's reason and message while it is not True. */
+  /** Reason and message of the Ready condition. */
   readonly waitingFor: string;
 }
 
-/** Reads a claim's status. */
-function claimProgress(claim: SandboxClaim): ClaimProgress {
+function progressOf(claim: SandboxClaim): ClaimProgress {
   const ready = findCondition(claim.status?.conditions ?? [], 'Ready');
   const name = claim.status?.sandbox?.name;
   const sandbox = name === '' ? undefined : name;
@@ -31,19 +30,19 @@ function claimProgress(claim: SandboxClaim): ClaimProgress {
   return { sandbox, ready: ready.status === 'True', waitingFor: `${ready.reason}: ${ready.message}` };
 }
 
-/** Takes states of one claim in the order they were seen and keeps the first time of each stage. */
+/** Receives the states of one claim in order, and keeps the first time of each stage. */
 export class TimelineRecorder {
   #submittedMs: number | undefined;
   #boundMs: number | undefined;
   #readyMs: number | undefined;
   #last: ClaimProgress = { sandbox: undefined, ready: false, waitingFor: 'no status yet' };
 
-  submitted(atMs: number): void {
+  recordCreation(atMs: number): void {
     this.#submittedMs ??= atMs;
   }
 
-  seen(claim: SandboxClaim, atMs: number): void {
-    this.#last = claimProgress(claim);
+  recordState(claim: SandboxClaim, atMs: number): void {
+    this.#last = progressOf(claim);
     if (this.#last.sandbox !== undefined) this.#boundMs ??= atMs;
     if (this.#last.ready) this.#readyMs ??= atMs;
   }
@@ -52,7 +51,7 @@ export class TimelineRecorder {
     return this.#last.waitingFor;
   }
 
-  /** The timeline once the claim is ready and its creation was answered, undefined before. */
+  /** Returns the timeline once the claim is Ready and the create call has returned, undefined before. */
   result(): Omit<ClaimTimeline, 'origin'> | undefined {
     const { sandbox } = this.#last;
     if (this.#submittedMs === undefined || this.#boundMs === undefined || this.#readyMs === undefined) return undefined;

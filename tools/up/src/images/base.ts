@@ -17,7 +17,7 @@ const smaller = [
   '--aptopt=Acquire::Retries "3"',
 ];
 
-/** The arguments of mmdebstrap. `runtime` has the C and C++ libraries Node needs and no shell; `debian` is a small Debian. */
+/** Arguments of mmdebstrap. `runtime` has the libraries that Node needs, and no shell. `debian` is a small Debian. */
 const bases: Record<BaseName, readonly string[]> = {
   runtime: ['--variant=extract', '--include=base-files,netbase,tzdata,libc6,libgcc-s1,libstdc++6', ...smaller],
   debian: ['--variant=minbase', '--include=ca-certificates,netbase,procps', ...smaller],
@@ -25,23 +25,23 @@ const bases: Record<BaseName, readonly string[]> = {
 
 /** A root file system on disk. */
 export interface BaseArchive {
-  /** Key of what it was made from. */
+  /** Hash of everything it was built from. */
   readonly key: string;
   readonly path: string;
 }
 
-/** The cache key of a base: the arguments of mmdebstrap and the processor. */
+/** Computes the cache key of a base from the arguments of mmdebstrap and the architecture. */
 export function baseKey(name: BaseName): Promise<string> {
   return contentKey([SUITE, process.arch, mirror() ?? '', ...bases[name]]);
 }
 
-/** Makes the root file system unless the cache has it: 3 s for `runtime`, half a minute for `debian`. Needs root. */
+/** Builds the root file system unless the cache has it. Takes 3 s for `runtime` and 30 s for `debian`. Needs root. */
 export async function ensureBase(name: BaseName, progress: Progress): Promise<BaseArchive> {
   const key = await baseKey(name);
   const path = cacheDir('images', `${name}-${key}.tar`);
   if (await exists(path)) return { key, path };
   await mkdir(cacheDir('images'), { recursive: true });
-  const title = `Making the ${name} root file system`;
+  const title = `Building the ${name} root file system`;
   const step = progress.step(title);
   const partial = `${path}.${process.pid}.partial.tar`;
   const from = mirror();
@@ -59,7 +59,7 @@ export async function ensureBase(name: BaseName, progress: Progress): Promise<Ba
   return { key, path };
 }
 
-/** Debian's own mirrors unless SANDLOT_DEBIAN_MIRROR names another. */
+/** Returns SANDLOT_DEBIAN_MIRROR, or undefined for Debian's own mirrors. */
 function mirror(): string | undefined {
   const { SANDLOT_DEBIAN_MIRROR } = process.env;
   return SANDLOT_DEBIAN_MIRROR === '' ? undefined : SANDLOT_DEBIAN_MIRROR;

@@ -16,27 +16,27 @@ import { controllerNames, serviceNames } from './recipes.ts';
 /** An image in buildah's store. */
 export interface BuiltImage {
   readonly name: ImageName;
-  /** Key of everything it was made from. */
+  /** Hash of everything it was built from. */
   readonly tag: string;
-  /** Its name in the store. */
+  /** Name in the store. */
   readonly stored: string;
   readonly sizeBytes: number;
-  /** Whether this run made it; false: the store had it. */
+  /** True if this run built it, false if the store had it. */
   readonly fresh: boolean;
 }
 
 const PREFIX = 'localhost/sandlot';
-/** Of Debian 12, which the images are made on. */
+/** Python version of Debian 12, the base of the images. */
 const DEBIAN_PYTHON = '3.11';
-/** Images of earlier contents that stay in the store, so that going back to a branch builds nothing. */
-const KEPT_GENERATIONS = 2;
+/** Number of versions of each image to keep in the store, so that switching back to a branch builds nothing. */
+const KEPT_VERSIONS = 2;
 
-/** Bundles every controller: `services/<name>/dist/main.js`. */
+/** Bundles every controller into `services/<name>/dist/main.js`. */
 export function bundleControllers(): Promise<void> {
   return bundle(controllerNames);
 }
 
-/** The same for every service of the chart. */
+/** Bundles every service of the chart into `services/<name>/dist/main.js`. */
 export function bundleServices(): Promise<void> {
   return bundle(serviceNames);
 }
@@ -50,44 +50,44 @@ async function bundle(names: readonly string[]): Promise<void> {
   }
 }
 
-/** Builds what the store lacks, each from its Dockerfile, and forgets old generations. Needs root, buildah, mmdebstrap. */
+/** Builds the images that the store lacks and removes old versions. Needs root, buildah and mmdebstrap. */
 export async function buildImages(
   recipes: readonly ImageRecipe[],
   { buildah, progress }: { buildah: Buildah; progress: Progress },
 ): Promise<readonly BuiltImage[]> {
   const built: BuiltImage[] = [];
   for (const recipe of recipes) built.push(await buildImage(recipe, { buildah, progress, built }));
-  if (built.some((image) => image.fresh)) await forgetOldGenerations(buildah);
+  if (built.some((image) => image.fresh)) await removeOldVersions(buildah);
   return built;
 }
 
-interface Workshop {
+interface BuildContext {
   readonly buildah: Buildah;
   readonly progress: Progress;
-  /** Images of this run so far: others may be made on them. */
+  /** Images built so far in this run. Later images may use them as their base. */
   readonly built: readonly BuiltImage[];
 }
 
-function builtBefore(name: ImageName, built: readonly BuiltImage[]): BuiltImage {
+function findBuilt(name: ImageName, built: readonly BuiltImage[]): BuiltImage {
   const found = built.find((image) => image.name === name);
   if (found !== undefined) return found;
   throw new UpError({
     step: 'Building images',
-    problem: `the image ${name} has to be built before what is made on it`,
+    problem: `the image ${name} has to be built before the images based on it`,
   });
 }
 
 async function keyOfBase(base: ImageRecipe['base'], built: readonly BuiltImage[]): Promise<string> {
   if (base === undefined) return 'default';
-  return typeof base === 'string' ? baseKey(base) : builtBefore(base.image, built).tag;
+  return typeof base === 'string' ? baseKey(base) : findBuilt(base.image, built).tag;
 }
 
-async function nameOfBase(base: ImageRecipe['base'], { built, ...tools }: Workshop): Promise<string | undefined> {
+async function nameOfBase(base: ImageRecipe['base'], { built, ...tools }: BuildContext): Promise<string | undefined> {
   if (base === undefined) return undefined;
-  return typeof base === 'string' ? baseImageFor(base, tools) : builtBefore(base.image, built).stored;
+  return typeof base === 'string' ? ensureBaseImage(base, tools) : findBuilt(base.image, built).stored;
 }
 
-async function buildImage(recipe: ImageRecipe, { buildah, progress, built }: Workshop): Promise<BuiltImage> {
+async function buildImage(recipe: ImageRecipe, { buildah, progress, built }: BuildContext): Promise<BuiltImage> {
   const dockerfile = join(checkoutRoot, 'images', recipe.folder, 'Dockerfile');
   const base = await keyOfBase(recipe.base, built);
   const tag = await contentKey([await readFile(dockerfile, 'utf8'), base, process.arch], filesOf(recipe));
@@ -96,7 +96,7 @@ async function buildImage(recipe: ImageRecipe, { buildah, progress, built }: Wor
   if (fresh) {
     const baseImage = await nameOfBase(recipe.base, { buildah, progress, built });
     const step = progress.step(`Building the image ${recipe.name}`);
-    await orFail(step, async () => {
+    await failStepOnError(step, async () => {
       const context = await stageContext(recipe);
       try {
         const onLine = (line: string): void => step.update(line);
@@ -105,13 +105,13 @@ async function buildImage(recipe: ImageRecipe, { buildah, progress, built }: Wor
         await rm(context, { recursive: true, force: true });
       }
     });
-    step.done(megabytes(await buildah.sizeBytes(stored)));
+    step.done(formatMegabytes(await buildah.sizeBytes(stored)));
   }
   return { name: recipe.name, tag, stored, fresh, sizeBytes: await buildah.sizeBytes(stored) };
 }
 
-/** The local base as an image in the store: `FROM scratch` and the root file system. */
-async function baseImageFor(
+/** Builds the local base as an image in the store unless it is there: `FROM scratch` and the root file system. */
+async function ensureBaseImage(
   name: BaseName,
   { buildah, progress }: { buildah: Buildah; progress: Progress },
 ): Promise<string> {
@@ -135,27 +135,27 @@ const filesOf = ({ context, wheels }: ContextOf): readonly ContextFile[] =>
 async function stageContext(recipe: ContextOf): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'sandlot-image-'));
   for (const { target, source } of filesOf(recipe)) await copyFile(source, join(folder, target));
-  // In a chroot on the way through a proxy the container would not trust what this machine trusts.
+  // Downloads the wheels on the machine: behind a proxy, the build container would not trust the machine's CAs.
   if (recipe.wheels !== undefined) {
     await cp(await ensureWheels(recipe.wheels.source, DEBIAN_PYTHON), join(folder, 'wheels'), { recursive: true });
   }
   return folder;
 }
 
-async function forgetOldGenerations(buildah: Buildah): Promise<void> {
-  const generations = new Map<string, { id: string; createdAtMs: number }[]>();
+async function removeOldVersions(buildah: Buildah): Promise<void> {
+  const versions = new Map<string, { id: string; createdAtMs: number }[]>();
   for (const image of await buildah.list()) {
     const repository = image.names.find((name) => name.startsWith(PREFIX))?.split(':')[0];
     if (repository === undefined) continue;
-    generations.set(repository, [...(generations.get(repository) ?? []), image]);
+    versions.set(repository, [...(versions.get(repository) ?? []), image]);
   }
-  for (const images of generations.values()) {
-    const old = images.toSorted((a, b) => b.createdAtMs - a.createdAtMs).slice(KEPT_GENERATIONS);
+  for (const images of versions.values()) {
+    const old = images.toSorted((a, b) => b.createdAtMs - a.createdAtMs).slice(KEPT_VERSIONS);
     for (const { id } of old) await buildah.remove(id);
   }
 }
 
-async function orFail(step: ProgressStep, work: () => Promise<void>): Promise<void> {
+async function failStepOnError(step: ProgressStep, work: () => Promise<void>): Promise<void> {
   try {
     await work();
   } catch (error) {
@@ -164,7 +164,7 @@ async function orFail(step: ProgressStep, work: () => Promise<void>): Promise<vo
   }
 }
 
-/** A size for people, in decimal megabytes as container tools print it. */
-export function megabytes(bytes: number): string {
+/** Formats a size in decimal formatMegabytes, as container tools print it. */
+export function formatMegabytes(bytes: number): string {
   return bytes < 10e6 ? `${(bytes / 1e6).toFixed(1)} MB` : `${Math.round(bytes / 1e6)} MB`;
 }

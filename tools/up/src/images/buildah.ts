@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import type { CommandResult } from '@sandlot/local-cluster';
 import type { CommandOptions } from '../command.ts';
-import { commandFailed, run } from '../command.ts';
+import { createCommandError, run } from '../command.ts';
 import { cacheDir } from '../paths.ts';
 
 const BUILD_TIMEOUT_MS = 15 * 60_000;
@@ -13,9 +13,9 @@ export interface StoredImage {
   readonly id: string;
 }
 
-/** Buildah on an image store of its own in the cache folder, so that the machine's is left alone. */
+/** Buildah with its own image store in the cache folder. It does not touch the machine's store. */
 export interface Buildah {
-  /** Whether the store has an image of that name. */
+  /** Tells whether the store has an image of that name. */
   has(name: string): Promise<boolean>;
   build(o: {
     dockerfile: string;
@@ -24,15 +24,15 @@ export interface Buildah {
     baseImage?: string | undefined;
     onLine?: CommandOptions['onLine'];
   }): Promise<void>;
-  /** Uploads to `docker://…`; `plainHttp` for a registry without TLS. */
+  /** Pushes to `docker://…`. Set `plainHttp` for a registry without TLS. */
   push(o: { name: string; to: string; plainHttp: boolean; onLine?: CommandOptions['onLine'] }): Promise<void>;
-  /** Uncompressed size of an image in bytes. */
+  /** Returns the uncompressed size of an image in bytes. */
   sizeBytes(name: string): Promise<number>;
   list(): Promise<readonly StoredImage[]>;
   remove(id: string): Promise<void>;
 }
 
-/** Opens the store, which is made when it is not there. */
+/** Opens the store, and creates it if needed. */
 export async function openBuildah(): Promise<Buildah> {
   const root = cacheDir('buildah', 'root');
   const runRoot = cacheDir('buildah', 'run');
@@ -42,7 +42,7 @@ export async function openBuildah(): Promise<Buildah> {
     run(['buildah', ...storage, ...args], { timeoutMs: BUILD_TIMEOUT_MS, ...options });
   const callOrFail = async (step: string, args: readonly string[], options: CommandOptions = {}): Promise<string> => {
     const result = await call(args, options);
-    if (result.code !== 0) throw commandFailed(step, `buildah ${args.join(' ')}`, result);
+    if (result.code !== 0) throw createCommandError(step, `buildah ${args.join(' ')}`, result);
     return result.stdout;
   };
   return {
@@ -73,7 +73,7 @@ interface ListedImage {
 
 const units: Readonly<Record<string, number>> = { B: 1, kB: 1e3, KB: 1e3, MB: 1e6, GB: 1e9 };
 
-/** Buildah prints sizes for people: `143 MB`. */
+/** Returns bytes. Buildah prints sizes such as `143 MB`. */
 export function parseSize(json: string): number {
   const [first] = JSON.parse(json) as readonly ListedImage[];
   const [amount = '0', unit = 'B'] = (first?.size ?? '').split(' ');

@@ -17,12 +17,12 @@ afterAll(() => rm(folder, { recursive: true }));
 
 const file = (source: string, target = 'main.js') => [{ target, source: join(folder, source) }];
 
-describe('the key of a build', () => {
-  it('is the same for the same content, wherever the files lie', async () => {
+describe('contentKey', () => {
+  it('is the same for the same content in different folders', async () => {
     expect(await contentKey(['x'], file('a'))).toBe(await contentKey(['x'], file('b')));
   });
 
-  it('changes with a text, a file, a file name, and how texts are divided', async () => {
+  it('changes with a text, a file, a file name and the boundaries between texts', async () => {
     const keys = [
       await contentKey(['x'], file('a')),
       await contentKey(['y'], file('a')),

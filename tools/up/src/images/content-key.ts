@@ -6,13 +6,13 @@ import { pipeline } from 'node:stream/promises';
 export interface ContextFile {
   /** Name in the context. */
   readonly target: string;
-  /** Absolute path it is copied from. */
+  /** Absolute path to copy from. */
   readonly source: string;
 }
 
 const KEY_LENGTH = 16;
 
-/** Key of a build: equal exactly when the texts and the contents of the files are. */
+/** Hashes the texts, and the names and contents of the files. Equal inputs give equal keys. */
 export async function contentKey(texts: readonly string[], files: readonly ContextFile[] = []): Promise<string> {
   const hash = createHash('sha256').update(JSON.stringify(texts));
   for (const { target, source } of files) {

@@ -3,7 +3,7 @@ import { parseSize } from './buildah.ts';
 import { imageIn, isLoopback, parseRegistry } from './publish.ts';
 import { readStandIns } from './stand-ins.ts';
 
-describe('registries', () => {
+describe('a registry', () => {
   it.each([
     [
       '127.0.0.1:5000/team/sandlot',
@@ -12,7 +12,7 @@ describe('registries', () => {
     ],
     ['ghcr.io/acme/', { host: 'ghcr.io', path: 'acme' }, 'ghcr.io/acme/nats:1'],
     ['registry.example.com', { host: 'registry.example.com', path: '' }, 'registry.example.com/nats:1'],
-  ])('%s is a host and a path', (text, registry, name) => {
+  ])('%s is split into host and path', (text, registry, name) => {
     expect(parseRegistry(text)).toEqual(registry);
     expect(imageIn(registry, { name: 'nats', tag: '1' })).toBe(name);
   });
@@ -28,8 +28,8 @@ describe('registries', () => {
   });
 });
 
-describe('stand-ins', () => {
-  it('serve what examples name, each name once', async () => {
+describe('the stand-ins', () => {
+  it('include the images that examples use, each name once', async () => {
     const standIns = await readStandIns();
     const names = standIns.map(({ repository, tag }) => `${repository}:${tag}`);
     expect(new Set(names).size).toBe(names.length);
@@ -40,13 +40,13 @@ describe('stand-ins', () => {
   });
 });
 
-describe('sizes as buildah prints them', () => {
+describe('parseSize', () => {
   it.each([
     ['158 MB', 158e6],
     ['2.14 MB', 2.14e6],
     ['512 kB', 512e3],
     ['1.2 GB', 1.2e9],
-  ])('%s', (size, bytes) => {
+  ])('reads %s', (size, bytes) => {
     expect(parseSize(JSON.stringify([{ id: 'x', size, createdatraw: '' }]))).toBeCloseTo(bytes);
   });
 });

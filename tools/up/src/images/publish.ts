@@ -4,11 +4,11 @@ import type { BuiltImage } from './build.ts';
 import type { Buildah } from './buildah.ts';
 import { readStandIns } from './stand-ins.ts';
 
-/** A registry and the path below it where our images go. */
+/** A registry, and the path of our images in it. */
 export interface Registry {
-  /** `127.0.0.1:5000`, `registry.example.com`. */
+  /** Such as `127.0.0.1:5000` or `registry.example.com`. */
   readonly host: string;
-  /** `sandlot`, `team/sandlot`; may be empty. */
+  /** Such as `sandlot` or `team/sandlot`. May be empty. */
   readonly path: string;
 }
 
@@ -18,12 +18,12 @@ export function parseRegistry(text: string): Registry {
   return { host, path: path.join('/') };
 }
 
-/** The full name of one of our images in a registry. */
+/** Returns the full name of one of our images in a registry. */
 export function imageIn(registry: Registry, { name, tag }: { name: string; tag: string }): string {
   return [registry.host, registry.path, `${name}:${tag}`].filter((part) => part !== '').join('/');
 }
 
-/** Registries on this machine speak plain HTTP, as container tools assume. */
+/** Tells whether a registry is on this machine. Container tools assume that such registries speak plain HTTP. */
 export function isLoopback(host: string): boolean {
   return /^(?:localhost|127(?:\.\d+){3}|\[::1\])(?::\d+)?$/.test(host);
 }
@@ -35,8 +35,8 @@ const MANIFEST_TYPES = [
   'application/vnd.docker.distribution.manifest.list.v2+json',
 ].join(', ');
 
-/** Digest of an image in a registry on this machine, or undefined when it is not there. */
-async function localDigest(host: string, repository: string, tag: string): Promise<string | undefined> {
+/** Returns the digest of an image in a registry on this machine, or undefined if it is not there. */
+async function readLocalDigest(host: string, repository: string, tag: string): Promise<string | undefined> {
   const url = `http://${host}/v2/${repository}/manifests/${tag}`;
   const response = await fetch(url, { method: 'HEAD', headers: { Accept: MANIFEST_TYPES } });
   return response.ok ? (response.headers.get('docker-content-digest') ?? undefined) : undefined;
@@ -48,14 +48,14 @@ export interface PublishOptions {
   readonly progress: Progress;
 }
 
-/** Pushes images. A registry on this machine is asked first what it has; others take only the layers they lack. */
+/** Pushes images. Skips images that a registry on this machine has; buildah skips layers that any registry has. */
 export async function publishImages(images: readonly BuiltImage[], options: PublishOptions): Promise<void> {
   const { buildah, registry, progress } = options;
   const step = progress.step(`Pushing images to ${registry.host}`);
   let pushed = 0;
   try {
     for (const image of images) {
-      if (isLoopback(registry.host) && (await isThere(registry, image))) continue;
+      if (isLoopback(registry.host) && (await hasImage(registry, image))) continue;
       step.update(image.name);
       await buildah.push({ name: image.stored, to: imageIn(registry, image), plainHttp: isLoopback(registry.host) });
       pushed += 1;
@@ -64,11 +64,11 @@ export async function publishImages(images: readonly BuiltImage[], options: Publ
     step.fail();
     throw error;
   }
-  step.done(pushed === 0 ? 'all there' : `${pushed} pushed`);
+  step.done(pushed === 0 ? 'already there' : `${pushed} pushed`);
 }
 
-async function isThere(registry: Registry, { name, tag }: BuiltImage): Promise<boolean> {
-  return (await localDigest(registry.host, pathIn(registry, name), tag)) !== undefined;
+async function hasImage(registry: Registry, { name, tag }: BuiltImage): Promise<boolean> {
+  return (await readLocalDigest(registry.host, pathIn(registry, name), tag)) !== undefined;
 }
 
 function pathIn({ path }: Registry, name: string): string {
@@ -86,8 +86,8 @@ export async function publishStandIns(
   for (const { image: name, repository, tag } of await readStandIns()) {
     const image = images.find((built) => built.name === name);
     if (image === undefined) continue;
-    const want = await localDigest(host, pathIn(registry, name), image.tag);
-    if (want === (await localDigest(host, repository, tag))) continue;
+    const want = await readLocalDigest(host, pathIn(registry, name), image.tag);
+    if (want === (await readLocalDigest(host, repository, tag))) continue;
     step ??= progress.step(title);
     step.update(`${repository}:${tag}`);
     await runOrFail(title, [crane, 'copy', '--insecure', imageIn(registry, image), `${host}/${repository}:${tag}`]);

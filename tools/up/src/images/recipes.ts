@@ -2,10 +2,10 @@ import { join } from 'node:path';
 import { checkoutRoot } from '../paths.ts';
 import type { ContextFile } from './content-key.ts';
 
-/** The controllers of the chart, by the name of their service and image. */
+/** Names of the chart's controllers, which are also the names of their services and images. */
 export const controllerNames = ['sandbox-controller', 'warmpool-controller', 'claim-controller'] as const;
 export type ControllerName = (typeof controllerNames)[number];
-/** Every service of the chart that is a bundle of ours on Node: the controllers, and what serves requests. */
+/** Names of all our Node services in the chart: the controllers, the API and the gateway. */
 export const serviceNames = [...controllerNames, 'api', 'gateway'] as const;
 type ServiceName = (typeof serviceNames)[number];
 export type ImageName =
@@ -20,33 +20,33 @@ export type ImageName =
   | 'prometheus'
   | 'jaeger';
 
-/** A root file system made by mmdebstrap. */
+/** A root file system that mmdebstrap builds. */
 export type BaseName = 'runtime' | 'debian';
 
 export interface ImageRecipe {
   readonly name: ImageName;
   /** Folder under images/. */
   readonly folder: string;
-  /** What BASE_IMAGE is: a root file system, or an image that comes before; absent where the Dockerfile's own is meant. */
+  /** Value of BASE_IMAGE: a root file system, or an earlier image. Absent to use the Dockerfile's default. */
   readonly base?: BaseName | { readonly image: ImageName } | undefined;
   readonly context: readonly ContextFile[];
-  /** Requirements of the image's Python; the context then has a folder `wheels` with them. */
+  /** Requirements file of the image's Python. The build context then has a folder `wheels` with the packages. */
   readonly wheels?: ContextFile | undefined;
 }
 
-/** Programs that go into images. */
+/** Paths of the programs to copy into images. */
 export interface ImagePrograms {
   readonly natsServer: string;
   readonly busybox: string;
-  /** The daemon of the sandboxes. */
+  /** The daemon inside sandboxes. */
   readonly runtime: string;
-  /** Present when Prometheus and Jaeger are wanted too. */
+  /** Set to build Prometheus and Jaeger too. */
   readonly jaeger?: string | undefined;
 }
 
 const node = join(checkoutRoot, 'node_modules/node/bin/node');
 
-/** Every image of the local cluster. The bundles of the services must have been made. */
+/** Returns the recipe of every image of the local cluster. Bundle the services first. */
 export function imageRecipes(programs: ImagePrograms): readonly ImageRecipe[] {
   return [
     ...serviceNames.map(serviceRecipe),

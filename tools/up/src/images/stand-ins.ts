@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { checkoutRoot } from '../paths.ts';
 
-/** A popular image name that the local cluster answers with an image of ours. */
+/** A popular image name for which the local cluster serves one of our images. */
 export interface StandIn {
   readonly image: 'busybox' | 'debian';
-  /** `library/ubuntu`: the path in a registry. */
+  /** Path in a registry, such as `library/ubuntu`. */
   readonly repository: string;
   readonly tag: string;
 }
@@ -16,7 +16,7 @@ interface StandInsFile {
   readonly serves: readonly Readonly<Record<string, readonly string[]>>[];
 }
 
-/** The list in images/stand-ins.yaml, flat. The host name is dropped: the cluster asks its registry for every host. */
+/** Reads images/stand-ins.yaml. Drops host names, because the node asks the local registry first for every host. */
 export async function readStandIns(): Promise<readonly StandIn[]> {
   const text = await readFile(join(checkoutRoot, 'images/stand-ins.yaml'), 'utf8');
   const groups = parse(text) as readonly StandInsFile[];

@@ -10,7 +10,7 @@ interface EventJson {
   readonly message?: string;
 }
 
-/** What is known about pods in trouble: the reason, warnings from events, the end of the log. */
+/** Describes pods that do not work: the reason, warnings from events, and the end of the log. */
 export async function describeTroubles(
   target: Target,
   troubles: readonly PodTrouble[],
@@ -28,12 +28,12 @@ async function listPods(target: Target, namespace: string): Promise<string> {
 }
 
 async function describeOne(target: Target, { pod, reason, message }: PodTrouble, namespace: string): Promise<string> {
-  const [warnings, log] = await Promise.all([warningsOf(target, pod, namespace), logOf(target, pod, namespace)]);
+  const [warnings, log] = await Promise.all([readWarnings(target, pod, namespace), readLog(target, pod, namespace)]);
   const lines = [`pod ${pod}: ${reason}`, message, ...warnings.map((warning) => `event: ${warning}`)];
   return [...lines, log === '' ? '' : `log of ${pod}:\n${log}`].filter((line) => line.trim() !== '').join('\n');
 }
 
-async function warningsOf(target: Target, pod: string, namespace: string): Promise<readonly string[]> {
+async function readWarnings(target: Target, pod: string, namespace: string): Promise<readonly string[]> {
   const selector = `involvedObject.name=${pod},type=Warning`;
   const { stdout, code } = await target.kubectl([
     '-n',
@@ -48,13 +48,13 @@ async function warningsOf(target: Target, pod: string, namespace: string): Promi
   if (code !== 0) return [];
   const { items } = JSON.parse(stdout) as { items: readonly EventJson[] };
   const texts = items.map(({ reason = '', message = '' }) => `${reason} ${message}`);
-  // What the kubelet says about a failed pull is in the message already.
+  // The pod's message already has the kubelet's reason for a failed pull.
   return [...new Set(texts)]
     .filter((text) => !/^Failed .*(?:ErrImagePull|ImagePullBackOff|pull image)/.test(text))
     .slice(-4);
 }
 
-async function logOf(target: Target, pod: string, namespace: string): Promise<string> {
+async function readLog(target: Target, pod: string, namespace: string): Promise<string> {
   const args = ['-n', namespace, 'logs', pod, `--tail=${LOG_LINES}`];
   const previous = await target.kubectl([...args, '--previous']);
   const { stdout, code } = previous.code === 0 && previous.stdout !== '' ? previous : await target.kubectl(args);

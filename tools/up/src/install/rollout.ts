@@ -6,21 +6,21 @@ import { describeTroubles } from './diagnose.ts';
 import type { PodTrouble, Workload } from './workloads.ts';
 import { isRolledOut, readTroubles, readWorkloads } from './workloads.ts';
 
-/** Workloads that are installed together: those whose `app.kubernetes.io/instance` is the name. */
+/** Workloads that are installed together. Their label `app.kubernetes.io/instance` is the group's name. */
 export interface Group {
   readonly name: string;
   readonly namespace: string;
-  /** The step, as the progress lines name it. */
+  /** Title of the step in the progress lines. */
   readonly title: string;
 }
 
 const POLL_MS = 500;
 const ROLLOUT_TIMEOUT_MS = 5 * 60_000;
-/** A pull or a crash may pass; what lasts this long does not. */
+/** A failed pull or a crash may resolve itself. After this time we assume that it does not. */
 const PATIENCE_MS = 20_000;
 
-/** Waits until every workload of a group works. Throws an UpError that describes what does not. */
-export async function awaitRollout(target: Target, group: Group, step: ProgressStep): Promise<void> {
+/** Waits until every workload of a group is rolled out. Throws an UpError that describes the failing pods. */
+export async function waitForRollout(target: Target, group: Group, step: ProgressStep): Promise<void> {
   const startedMs = performance.now();
   const hopelessSinceMs = new Map<string, number>();
   for (;;) {
@@ -29,16 +29,16 @@ export async function awaitRollout(target: Target, group: Group, step: ProgressS
     const troubles = await readTroubles(target, group);
     step.update(summarise(group, workloads, troubles));
     const nowMs = performance.now();
-    const lasting = lastingTroubles(troubles, hopelessSinceMs, nowMs);
+    const lasting = findLastingTroubles(troubles, hopelessSinceMs, nowMs);
     if (lasting.length > 0 || nowMs - startedMs > ROLLOUT_TIMEOUT_MS) {
-      throw await rolloutFailed(target, group, { troubles: lasting.length > 0 ? lasting : troubles, workloads });
+      throw await createRolloutError(target, group, { troubles: lasting.length > 0 ? lasting : troubles, workloads });
     }
     await sleep(POLL_MS);
   }
 }
 
-/** Hopeless troubles that were there at every look for a while; `sinceMs` remembers between looks. */
-function lastingTroubles(
+/** Returns hopeless troubles that every check has seen for `PATIENCE_MS`. `sinceMs` keeps state between checks. */
+function findLastingTroubles(
   troubles: readonly PodTrouble[],
   sinceMs: Map<string, number>,
   nowMs: number,
@@ -60,7 +60,7 @@ function summarise(group: Group, workloads: readonly Workload[], troubles: reado
   return why.length > 0 ? why.join(', ') : `waiting for ${missing.join(', ')}`;
 }
 
-async function rolloutFailed(
+async function createRolloutError(
   target: Target,
   group: Group,
   { troubles, workloads }: { troubles: readonly PodTrouble[]; workloads: readonly Workload[] },
@@ -79,5 +79,5 @@ function adviceFor(target: Target, group: Group, troubles: readonly PodTrouble[]
   if (images && target.kind === 'external') {
     return 'The cluster cannot pull the images. Give it a registry it can reach: npm run up -- --kubeconfig FILE --registry HOST/PATH';
   }
-  return `Look further with: KUBECONFIG=${target.kubeconfigPath} kubectl -n ${group.namespace} describe pods\nThen run npm run up again: it goes on from here.`;
+  return `Look further with: KUBECONFIG=${target.kubeconfigPath} kubectl -n ${group.namespace} describe pods\nThen run npm run up again: it continues from here.`;
 }

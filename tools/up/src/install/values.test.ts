@@ -17,8 +17,8 @@ const images = (
   ] as const
 ).map(image);
 
-describe('values of the release', () => {
-  it('name the images of this checkout, each by its own tag, in the registry they were pushed to', () => {
+describe('chartValues', () => {
+  it('names each image of this checkout by its own tag, in the registry that has it', () => {
     const values = chartValues(images, { registry: { host: 'registry.example.com', path: 'team/sandlot' } });
     expect(values).toEqual({
       image: { registry: 'registry.example.com', repository: 'team/sandlot' },
@@ -37,7 +37,7 @@ describe('values of the release', () => {
     });
   });
 
-  it('open the network policy to the API server where its port is known', () => {
+  it("opens the network policy to the API server's port", () => {
     const { networkPolicy } = chartValues(images, {
       registry: { host: 'h', path: '' },
       apiServer: 'https://10.0.0.1:16443',
@@ -45,7 +45,7 @@ describe('values of the release', () => {
     expect(networkPolicy).toEqual({ apiServer: { ports: [443, 6443, 16443] } });
   });
 
-  it('let the observers in and send every trace to them', () => {
+  it('lets Prometheus scrape the services and sends every trace to Jaeger', () => {
     const values = chartValues(images, {
       registry: { host: 'h', path: '' },
       observers: { scraper: 'watchers', traces: 'http://jaeger.watchers:4318' },

@@ -3,12 +3,12 @@ import type { Registry } from '../images/publish.ts';
 import type { ImageName } from '../images/recipes.ts';
 
 /**
- * Ports of sandboxes are `<port>-<id>` below it. No DNS knows the name: clients resolve it to the gateway themselves, or
- * say it in the Host header.
+ * Ports of sandboxes are `<port>-<id>` below this domain. No DNS server resolves it: clients map it to the gateway
+ * themselves, or send it in the Host header.
  */
 export const sandboxDomain = 'sandlot.test';
 
-/** What the release is called and where it lives. */
+/** Name and namespace of the Helm release. */
 export const release = { name: 'sandlot', namespace: 'sandlot-system' } as const;
 
 interface ForeignImage {
@@ -43,18 +43,18 @@ export interface ChartValues {
   readonly tracing?: { readonly endpoint: string; readonly sampleRatio: number };
 }
 
-/** Who scrapes the controllers, and where their traces go. */
+/** Who scrapes the services, and where they send traces. */
 export interface Observers {
-  /** A namespace: `kubernetes.io/metadata.name`. */
+  /** Namespace of the scraper, by its label `kubernetes.io/metadata.name`. */
   readonly scraper: string;
   /** Base URL of an OTLP/HTTP receiver. */
   readonly traces: string;
 }
 
-/** The chart's default is for clusters with many claims. */
+/** The chart samples fewer traces by default, for clusters with many claims. */
 const EVERY_TRACE = 1;
 
-/** Values that make the chart run the images just built, NATS and Redis included, from this registry. */
+/** Returns the values with which the chart runs these images, NATS and Redis included, from this registry. */
 export function chartValues(
   images: readonly BuiltImage[],
   {
@@ -87,12 +87,15 @@ export function chartValues(
     },
     nats: foreign('nats'),
     redis: foreign('redis'),
-    ...(port === '' && observers === undefined ? {} : { networkPolicy: openings(port, observers?.scraper) }),
+    ...(port === '' && observers === undefined ? {} : { networkPolicy: networkPolicyValues(port, observers?.scraper) }),
     ...(observers === undefined ? {} : { tracing: { endpoint: observers.traces, sampleRatio: EVERY_TRACE } }),
   };
 }
 
-function openings(apiServerPort: string, scraper: string | undefined): NonNullable<ChartValues['networkPolicy']> {
+function networkPolicyValues(
+  apiServerPort: string,
+  scraper: string | undefined,
+): NonNullable<ChartValues['networkPolicy']> {
   const peer = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': scraper } } };
   return {
     ...(apiServerPort === '' ? {} : { apiServer: { ports: [443, 6443, Number(apiServerPort)] } }),

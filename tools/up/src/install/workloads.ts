@@ -1,18 +1,18 @@
 import type { Target } from '../target.ts';
 
-/** A Deployment or StatefulSet of the release, as far as its progress matters. */
+/** Rollout progress of a Deployment or StatefulSet of the release. */
 export interface Workload {
   readonly name: string;
   readonly desired: number;
-  /** Pods of any spec. */
+  /** Pods of old and new specs. */
   readonly total: number;
   readonly updated: number;
   readonly ready: number;
-  /** The controller manager has seen the newest spec. */
+  /** The controller manager has observed the newest spec. */
   readonly observed: boolean;
 }
 
-/** A pod of the release that does not work yet, and why. */
+/** Why a pod of the release does not work yet. */
 export interface PodTrouble {
   readonly pod: string;
   /** `ImagePullBackOff`, `CrashLoopBackOff`, `Unschedulable`, ... */
@@ -48,11 +48,11 @@ interface PodJson {
   };
 }
 
-/** Restarts after which a crash is no longer taken for a late dependency. */
+/** Up to this many restarts, a crash may be due to a dependency that starts late. */
 const HOPELESS_RESTARTS = 3;
 
 /** Reads the objects of one kind that belong to a release. */
-async function listOf<T>(
+async function listObjects<T>(
   target: Target,
   kind: string,
   release: { name: string; namespace: string },
@@ -62,12 +62,12 @@ async function listOf<T>(
   return code === 0 ? (JSON.parse(stdout) as { items: readonly T[] }).items : [];
 }
 
-/** The release's workloads as they are now. */
+/** Reads the release's workloads. */
 export async function readWorkloads(
   target: Target,
   release: { name: string; namespace: string },
 ): Promise<readonly Workload[]> {
-  return (await listOf<WorkloadJson>(target, 'deployments,statefulsets', release)).map(workloadOf);
+  return (await listObjects<WorkloadJson>(target, 'deployments,statefulsets', release)).map(workloadOf);
 }
 
 function workloadOf({ metadata, spec, status = {} }: WorkloadJson): Workload {
@@ -76,21 +76,21 @@ function workloadOf({ metadata, spec, status = {} }: WorkloadJson): Workload {
   return { name: metadata.name, desired: spec.replicas ?? 1, total, updated, ready, observed };
 }
 
-/** Whether every replica runs the newest spec and is ready. While an old pod is left, the ready one may be that. */
+/** Tells whether every replica runs the newest spec and is ready, and no old pod is left that may be the ready one. */
 export function isRolledOut({ desired, total, updated, ready, observed }: Workload): boolean {
   return observed && updated >= desired && total <= updated && ready >= desired;
 }
 
-/** What keeps the release's pods from working. */
+/** Reads the problems of the release's pods. */
 export async function readTroubles(
   target: Target,
   release: { name: string; namespace: string },
 ): Promise<readonly PodTrouble[]> {
-  const pods = await listOf<PodJson>(target, 'pods', release);
+  const pods = await listObjects<PodJson>(target, 'pods', release);
   return pods.filter((pod) => pod.metadata.deletionTimestamp === undefined).flatMap(troublesOf);
 }
 
-/** Pure: the troubles of one pod. */
+/** Returns the problems of one pod. Pure. */
 export function troublesOf(pod: PodJson): readonly PodTrouble[] {
   const name = pod.metadata.name;
   const unscheduled = pod.status?.conditions?.find(({ type, status }) => type === 'PodScheduled' && status === 'False');
@@ -114,7 +114,7 @@ function lastExit(last: ContainerStatusJson['lastState']): string {
   return ` (last exit: ${reason} ${exitCode})`;
 }
 
-/** A pull that failed comes as two reasons in turn. */
+/** The kubelet reports a failed pull as ErrImagePull and ImagePullBackOff in turn. */
 function isPermanent(reason: string): boolean {
   return ['ErrImagePull', 'ImagePullBackOff', 'InvalidImageName', 'CreateContainerConfigError'].includes(reason);
 }

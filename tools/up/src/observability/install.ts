@@ -1,12 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Progress } from '@sandlot/local-cluster';
-import { commandFailed } from '../command.ts';
+import { createCommandError } from '../command.ts';
 import type { BuiltImage } from '../images/build.ts';
 import { contentKey } from '../images/content-key.ts';
 import { imageIn } from '../images/publish.ts';
 import type { Registry } from '../images/publish.ts';
-import { awaitRollout } from '../install/rollout.ts';
+import { waitForRollout } from '../install/rollout.ts';
 import type { Observers } from '../install/values.ts';
 import { release } from '../install/values.ts';
 import { checkoutRoot } from '../paths.ts';
@@ -17,13 +17,13 @@ import { chartRules } from './rules.ts';
 const TITLE = 'Installing Prometheus and Jaeger';
 const PAGE = join(checkoutRoot, 'tools/up/observability/traces.html');
 
-/** The chart values that point to them. */
+/** What the chart needs to know about Prometheus and Jaeger. */
 export const observers: Observers = {
   scraper: observability.namespace,
   traces: `http://jaeger.${observability.namespace}:${ports.otlp}`,
 };
 
-/** Whether Prometheus and Jaeger are on the cluster, as far as their namespace says. */
+/** Tells whether Prometheus and Jaeger are installed, by their namespace. */
 export async function hasObservability(target: Target): Promise<boolean> {
   const { stdout } = await target.kubectl([
     'get',
@@ -42,15 +42,15 @@ export interface InstallOptions {
   readonly progress: Progress;
 }
 
-/** Installs or upgrades both and waits until they work. The release must be there. Throws UpError. */
+/** Installs or upgrades Prometheus and Jaeger and waits until they are ready. Needs the release. Throws UpError. */
 export async function installObservability(target: Target, options: InstallOptions): Promise<void> {
   const step = options.progress.step(TITLE);
   try {
-    const list = { apiVersion: 'v1', kind: 'List', items: await manifests(options) };
+    const list = { apiVersion: 'v1', kind: 'List', items: await renderManifests(options) };
     const flags = ['--server-side', '--force-conflicts', '--field-manager=sandlot-up'];
     const applied = await target.kubectl(['apply', ...flags, '-f', '-'], JSON.stringify(list));
-    if (applied.code !== 0) throw commandFailed(TITLE, 'kubectl apply', applied);
-    await awaitRollout(target, { ...observability, title: TITLE }, step);
+    if (applied.code !== 0) throw createCommandError(TITLE, 'kubectl apply', applied);
+    await waitForRollout(target, { ...observability, title: TITLE }, step);
   } catch (error) {
     step.fail();
     throw error;
@@ -58,7 +58,7 @@ export async function installObservability(target: Target, options: InstallOptio
   step.done();
 }
 
-async function manifests({ images, registry }: InstallOptions): Promise<readonly object[]> {
+async function renderManifests({ images, registry }: InstallOptions): Promise<readonly object[]> {
   const imageOf = (name: 'prometheus' | 'jaeger'): string =>
     imageIn(registry, { name, tag: images.find((image) => image.name === name)?.tag ?? 'missing' });
   const input = {
@@ -66,12 +66,12 @@ async function manifests({ images, registry }: InstallOptions): Promise<readonly
     rules: await chartRules(),
     page: await readFile(PAGE, 'utf8'),
   };
-  // Programs read their configuration when they start: the key of what the objects say makes it part of the pods.
+  // Both programs read their configuration only at start, so its hash is an annotation of the pods.
   const key = await contentKey([JSON.stringify(observabilityManifests({ ...input, key: '' }))]);
   return observabilityManifests({ ...input, key });
 }
 
-/** Removes both. Does nothing where they are not. */
+/** Removes Prometheus and Jaeger. Does nothing if they are not installed. */
 export async function removeObservability(target: Target, progress: Progress): Promise<void> {
   if (!(await hasObservability(target))) return;
   const step = progress.step('Removing Prometheus and Jaeger');

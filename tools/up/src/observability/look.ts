@@ -1,18 +1,18 @@
 import { fetchTraces } from '@sandlot/local-cluster';
 import { addresses, observability, ports } from './manifests.ts';
 
-/** Where Prometheus answers on this machine. */
+/** URL of Prometheus on this machine. */
 export const prometheusUrl = `http://${addresses.prometheus}:${ports.prometheus}`;
 
-/** Where Jaeger's API and page answer on this machine. */
+/** URL of Jaeger's API and page on this machine. */
 export const tracesUrl = `http://${addresses.jaeger}:${ports.traces}`;
 
-/** Has data as soon as a controller has done anything. */
+/** Has data after the first reconcile of any controller. */
 const QUERY = 'sum by (job, result) (rate(sandlot_reconcile_seconds_count[1m]))';
 
-/** Lines that say where to look: metrics, a query, alerts, traces, the newest trace of a claim. */
-export async function whereToLook(): Promise<readonly string[]> {
-  const newest = await newestTrace();
+/** Returns lines with the URLs of metrics, a query, alerts, traces and the newest claim's trace. */
+export async function observabilityLines(): Promise<readonly string[]> {
+  const newest = await findNewestTrace();
   const pages = [
     ['metrics', `${prometheusUrl}/classic/graph`],
     ['reconciles per second', graphUrl(QUERY)],
@@ -36,8 +36,8 @@ function graphUrl(query: string): string {
   return `${prometheusUrl}/classic/graph?${new URLSearchParams(panel).toString()}`;
 }
 
-/** The trace with the latest span of the claim-controller that begins a trace. */
-async function newestTrace(): Promise<string | undefined> {
+/** Finds the trace with the latest root span of the claim-controller. */
+async function findNewestTrace(): Promise<string | undefined> {
   const spans = await fetchTraces(tracesUrl, { service: 'claim-controller' }).catch(() => []);
   const roots = spans.filter(({ service, parentSpanId }) => service === 'claim-controller' && parentSpanId === '');
   return roots.toSorted((a, b) => Number(b.startNs - a.startNs))[0]?.traceId;

@@ -21,7 +21,7 @@ const input = {
 const objects = observabilityManifests(input) as readonly ObjectJson[];
 
 describe('the objects of Prometheus and Jaeger', () => {
-  it('give every service of the chart a job of its own name, found by a name of its own', () => {
+  it('include a scrape job and a headless Service for each service of the chart', () => {
     const { scrape_configs: jobs } = prometheusConfig() as {
       scrape_configs: { job_name: string; dns_sd_configs?: { names: string[] }[] }[];
     };
@@ -34,7 +34,7 @@ describe('the objects of Prometheus and Jaeger', () => {
     expect(headless.map(({ spec }) => spec?.selector?.['app.kubernetes.io/component'])).toEqual([...serviceNames]);
   });
 
-  it('carry the label by which what lies in the namespace of the release is removed again', () => {
+  it("carry the label by which removal finds the Services in the release's namespace", () => {
     const foreign = objects.filter(({ metadata }) => metadata.namespace === 'sandlot-system');
     expect(foreign.length).toBeGreaterThan(0);
     expect(new Set(foreign.map(({ kind }) => kind))).toEqual(new Set(['Service']));
@@ -48,7 +48,7 @@ describe('the objects of Prometheus and Jaeger', () => {
   });
 });
 
-describe('the rules of the chart', () => {
+describe('chartRules', () => {
   let folder: string;
   beforeAll(async () => {
     folder = await mkdtemp(join(tmpdir(), 'chart-rules-'));
@@ -61,11 +61,11 @@ describe('the rules of the chart', () => {
   });
   afterAll(() => rm(folder, { recursive: true }));
 
-  it('are the YAML files with groups, by names that fit into one folder', async () => {
+  it('returns the YAML files with groups, under flat file names', async () => {
     expect(await chartRules(folder)).toEqual({ 'rules-a.yaml': 'groups: []\n' });
   });
 
-  it('are none where the chart has no files', async () => {
+  it('returns nothing if the folder does not exist', async () => {
     expect(await chartRules(join(folder, 'nowhere'))).toEqual({});
   });
 });

@@ -2,18 +2,18 @@ import { traceBackendConfig } from '@sandlot/local-cluster';
 import { serviceNames } from '../images/recipes.ts';
 import { release } from '../install/values.ts';
 
-/** Where Prometheus and Jaeger run, and the label of what belongs to them. */
+/** Namespace of Prometheus and Jaeger, and the instance label of their objects. */
 export const observability = { name: 'observability', namespace: 'sandlot-observability' } as const;
 
 /**
- * Where they are found: chosen from the part of the Service range that is never given out by itself, so that they stay
- * the same. The machine of the node reaches them too.
+ * Fixed ClusterIPs, from the part of the Service range that Kubernetes prefers not to assign dynamically. The machine
+ * reaches them too.
  */
 export const addresses = { prometheus: '10.96.0.90', jaeger: '10.96.0.91' } as const;
 
 export const ports = { prometheus: 9090, otlp: 4318, traces: 16686 } as const;
 
-/** What differs from run to run. */
+/** The variable parts of the manifests. */
 export interface ObservabilityInput {
   /** Full image names. */
   readonly images: { readonly prometheus: string; readonly jaeger: string };
@@ -21,7 +21,7 @@ export interface ObservabilityInput {
   readonly rules: Readonly<Record<string, string>>;
   /** The page that shows traces. */
   readonly page: string;
-  /** Key of everything that is configuration: a new one replaces the pods. */
+  /** Hash of the configuration. A new one replaces the pods. */
   readonly key: string;
 }
 
@@ -30,7 +30,7 @@ const MAX_TRACES = 10_000;
 const METRICS_PORT = 9090;
 const USER_ID = 65532;
 
-/** Every object, in the order in which they are applied; pure. The release's namespace must be there. */
+/** Returns every object, in the order to apply them. Pure. The release's namespace must exist. */
 export function observabilityManifests(input: ObservabilityInput): readonly object[] {
   return [
     {
@@ -61,8 +61,8 @@ function metadata(name: string, namespace: string = observability.namespace): ob
 }
 
 /**
- * Names that resolve to the addresses of a service's pods, standbys and pods that are not ready included. Debian's
- * Prometheus has no discovery by the API server, so it needs no right to ask it either.
+ * Headless Services, whose names resolve to the addresses of a service's pods, including standbys and pods that are not
+ * ready. Debian's Prometheus is built without Kubernetes discovery, so it finds pods by DNS and needs no RBAC.
  */
 function metricsServices(): readonly object[] {
   return serviceNames.map((component) => ({
@@ -102,12 +102,12 @@ function configMaps({ rules, page }: ObservabilityInput): readonly object[] {
   ];
 }
 
-/** One job for each service of the chart, called as it is, with one target for each of its pods. */
+/** Returns Prometheus's configuration, with one job per service of the chart and one target per pod. */
 export function prometheusConfig(): object {
   return {
     global: { scrape_interval: '5s', scrape_timeout: '5s', evaluation_interval: '5s' },
     storage: { exemplars: { max_exemplars: 100_000 } },
-    // Not every file: a volume of a ConfigMap has folders of its own.
+    // A pattern by ending, because a ConfigMap volume contains internal folders.
     rule_files: ['yaml', 'yml'].map((ending) => `/etc/prometheus/rules/*.${ending}`),
     scrape_configs: [
       { job_name: 'prometheus', static_configs: [{ targets: [`127.0.0.1:${ports.prometheus}`] }] },
@@ -120,7 +120,7 @@ function serviceJob(component: string): object {
   const names = [`${metricsService(component)}.${release.namespace}.svc.cluster.local`];
   return {
     job_name: component,
-    // The namespace of a pool is the pool's, not that of who tells of it.
+    // The label `namespace` of a pool's metrics names the pool's namespace, not that of the controller's pod.
     honor_labels: true,
     dns_sd_configs: [{ names, type: 'A', port: METRICS_PORT, refresh_interval: '5s' }],
     relabel_configs: [{ target_label: 'namespace', replacement: release.namespace }],
@@ -165,7 +165,7 @@ function jaegerObjects({ images, key }: ObservabilityInput): readonly object[] {
       { name: 'otlp', containerPort: ports.otlp },
       { name: 'http', containerPort: ports.traces },
     ],
-    // What receives starts last.
+    // Jaeger starts its receiver last.
     readinessProbe: { tcpSocket: { port: 'otlp' }, periodSeconds: 1 },
     resources: { requests: { cpu: '20m', memory: '64Mi' }, limits: { memory: '512Mi' } },
     volumeMounts: [
@@ -193,7 +193,7 @@ interface Workload {
   readonly pod: object;
 }
 
-/** One replica of a program that keeps what it has in memory or in its pod. */
+/** A Deployment with one replica, whose data is lost with its pod. */
 function deployment(name: string, { key, container, volumes, pod }: Workload): object {
   const template = {
     metadata: { labels: labels(name), annotations: { 'sandlot.dev/configuration': key } },

@@ -6,8 +6,8 @@ import { checkoutRoot } from '../paths.ts';
 const FOLDER = join(checkoutRoot, 'charts/sandlot/files');
 
 /**
- * The chart's Prometheus rules as rule files by name: every YAML file under the chart's `files/` with `groups` at its top.
- * None where the chart has none.
+ * Reads the chart's Prometheus rule files: every YAML file under `files/` with `groups` at the top level. Returns their
+ * contents by name.
  */
 export async function chartRules(folder = FOLDER): Promise<Readonly<Record<string, string>>> {
   const names = await readdir(folder, { recursive: true }).catch(() => []);

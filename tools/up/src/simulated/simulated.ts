@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { clusterPaths, ensureComponent, clusterStatus, createSimulatedCluster } from '@sandlot/local-cluster';
 import type { ClusterHandle, Progress, Component } from '@sandlot/local-cluster';
-import { commandFailed } from '../command.ts';
+import { createCommandError } from '../command.ts';
 import { UpError } from '../errors.ts';
 import { bundleControllers } from '../images/build.ts';
 import { contentKey } from '../images/content-key.ts';
@@ -25,14 +25,14 @@ interface ControllerPorts {
 }
 
 /**
- * A control plane with simulated nodes, and the controllers as processes of this machine, components of the cluster like
- * etcd: `status` shows them and `down` ends them. Needs no root.
+ * Starts a control plane with simulated nodes, and the controllers as processes on this machine. They are components of
+ * the cluster like etcd: `npm run status` shows them and `npm run down` stops them. Needs no root.
  */
-export async function raiseSimulated(progress: Progress): Promise<{ target: Target; kube: string }> {
-  await requireNoOther('kubelet', 'a cluster with a real node');
+export async function startSimulated(progress: Progress): Promise<{ target: Target; kube: string }> {
+  await requireNoComponent('kubelet', 'a cluster with a real node');
   const cluster = await createSimulatedCluster({ root: checkoutRoot, progress });
   await installCrds(cluster);
-  await provideVolumes(cluster);
+  await startVolumeProvisioner(cluster);
   const step = progress.step('Starting the controllers');
   try {
     await bundleControllers();
@@ -46,17 +46,17 @@ export async function raiseSimulated(progress: Progress): Promise<{ target: Targ
     step.fail();
     throw error;
   }
-  step.done('as processes of this machine');
+  step.done('as processes on this machine');
   return { target: localTarget(cluster), kube: await cluster.bin('kube') };
 }
 
-/** A checkout has one cluster of one kind: throws an UpError when a component of the other kind is there, alive or not. */
-export async function requireNoOther(component: 'kubelet' | 'kwok', what: string): Promise<void> {
+/** Throws an UpError if the checkout has this component, running or not: a checkout has only one kind of cluster. */
+export async function requireNoComponent(component: 'kubelet' | 'kwok', what: string): Promise<void> {
   const components = await clusterStatus({ root: checkoutRoot });
   if (!components.some(({ name }) => name === component)) return;
   throw new UpError({
-    step: 'Raising the cluster',
-    problem: `this checkout has ${what} already`,
+    step: 'Starting the cluster',
+    problem: `this checkout already has ${what}`,
     advice: 'Remove it first: npm run down',
   });
 }
@@ -64,13 +64,13 @@ export async function requireNoOther(component: 'kubelet' | 'kwok', what: string
 async function installCrds(cluster: ClusterHandle): Promise<void> {
   const folder = join(checkoutRoot, 'charts/sandlot/files/crds');
   const applied = await cluster.kubectl(['apply', '--server-side', '--force-conflicts', '-f', folder]);
-  if (applied.code !== 0) throw commandFailed('Installing the CRDs', 'kubectl apply', applied);
-  // kubectl does not wait for a CRD that has no conditions yet: it fails at once.
+  if (applied.code !== 0) throw createCommandError('Installing the CRDs', 'kubectl apply', applied);
+  // `kubectl wait` fails at once on a CRD that has no conditions yet.
   const deadline = performance.now() + ESTABLISHED_LIMIT_MS;
   for (;;) {
     const waited = await cluster.kubectl(['wait', '--for=condition=Established', '--timeout=20s', '-f', folder]);
     if (waited.code === 0) return;
-    if (performance.now() > deadline) throw commandFailed('Installing the CRDs', 'kubectl wait', waited);
+    if (performance.now() > deadline) throw createCommandError('Installing the CRDs', 'kubectl wait', waited);
     await delay(200);
   }
 }
@@ -83,10 +83,10 @@ const storageClass = {
   volumeBindingMode: 'WaitForFirstConsumer',
 };
 
-/** Claims of volumes must bind, or the scheduler holds the pods back: each becomes a folder that nothing writes to. */
-async function provideVolumes(cluster: ClusterHandle): Promise<void> {
+/** Provisions an unused folder for each disk: the scheduler waits until a pod's PersistentVolumeClaims are bound. */
+async function startVolumeProvisioner(cluster: ClusterHandle): Promise<void> {
   const applied = await cluster.kubectl(['apply', '--server-side', '-f', '-'], JSON.stringify(storageClass));
-  if (applied.code !== 0) throw commandFailed('Providing volumes', 'kubectl apply', applied);
+  if (applied.code !== 0) throw createCommandError('Providing volumes', 'kubectl apply', applied);
   const folder = join(cluster.stateDir, 'data/volumes');
   await mkdir(folder, { recursive: true });
   await ensureComponent(clusterPaths(checkoutRoot), {
@@ -118,25 +118,25 @@ async function controllerComponent(
   };
 }
 
-/** Ports are chosen once per cluster, so that a controller that runs is found unchanged. */
+/** Chooses ports once per cluster, so that a running controller keeps its configuration. */
 async function choosePorts(cluster: ClusterHandle): Promise<Readonly<Record<ControllerName, ControllerPorts>>> {
   const file = join(cluster.stateDir, 'controller-ports.json');
   const remembered = await readFile(file, 'utf8').catch(() => undefined);
   if (remembered !== undefined) return JSON.parse(remembered) as Record<ControllerName, ControllerPorts>;
   const ports = {
-    'sandbox-controller': await freePorts(),
-    'warmpool-controller': await freePorts(),
-    'claim-controller': await freePorts(),
+    'sandbox-controller': await findFreePorts(),
+    'warmpool-controller': await findFreePorts(),
+    'claim-controller': await findFreePorts(),
   };
   await writeFile(file, JSON.stringify(ports, undefined, 2));
   return ports;
 }
 
-async function freePorts(): Promise<ControllerPorts> {
-  return { probe: await freePort(), metrics: await freePort() };
+async function findFreePorts(): Promise<ControllerPorts> {
+  return { probe: await findFreePort(), metrics: await findFreePort() };
 }
 
-function freePort(): Promise<number> {
+function findFreePort(): Promise<number> {
   return new Promise((resolve, reject) => {
     const server = createServer();
     server.once('error', reject);

@@ -4,27 +4,27 @@ import { createKubeClient, loadCredentials, isAlreadyExists, isNotFound, namespa
 import type { KubeClient } from '@sandlot/kube';
 import type { Progress, ProgressStep } from '@sandlot/local-cluster';
 import { createKey, hashApiKey, listKeys } from '@sandlot/tenancy';
-import { commandFailed } from '../command.ts';
+import { createCommandError } from '../command.ts';
 import type { BuiltImage } from '../images/build.ts';
 import { imageIn } from '../images/publish.ts';
 import type { Registry } from '../images/publish.ts';
 import type { ImageName } from '../images/recipes.ts';
 import { release, sandboxDomain } from '../install/values.ts';
 import { checkoutRoot } from '../paths.ts';
-import { awaitPool } from '../pools.ts';
+import { waitForPool } from '../pools.ts';
 import type { Target } from '../target.ts';
 import { readEnv, writeEnv } from './env-file.ts';
 
 const STEP = 'Preparing the tenants';
 
-/** The templates a tenant has, and pools of those names; files in tools/up/tenants. */
+/** Templates and their images. Each file in tools/up/tenants has a template and a pool of that name. */
 const offers = { base: 'sandbox-base', 'code-interpreter-v1': 'code-interpreter' } as const satisfies Record<
   string,
   ImageName
 >;
 type Offer = keyof typeof offers;
 
-/** Two, so that what one must not see of the other can be tried. `key` is the variable of its API key. */
+/** Two tenants, so that their isolation can be tried. `key` is the variable that holds the API key. */
 const tenants = [
   { namespace: 'tenant-a', key: 'E2B_API_KEY', offers: ['base', 'code-interpreter-v1'] },
   { namespace: 'tenant-b', key: 'E2B_API_KEY_2', offers: ['base'] },
@@ -33,14 +33,14 @@ type Tenant = (typeof tenants)[number];
 
 export interface TenantOptions {
   readonly images: readonly BuiltImage[];
-  /** Where the node finds them. */
+  /** The registry that the node pulls them from. */
   readonly registry: Registry;
   readonly progress: Progress;
 }
 
 /**
- * Gives two tenants their namespaces, templates, warm pools and API keys, and writes what clients need into `.sandlot/env`.
- * Keys of an earlier run that the cluster still knows stay. Throws UpError.
+ * Creates namespaces, templates, warm pools and API keys for two tenants, and writes the variables for clients to
+ * `.sandlot/env`. Keeps keys of an earlier run that the cluster still has. Throws UpError.
  */
 export async function prepareTenants(target: Target, options: TenantOptions): Promise<void> {
   const credentials = await loadCredentials({ kubeconfig: target.kubeconfigPath });
@@ -48,16 +48,16 @@ export async function prepareTenants(target: Target, options: TenantOptions): Pr
   const step = options.progress.step(STEP);
   try {
     const offered = await Promise.all(tenants.map((tenant) => prepareTenant(target, client, { tenant, options })));
-    const url = await gatewayUrl(client);
+    const url = await findGatewayUrl(client);
     await writeEnv({
       KUBECONFIG: target.kubeconfigPath,
       E2B_API_URL: url,
       E2B_SANDBOX_URL: url,
       E2B_DOMAIN: sandboxDomain,
       SANDLOT_GATEWAY_URL: url,
-      ...(await keys(client)),
+      ...(await ensureKeys(client)),
     });
-    step.done(await fullPools(client, offered.flat(), step));
+    step.done(await waitForPools(client, offered.flat(), step));
   } catch (error) {
     step.fail();
     throw error;
@@ -82,7 +82,7 @@ async function prepareTenant(
   });
   const manifests = await Promise.all(tenant.offers.map((offer) => manifestOf(offer, options)));
   const applied = await target.kubectl(['-n', namespace, 'apply', '-f', '-'], manifests.join('---\n'));
-  if (applied.code !== 0) throw commandFailed(STEP, `kubectl -n ${namespace} apply`, applied);
+  if (applied.code !== 0) throw createCommandError(STEP, `kubectl -n ${namespace} apply`, applied);
   return tenant.offers.map((name) => ({ namespace, name }));
 }
 
@@ -93,8 +93,8 @@ async function manifestOf(offer: Offer, { images, registry }: TenantOptions): Pr
   return text.replace(`image: ${name}`, `image: ${imageIn(registry, { name, tag })}`);
 }
 
-/** By the variable each goes into. */
-async function keys(client: KubeClient): Promise<Record<string, string>> {
+/** Returns the tenants' API keys by variable name. Creates those that the cluster does not have. */
+async function ensureKeys(client: KubeClient): Promise<Record<string, string>> {
   const place = { client, namespace: release.namespace };
   const before = await readEnv();
   const known = new Map((await listKeys(place)).map(({ hash, namespace }) => [hash, namespace]));
@@ -102,19 +102,19 @@ async function keys(client: KubeClient): Promise<Record<string, string>> {
   for (const { namespace, key: variable } of tenants) {
     const old = before[variable];
     const isKept = old !== undefined && known.get(hashApiKey(old)) === namespace;
-    found[variable] = isKept ? old : await newKey(place, namespace);
+    found[variable] = isKept ? old : await createTenantKey(place, namespace);
   }
   return found;
 }
 
-async function newKey(place: Parameters<typeof createKey>[0], namespace: string): Promise<string> {
+async function createTenantKey(place: Parameters<typeof createKey>[0], namespace: string): Promise<string> {
   const description = 'made by npm run up';
   const input = { namespace, team: namespace, role: 'tenant', description, limits: { neverTimeout: true } } as const;
   return (await createKey(place, input)).text;
 }
 
-/** Where the gateway is, for this machine, which is the node and reaches Services; undefined without one. */
-async function gatewayUrl(client: KubeClient): Promise<string | undefined> {
+/** Returns the URL of the gateway's Service, which this machine reaches because it is the node. Undefined if not found. */
+async function findGatewayUrl(client: KubeClient): Promise<string | undefined> {
   const key = { namespace: release.namespace, name: `${release.name}-gateway` };
   const service = await client.get(services, key).catch((error: unknown) => {
     if (isNotFound(error)) return undefined;
@@ -125,10 +125,10 @@ async function gatewayUrl(client: KubeClient): Promise<string | undefined> {
   return typeof clusterIP !== 'string' || port === undefined ? undefined : `http://${clusterIP}:${port}`;
 }
 
-async function fullPools(client: KubeClient, pools: readonly PoolKey[], step: ProgressStep): Promise<string> {
+async function waitForPools(client: KubeClient, pools: readonly PoolKey[], step: ProgressStep): Promise<string> {
   let members = 0;
   for (const pool of pools) {
-    members += await awaitPool(client, pool, (text) => step.update(`${pool.namespace}/${pool.name}: ${text}`));
+    members += await waitForPool(client, pool, (text) => step.update(`${pool.namespace}/${pool.name}: ${text}`));
   }
   return `${tenants.length} tenants, ${members} warm sandboxes, .sandlot/env`;
 }
