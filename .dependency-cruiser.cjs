@@ -31,8 +31,7 @@ module.exports = {
     {
       name: 'only-test-support-uses-testkits',
       severity: 'error',
-      // Until test support has left src.
-      from: { path: '^(libs|services)/', pathNot: `${notTests}|/(testing|harness|happenings)\\.ts$` },
+      from: { path: '^(libs|services)/', pathNot: notTests },
       to: { path: '^libs/[a-z]+-testkit/' },
     },
     {
