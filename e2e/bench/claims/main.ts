@@ -1,4 +1,4 @@
-// The latency of claims compared with the same writes alone: npm run bench:claims [-- --scenario NAME] [--json FILE]
+// The latency of claims compared with the same writes alone: npm run bench:claims [-- --scenario NAME] [--json FILE] [--without PACING]
 import { writeFile } from 'node:fs/promises';
 import { cpus, loadavg } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -12,6 +12,7 @@ const { values } = parseArgs({
     scenario: { type: 'string', multiple: true },
     json: { type: 'string' },
     'warm-up': { type: 'string', default: '100' },
+    without: { type: 'string' },
   },
 });
 const warmUp = Number(values['warm-up']);
@@ -31,7 +32,7 @@ const say = (text: string): void => void process.stderr.write(`${text}\n`);
 const load = loadavg()[0]?.toFixed(1) ?? '?';
 const results: Result[] = [];
 for (const scenario of SCENARIOS.filter(({ name }) => wanted.includes(name))) {
-  results.push(await runScenario(scenario, { say, warmUp }));
+  results.push(await runScenario(scenario, { say, warmUp, without: values.without }));
   if (values.json !== undefined) await writeFile(values.json, `${JSON.stringify(results, undefined, 2)}\n`);
 }
 console.log(

@@ -54,12 +54,15 @@ export interface RunOptions {
    * warmed up by creating its members.
    */
   readonly warmUp: number;
+  /** Mechanisms of libs/pacing that the controllers run without, separated by commas. */
+  readonly without?: string | undefined;
 }
 
-export async function runScenario(scenario: Scenario, { say, warmUp }: RunOptions): Promise<Result> {
+export async function runScenario(scenario: Scenario, { say, warmUp, without }: RunOptions): Promise<Result> {
   const { shape, pool, idle = 0 } = scenario;
   say(`${scenario.name}: raising a control plane`);
   await using stage = await Stage.raise(2 * pool + shape.claims + idle);
+  if (without !== undefined) stage.env = { SANDLOT_PACING_OFF: without };
   say(`${scenario.name}: the floor`);
   const floor = await measureFloor(stage, scenario.kind, floorShape(shape));
   await stage.startControllers(scenario.kill === true ? 2 : 1);
