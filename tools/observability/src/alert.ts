@@ -1,4 +1,4 @@
-/** Where the runbooks are; the chart puts its own base in this one's place. */
+/** Base URL of the runbooks. The chart replaces it by its value `metrics.rules.runbookUrl`. */
 export const RUNBOOKS = 'https://github.com/sandlot/sandlot/blob/main/docs/runbooks';
 
 export interface RecordingRule {
@@ -28,8 +28,8 @@ interface AlertInput extends Omit<AlertingRule, 'annotations' | 'labels'> {
   readonly runbook: string;
 }
 
-/** An alert whose page is in the runbooks. */
-export function alert({
+/** Creates an alert with a link to its runbook. */
+export function createAlert({
   alert: name,
   expr,
   for: lasting,

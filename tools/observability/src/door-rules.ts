@@ -1,15 +1,15 @@
-import { alert } from './alert.ts';
+import { createAlert } from './alert.ts';
 import type { RuleGroup } from './alert.ts';
 
-/** Share of requests that the API may fail in 30 days. */
+/** Error budget: the share of requests that the API may fail in 30 days. */
 const BUDGET = 0.001;
-/** Fewer requests than this in an hour are too few to speak of a share. */
+/** With fewer requests than this in an hour, a share says nothing. */
 const FEWEST_REQUESTS = 100;
 
 const REQUESTS = 'sandlot_api_request_seconds_count';
 
-/** Burns the budget so many times as fast as it lasts, over both windows. */
-function burns(long: string, short: string, factor: number): string {
+/** Returns the condition that both windows burn the budget `factor` times as fast as 30 days allow. */
+function burnCondition(long: string, short: string, factor: number): string {
   const limit = Number((BUDGET * factor).toFixed(6));
   const failed = (window: string): string =>
     `sum(rate(${REQUESTS}{code=~"5..",code!="501"}[${window}])) / sum(rate(${REQUESTS}[${window}])) > ${limit}`;
@@ -19,9 +19,9 @@ function burns(long: string, short: string, factor: number): string {
 const api: RuleGroup = {
   name: 'sandlot-api',
   rules: [
-    alert({
+    createAlert({
       alert: 'SandlotApiFailing',
-      expr: `(${burns('1h', '5m', 14.4)} or ${burns('6h', '30m', 6)}) and on () (sum(increase(${REQUESTS}[1h])) > ${FEWEST_REQUESTS})`,
+      expr: `(${burnCondition('1h', '5m', 14.4)} or ${burnCondition('6h', '30m', 6)}) and on () (sum(increase(${REQUESTS}[1h])) > ${FEWEST_REQUESTS})`,
       for: '2m',
       severity: 'critical',
       summary: 'The API fails too many requests',
@@ -29,7 +29,7 @@ const api: RuleGroup = {
         '{{ $value | humanizePercentage }} of the requests of the API ended in 5xx; the objective allows 0.1 %. The error budget of 30 days will be gone within days.',
       runbook: 'api-failing',
     }),
-    alert({
+    createAlert({
       alert: 'SandlotApiDown',
       expr: 'absent(sandlot_api_creates_total)',
       for: '2m',
@@ -47,7 +47,7 @@ const WAITS = 'sandlot_gateway_wake_seconds_count';
 const gateway: RuleGroup = {
   name: 'sandlot-gateway',
   rules: [
-    alert({
+    createAlert({
       alert: 'SandlotGatewayFailing',
       expr: `sum(rate(sandlot_gateway_refusals_total{reason=~"no-answer|unsure|timeout"}[10m])) / sum(rate(${ANSWERS}[10m])) > 0.05`,
       for: '5m',
@@ -57,7 +57,7 @@ const gateway: RuleGroup = {
         '{{ $value | humanizePercentage }} of the requests to the gateway got no answer of their sandbox although it is there, or could not be placed.',
       runbook: 'gateway-failing',
     }),
-    alert({
+    createAlert({
       alert: 'SandlotGatewayWaitsLate',
       expr: `sum(rate(${WAITS}{outcome="late"}[10m])) / sum(rate(${WAITS}{outcome=~"go|late"}[10m])) > 0.05`,
       for: '5m',
@@ -67,7 +67,7 @@ const gateway: RuleGroup = {
         '{{ $value | humanizePercentage }} of the requests that were held for a sandbox were sent away because it was not there in time.',
       runbook: 'gateway-waits-late',
     }),
-    alert({
+    createAlert({
       alert: 'SandlotWakesRefused',
       expr: 'sum by (answer) (rate(sandlot_sandbox_wake_requests_total{answer!="resumed"}[10m])) > 0.1',
       for: '10m',
@@ -76,7 +76,7 @@ const gateway: RuleGroup = {
       description: '{{ $value | humanize }} wishes to wake a sandbox a second come to nothing ({{ $labels.answer }}).',
       runbook: 'wakes-refused',
     }),
-    alert({
+    createAlert({
       alert: 'SandlotGatewayDown',
       expr: 'absent(sandlot_gateway_sandboxes)',
       for: '2m',
@@ -88,5 +88,5 @@ const gateway: RuleGroup = {
   ],
 };
 
-/** Of what tenants meet. The chart leaves out the groups of what it does not install. */
+/** Rules about the API and the gateway. The chart leaves out the groups of services that it does not install. */
 export const doorRules: readonly RuleGroup[] = [api, gateway];

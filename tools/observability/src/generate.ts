@@ -1,4 +1,4 @@
-// Writes the chart's dashboards and rules from their sources; with --check, says which of them are out of date instead.
+// Writes the chart's dashboards and rules from their sources. With --check, reports files that are out of date instead.
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { stringify } from 'yaml';

@@ -1,4 +1,4 @@
-export { collect, interpolated } from './pictures/collect.ts';
+export { collect, interpolate } from './pictures/collect.ts';
 export type { Answer, Collected, Exemplar, Range, Series, Source } from './pictures/collect.ts';
 export { drawDashboard } from './pictures/draw.ts';
 export type { Drawing } from './pictures/draw.ts';

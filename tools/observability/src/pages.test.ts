@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { bucketOf, heatmapCells } from './pictures/buckets.ts';
-import { interpolated } from './pictures/collect.ts';
+import { interpolate } from './pictures/collect.ts';
 import { formatValue } from './pictures/format.ts';
 import { metricRows, metricsPage } from './reference.ts';
 import { selectorsOf } from './selectors.ts';
 
-describe('the table of metrics', () => {
+describe('metricRows', () => {
   const page = `# HELP sandlot_x_seconds Time of x.
 # TYPE sandlot_x_seconds histogram
 sandlot_x_seconds_bucket{le="1",phase="a"} 1
@@ -14,7 +14,7 @@ sandlot_x_seconds_count{phase="a"} 1
 # TYPE process_cpu_seconds_total counter
 process_cpu_seconds_total 1
 `;
-  it('has a row for each of our metrics, with its own labels and who exposes it', () => {
+  it('returns a row for each of our metrics, with its labels and the processes that expose it', () => {
     const rows = metricRows({ 'b-controller': page, 'a-controller': page });
     expect(rows).toEqual([
       {
@@ -29,27 +29,27 @@ process_cpu_seconds_total 1
   });
 });
 
-describe('the selectors of a query', () => {
+describe('selectorsOf', () => {
   it.each([
     ['sum by (pool) (sandlot_a{x="y"}) > 0', ['sandlot_a{x="y"}']],
     ['rate(sandlot:slow:ratio_rate5m{a="sandlot_no"}[5m])', ['sandlot:slow:ratio_rate5m{a="sandlot_no"}']],
     ['absent(sandlot_a{c="1"}) or agent_sandbox_b', ['sandlot_a{c="1"}', 'agent_sandbox_b']],
-  ])('of %s are %j', (expr, selectors) => {
+  ])('finds in %s the selectors %j', (expr, selectors) => {
     expect(selectorsOf(expr)).toEqual(selectors);
   });
 });
 
-describe('a query of a panel', () => {
-  it('is asked for everything, over ten scrapes', () => {
+describe('interpolate', () => {
+  it('selects every value of each variable, and rates over ten scrapes', () => {
     const expr = 'rate(x{job=~"$job",le="0.25"}[$__rate_interval])';
-    expect(interpolated(expr, { scrapeSeconds: 0.5 })).toBe('rate(x{job=~".+",le="0.25"}[5s])');
+    expect(interpolate(expr, { scrapeSeconds: 0.5 })).toBe('rate(x{job=~".+",le="0.25"}[5s])');
   });
 });
 
-describe('cumulative buckets', () => {
+describe('heatmapCells', () => {
   const series = (le: string, value: number) => ({ name: le, labels: { le }, points: [[10, value] as const] });
 
-  it('become what falls between two bounds, whatever their order', () => {
+  it('turns cumulative buckets in any order into counts between two bounds', () => {
     const { bounds, cells } = heatmapCells([series('+Inf', 6), series('0.1', 1), series('0.5', 4)]);
     expect(bounds).toEqual(['0.1', '0.5', 'Infinity']);
     expect(cells).toEqual([
@@ -61,7 +61,7 @@ describe('cumulative buckets', () => {
   });
 });
 
-describe('values', () => {
+describe('formatValue', () => {
   it.each([
     [0.0125, 's', '12.5 ms'],
     [2.5, 's', '2.5 s'],
@@ -72,7 +72,7 @@ describe('values', () => {
     [12_345, 'ops', '12.3k/s'],
     [0, 's', '0'],
     [Number.NaN, 's', '-'],
-  ])('%d in %s is %s', (value, unit, text) => {
+  ])('formats %d in %s as %s', (value, unit, text) => {
     expect(formatValue(value, unit)).toBe(text);
   });
 });

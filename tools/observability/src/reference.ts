@@ -1,18 +1,18 @@
-/** A metric as a process exposes it. */
+/** A metric that our processes expose. */
 export interface MetricRow {
   readonly name: string;
   readonly type: string;
   readonly help: string;
-  /** Sorted; those of the process itself, such as `le`, apart. */
+  /** Sorted label names without `le`. */
   readonly labels: readonly string[];
-  /** Processes that expose it, sorted. */
+  /** Sorted names of the processes that expose it. */
   readonly by: readonly string[];
 }
 
-/** The client library documents these. */
+/** Metrics of the client library, which documents them. */
 const COMMON = /^(?:process|nodejs)_/;
 
-/** Our metrics in the pages (Prometheus text format) of processes, by name. */
+/** Lists our metrics in the `/metrics` pages of processes, sorted by name. */
 export function metricRows(pages: Readonly<Record<string, string>>): readonly MetricRow[] {
   const rows = new Map<string, { type: string; help: string; labels: Set<string>; by: Set<string> }>();
   for (const [process, page] of Object.entries(pages)) {
@@ -66,7 +66,7 @@ with \`--enable-feature=exemplar-storage\`.
 | --- | --- | --- | --- | --- |
 `;
 
-/** The page for people. */
+/** Returns the text of `docs/metrics.md`. */
 export function metricsPage(rows: readonly MetricRow[]): string {
   const lines = rows.map(({ name, type, labels, help, by }) => {
     const controllers = by.map((process) => process.replace('-controller', '')).join(', ');

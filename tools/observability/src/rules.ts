@@ -1,4 +1,4 @@
-import { alert, RUNBOOKS } from './alert.ts';
+import { createAlert, RUNBOOKS } from './alert.ts';
 import type { AlertingRule, RecordingRule, RuleGroup } from './alert.ts';
 import { objectives } from './dashboards/creation-latency.ts';
 import { doorRules } from './door-rules.ts';
@@ -13,7 +13,7 @@ const WINDOWS = ['5m', '30m', '1h', '2h', '6h', '1d', '3d'] as const;
 type LaunchType = keyof typeof objectives;
 const LAUNCH_TYPES: readonly LaunchType[] = ['warm', 'cold'];
 
-/** Share of claims that were not Ready in time, by window; recorded, because long windows are dear to compute. */
+/** Records the share of claims that were not Ready in time, because long windows are expensive to compute. */
 function slowRatio(launch: LaunchType, window: (typeof WINDOWS)[number]): RecordingRule {
   const { seconds } = objectives[launch];
   const count = (metric: string, more: string): string =>
@@ -25,12 +25,12 @@ function slowRatio(launch: LaunchType, window: (typeof WINDOWS)[number]): Record
   };
 }
 
-/** Fewer claims than this in the longer window are too few to speak of a share. */
+/** With fewer claims than this in the longer window, a share says nothing. */
 const FEWEST_CLAIMS = 20;
 
 interface Burn {
   readonly severity: 'critical' | 'warning';
-  /** Long and short windows with the multiple of the budget at which both must burn. */
+  /** Pairs of windows. The alert fires if both burn the error budget at this multiple of its rate. */
   readonly windows: readonly (readonly [long: string, short: string, factor: number])[];
   readonly for: string;
   readonly says: string;
@@ -82,7 +82,7 @@ const claims: RuleGroup = {
   name: 'sandlot-claims',
   rules: [
     ...LAUNCH_TYPES.flatMap((launch) => BURNS.map((burn) => burnAlert(launch, burn))),
-    alert({
+    createAlert({
       alert: 'SandlotClaimsFailing',
       expr: 'sum by (reason) (increase(sandlot_claims_failed_total{reason=~"ClaimTimeout|SandboxInitFailed|ReconcilerError|other"}[15m])) > 5',
       for: '5m',
@@ -91,7 +91,7 @@ const claims: RuleGroup = {
       description: '{{ $value | humanize }} claims failed with the reason {{ $labels.reason }} in 15 minutes.',
       runbook: 'claims-failing',
     }),
-    alert({
+    createAlert({
       alert: 'SandlotClaimsWaiting',
       expr: 'max(sandlot_claims_waiting_oldest_seconds) > 600',
       for: '5m',
@@ -107,7 +107,7 @@ const claims: RuleGroup = {
 const pools: RuleGroup = {
   name: 'sandlot-pools',
   rules: [
-    alert({
+    createAlert({
       alert: 'SandlotPoolDepleted',
       expr: 'sum by (namespace, pool) (sandlot_warmpool_members{state=~"ready|stale"}) == 0 and sum by (namespace, pool) (sandlot_warmpool_target) > 0',
       for: '2m',
@@ -117,7 +117,7 @@ const pools: RuleGroup = {
         'The pool {{ $labels.pool }} in {{ $labels.namespace }} has had no Ready member for two minutes. Its claims start cold, or wait.',
       runbook: 'pool-depleted',
     }),
-    alert({
+    createAlert({
       alert: 'SandlotPoolMembersStuck',
       expr: 'sum by (namespace, pool) (sandlot_warmpool_members{state="stuck"}) > 0',
       for: '10m',
@@ -127,7 +127,7 @@ const pools: RuleGroup = {
         '{{ $value }} members of the pool {{ $labels.pool }} in {{ $labels.namespace }} are not Ready past the grace of the pool.',
       runbook: 'pool-members-stuck',
     }),
-    alert({
+    createAlert({
       alert: 'SandlotPoolRefillStalled',
       expr: 'max by (namespace, pool) (sandlot_warmpool_short_seconds) > 900',
       for: '1m',
@@ -143,7 +143,7 @@ const pools: RuleGroup = {
 const bus: RuleGroup = {
   name: 'sandlot-events-and-deadlines',
   rules: [
-    alert({
+    createAlert({
       alert: 'SandlotOutboxOld',
       expr: 'max by (job) (sandlot_outbox_oldest_seconds) > 120',
       for: '2m',
@@ -153,7 +153,7 @@ const bus: RuleGroup = {
         'The oldest event that {{ $labels.job }} has to send is {{ $value | humanizeDuration }} old. None is lost: they are derived from the objects and are sent when NATS takes them.',
       runbook: 'outbox-old',
     }),
-    alert({
+    createAlert({
       alert: 'SandlotDeadLetters',
       expr: 'max(sandlot_outbox_dead_letters) > 0',
       for: '1m',
@@ -162,7 +162,7 @@ const bus: RuleGroup = {
       description: '{{ $value }} events were given up by a consumer and wait to be looked at and replayed.',
       runbook: 'dead-letters',
     }),
-    alert({
+    createAlert({
       alert: 'SandlotStreamSettingsRefused',
       expr: 'max by (stream) (sandlot_bus_stream_refused_settings) > 0',
       for: '5m',
@@ -172,7 +172,7 @@ const bus: RuleGroup = {
         '{{ $value }} settings of {{ $labels.stream }} are not as the values of the chart have them. It goes on with those it has.',
       runbook: 'stream-settings',
     }),
-    alert({
+    createAlert({
       alert: 'SandlotDeadlinesLate',
       expr: 'histogram_quantile(0.99, sum by (le, purpose) (rate(sandlot_deadline_lateness_seconds_bucket[10m]))) > 10',
       for: '5m',
@@ -192,7 +192,7 @@ const DOWN = ['claim', 'sandbox', 'warmpool']
 const controllers: RuleGroup = {
   name: 'sandlot-controllers',
   rules: [
-    alert({
+    createAlert({
       alert: 'SandlotControllerDown',
       expr: DOWN,
       for: '2m',
@@ -202,7 +202,7 @@ const controllers: RuleGroup = {
         'There has been no {{ $labels.controller }} controller for two minutes, or Prometheus does not reach it.',
       runbook: 'controller-down',
     }),
-    alert({
+    createAlert({
       alert: 'SandlotNoLeader',
       expr: 'max by (lease) (sandlot_controller_leader) == 0',
       for: '1m',
@@ -212,7 +212,7 @@ const controllers: RuleGroup = {
         'Processes are there, but none of them has held the lease {{ $labels.lease }} for a minute: nothing is reconciled.',
       runbook: 'no-leader',
     }),
-    alert({
+    createAlert({
       alert: 'SandlotLeaderFlapping',
       expr: 'sum by (lease) (changes(sandlot_controller_leader[30m])) > 6',
       for: '1m',
@@ -222,7 +222,7 @@ const controllers: RuleGroup = {
         'Processes took or lost the lease {{ $labels.lease }} {{ $value }} times in half an hour. Each change costs a second or more in which nothing is reconciled.',
       runbook: 'leader-flapping',
     }),
-    alert({
+    createAlert({
       alert: 'SandlotReflectorStale',
       expr: 'max by (job, instance, resource) (sandlot_kube_last_event_age_seconds) > 300',
       for: '2m',
@@ -232,7 +232,7 @@ const controllers: RuleGroup = {
         'The watch of {{ $labels.resource }} in {{ $labels.instance }} has been silent for {{ $value | humanizeDuration }}. A healthy one hears a bookmark every minute.',
       runbook: 'reflector-stale',
     }),
-    alert({
+    createAlert({
       alert: 'SandlotReconcilesFailing',
       expr: 'sum by (controller) (rate(sandlot_reconcile_seconds_count{result=~"error|terminal"}[10m])) / sum by (controller) (rate(sandlot_reconcile_seconds_count[10m])) > 0.1',
       for: '10m',
@@ -245,7 +245,7 @@ const controllers: RuleGroup = {
   ],
 };
 
-/** Every rule of the chart. */
+/** All rules of the chart. */
 export const ruleGroups: readonly RuleGroup[] = [
   {
     name: 'sandlot-objectives',

@@ -1,7 +1,7 @@
-/** Metrics of ours, of our processes, and what our rules record. */
+/** Matches our metrics, the metrics of our processes, and the series that our rules record. */
 const METRIC = /(?<![\w"$:])((?:sandlot|agent_sandbox|process|nodejs)[\w:]*)(\{[^}]*\})?/g;
 
-/** The vector selectors in PromQL: `metric{matchers}`, without ranges. Labels bear none of these names. */
+/** Finds the vector selectors in PromQL: `metric{matchers}`, without ranges. No label has such a name. */
 export function selectorsOf(expr: string): readonly string[] {
   return [...expr.matchAll(METRIC)].map(([, metric = '', matchers = '']) => `${metric}${matchers}`);
 }

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { parseEventsArguments } from './arguments.ts';
 import { matchesPattern } from './selection.ts';
 
-describe('the arguments of sandlot events', () => {
-  it('are those that were given', () => {
+describe('parseEventsArguments', () => {
+  it('parses every option', () => {
     const args = ['--follow', '--since', '1h30m', '--subject', 'claim.*', '-n', 'team-a', '-o', 'json'];
     expect(parseEventsArguments(args)).toMatchObject({
       kind: 'events',
@@ -21,7 +21,7 @@ describe('the arguments of sandlot events', () => {
     [['--subject', 'claim.>'], `--subject takes types such as 'claim.*' or pool.ready, not "claim.>"`],
     [['-o', 'yaml'], '-o takes text or json, not "yaml"'],
     [['--replay'], '--replay belongs to dead-letters'],
-  ])('%j are refused in words', (args, problem) => {
+  ])('rejects %j with a message', (args, problem) => {
     expect(() => parseEventsArguments(args)).toThrow(problem);
   });
 
@@ -34,7 +34,7 @@ describe('the arguments of sandlot events', () => {
     ['claim.bound', 'claim.failed', false],
     ['claim.bound', 'claim', false],
     ['pool.ready', 'pool.rollout.*', false],
-  ])('%s matches %s: %s', (type, pattern, expected) => {
+  ])('tells whether %s matches %s: %s', (type, pattern, expected) => {
     expect(matchesPattern(type, pattern)).toBe(expected);
   });
 });

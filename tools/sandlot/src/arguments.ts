@@ -4,10 +4,10 @@ import { CliError } from './errors.ts';
 
 export interface EventsOptions {
   readonly kind: 'events' | 'dead-letters' | 'help';
-  /** Keep waiting for more. */
+  /** Whether to wait for new events. */
   readonly follow: boolean;
   readonly sinceMs: number | undefined;
-  /** Types, `*` for any one word or, at the end, any words. */
+  /** Pattern of event types. `*` stands for one word, or at the end for one or more. */
   readonly subject: string;
   readonly namespace: string | undefined;
   readonly json: boolean;
@@ -38,7 +38,7 @@ const options = {
   help: { type: 'boolean', short: 'h', default: false },
 } as const;
 
-/** Reads the arguments of `sandlot events`. Throws CliError. */
+/** Parses the arguments of `sandlot events`. Throws CliError. */
 export function parseEventsArguments(args: readonly string[]): EventsOptions {
   const { values, positionals } = parsed(args);
   const kind = commandOf(positionals);

@@ -1,4 +1,4 @@
-/** A failure with advice for the user. */
+/** A failure with advice for the user. `main.ts` prints both. */
 export class CliError extends Error {
   override readonly name = 'CliError';
   readonly code: 'Usage' | 'Failed';

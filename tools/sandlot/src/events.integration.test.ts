@@ -67,19 +67,19 @@ describe('sandlot events', () => {
       ['--since', '1h'],
       ['a', 'b', 'c'],
     ],
-  ])('with %j shows what was asked for, in order', async (args, names) => {
+  ])('with %j shows the selected events in order', async (args, names) => {
     const lines = await run(...args, '-o', 'json');
     expect(lines.map((line) => (JSON.parse(line) as CloudEvent).data.name)).toEqual(names);
   });
 
-  it('shows people a table, and says when it is empty', async () => {
+  it('prints a table, and says so if there are no events', async () => {
     const [head, line = ''] = await run('--subject', 'claim.submitted', '-n', 'team-a');
     expect(head?.split(/ {2,}/)).toEqual(['TIME (UTC)', 'TYPE', 'OBJECT', 'DETAILS']);
     expect(await run('--subject', 'pool.stuck')).toEqual(['No events.']);
     expect(line).toMatch(/^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d {2}claim\.submitted +team-a\/a$/);
   });
 
-  it('follows what comes', async () => {
+  it('shows new events with --follow', async () => {
     const lines: string[] = [];
     const stop = new AbortController();
     const following = eventsCommand(['--server', server.url, '--follow', '--since', '1h', '-o', 'json'], {
@@ -96,14 +96,14 @@ describe('sandlot events', () => {
     expect(await following).toBe(0);
   });
 
-  it('names the server when it does not answer', async () => {
+  it('names a server that it cannot reach', async () => {
     await server.kill();
     await expect(run()).rejects.toThrow(/^NATS at nats:\/\/127\.0\.0\.1:\d+ cannot be used/);
   });
 });
 
 describe('sandlot events dead-letters', () => {
-  it('shows poison and what was tried too often, and puts it in the stream again', async () => {
+  it('shows poison events and events with too many failed deliveries, and replays them', async () => {
     const tries = new Map<string, number>();
     let heals = false;
     const handle = async ({ data: { name } }: CloudEvent): Promise<void> => {
@@ -132,7 +132,7 @@ describe('sandlot events dead-letters', () => {
 });
 
 describe('a durable consumer', () => {
-  it('is given again what it had not acknowledged when it died, and nothing that it had', async () => {
+  it('receives unacknowledged events again after a crash, but no acknowledged ones', async () => {
     const consume = (opened: Bus, handle: (event: CloudEvent) => Promise<void>) =>
       opened.consume({ durable: 'worker', filter: 'sandlot.*.claim.>', handle, backoffMs: [1_000, 1_000] });
     const first: string[] = [];

@@ -5,7 +5,7 @@ import type { Session } from '@sandlot/bus';
 import { eventsHelp, parseEventsArguments } from './arguments.ts';
 import type { EventsOptions } from './arguments.ts';
 import { CliError } from './errors.ts';
-import { EventTable, letterLine } from './format.ts';
+import { EventTable, formatLetter } from './format.ts';
 import type { Style } from './format.ts';
 import { readEvents } from './read.ts';
 import { createFilter, filterOf } from './selection.ts';
@@ -17,12 +17,12 @@ export interface Terminal {
   readonly out: { write(text: string): unknown };
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly nowMs: number;
-  /** Columns of the terminal; undefined when it is none. */
+  /** Columns of the terminal. Undefined if the output is not a terminal. */
   readonly width: number | undefined;
   readonly signal: AbortSignal;
 }
 
-/** `sandlot events`. Resolves with the exit code; throws CliError. */
+/** Runs `sandlot events`. Resolves with the exit code. Throws CliError. */
 export async function eventsCommand(args: readonly string[], terminal: Terminal): Promise<number> {
   const options = parseEventsArguments(args);
   if (options.kind === 'help') {
@@ -30,7 +30,7 @@ export async function eventsCommand(args: readonly string[], terminal: Terminal)
     return 0;
   }
   await using stack = new AsyncDisposableStack();
-  const session = await openAt(stack, options, terminal);
+  const session = await connectToServer(stack, options, terminal);
   const { width, env } = terminal;
   const style: Style = { json: options.json, colour: width !== undefined && env['NO_COLOR'] === undefined, width };
   try {
@@ -44,7 +44,11 @@ export async function eventsCommand(args: readonly string[], terminal: Terminal)
   return 0;
 }
 
-async function openAt(stack: AsyncDisposableStack, options: EventsOptions, { env }: Terminal): Promise<Session> {
+async function connectToServer(
+  stack: AsyncDisposableStack,
+  options: EventsOptions,
+  { env }: Terminal,
+): Promise<Session> {
   const user = options.replay ? 'events-replayer' : 'events-reader';
   const access = stack.use(await findServer({ ...options, env, user }));
   try {
@@ -73,8 +77,8 @@ interface Output {
 async function showEvents(session: Session, options: EventsOptions, { terminal, style }: Output): Promise<void> {
   const { follow, sinceMs, subject, namespace } = options;
   const { nowMs, signal, out } = terminal;
-  const wanted = createFilter(subject, namespace);
-  const reading = { sinceMs, nowMs, follow, wanted, filter: filterOf(subject), signal };
+  const isWanted = createFilter(subject, namespace);
+  const reading = { sinceMs, nowMs, follow, isWanted, filter: filterOf(subject), signal };
   const table = new EventTable(style);
   for await (const event of readEvents(session, reading)) out.write(`${table.add(event)}\n`);
   if (!style.json && !follow && table.isEmpty) out.write('No events.\n');
@@ -88,7 +92,7 @@ async function showLetters(
   let count = 0;
   for await (const letter of replay ? replayDeadLetters(session) : readDeadLetters(session)) {
     count += 1;
-    terminal.out.write(`${letterLine(letter, style)}\n`);
+    terminal.out.write(`${formatLetter(letter, style)}\n`);
   }
   if (count === 0 && !json) terminal.out.write('No dead letters.\n');
 }

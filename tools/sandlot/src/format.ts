@@ -17,7 +17,7 @@ const TONES: Readonly<Record<string, keyof typeof COLOURS>> = {
 
 const TIME_WIDTH = 19;
 const TYPE_WIDTH = 22;
-/** Width of the object column: that of the longest name so far, at least this. */
+/** Smallest width of the object column, which grows with the longest name so far. */
 const OBJECT_WIDTH = 30;
 const OBJECT_MAX_WIDTH = 64;
 const IDENTITY = new Set(['namespace', 'name', 'uid']);
@@ -25,11 +25,11 @@ const IDENTITY = new Set(['namespace', 'name', 'uid']);
 export interface Style {
   readonly json: boolean;
   readonly colour: boolean;
-  /** Columns of the terminal; undefined: lines are not cut. */
+  /** Columns of the terminal. Undefined does not truncate lines. */
   readonly width: number | undefined;
 }
 
-/** Prints events as lines: JSON, or a table whose rows are not all known in advance. */
+/** Formats events as JSON lines, or as rows of a table that may grow. */
 export class EventTable {
   readonly #style: Style;
   #objectWidth = OBJECT_WIDTH;
@@ -43,7 +43,7 @@ export class EventTable {
     return !this.#begun;
   }
 
-  /** One event, after the heading of the table when it is the first; without the last end of line. */
+  /** Formats one event, without a final newline. The first event of a table comes with the heading. */
   add(event: CloudEvent): string {
     if (this.#style.json) return JSON.stringify(event);
     const row = this.row(event);
@@ -70,8 +70,8 @@ export class EventTable {
   }
 }
 
-/** One line for a dead letter. */
-export function letterLine(letter: DeadLetter & { readonly replayed?: boolean }, style: Style): string {
+/** Formats a dead letter: a line about the delivery and a line with the event, or one line of JSON. */
+export function formatLetter(letter: DeadLetter & { readonly replayed?: boolean }, style: Style): string {
   if (style.json) return JSON.stringify(letter);
   const done =
     letter.replayed === undefined ? '' : letter.replayed ? '  replayed' : '  not replayed: it has left the stream';

@@ -22,7 +22,7 @@ async function run(...args: string[]): Promise<string> {
 }
 
 describe('sandlot keys', () => {
-  it('makes a key, lists it, and takes it back; only its digest is kept', async () => {
+  it('creates, lists and revokes a key, and stores only its digest', async () => {
     expect(await run('list')).toBe('No API keys.');
     const made = JSON.parse(await run('create', '-n', 'team-a', '--sandboxes', '5', '-o', 'json')) as {
       key: string;
@@ -49,7 +49,7 @@ describe('sandlot keys', () => {
     [['create', '-n', 'a', '--role', 'root'], '--role takes tenant or admin, not "root"'],
     [['create', '-n', 'a', '--sandboxes', 'many'], 'take numbers from 0 on'],
     [['revoke'], 'keys revoke needs the id of a key'],
-  ])('refuses %j in words', async (args, problem) => {
+  ])('rejects %j with a message', async (args, problem) => {
     await expect(run(...args)).rejects.toThrow(problem);
   });
 });

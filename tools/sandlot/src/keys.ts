@@ -32,20 +32,20 @@ const options = {
   output: { type: 'string', short: 'o', default: 'text' },
 } as const;
 
-/** `sandlot keys`. Resolves with the exit code; throws CliError. */
+/** Runs `sandlot keys`. Resolves with the exit code. Throws CliError. */
 export async function keysCommand(args: readonly string[], terminal: Pick<Terminal, 'out' | 'env'>): Promise<number> {
   const { values, positionals } = parsed(args);
   const [command = 'list', id, ...rest] = positionals;
   if (rest.length > 0 || !['create', 'list', 'revoke'].includes(command)) {
     throw usage(`"keys ${positionals.join(' ')}" is no command`);
   }
-  const run = (work: (place: KeyPlace) => Promise<string>): Promise<number> => inCluster(values, terminal, work);
+  const run = (work: (place: KeyPlace) => Promise<string>): Promise<number> => runInCluster(values, terminal, work);
   const json = values.output === 'json';
   if (command === 'create') {
     const input = inputOf(values);
-    return run(async (place) => createdText(await createKey(place, input), json));
+    return run(async (place) => formatCreatedKey(await createKey(place, input), json));
   }
-  if (command === 'list') return run(async (place) => listText(await listKeys(place), json));
+  if (command === 'list') return run(async (place) => formatKeys(await listKeys(place), json));
   if (id === undefined) throw usage('keys revoke needs the id of a key, as keys list shows it');
   return run(async (place) => {
     if (await revokeKey(place, id)) return `revoked ${id}`;
@@ -63,7 +63,7 @@ function parsed(args: readonly string[]) {
   }
 }
 
-/** The key that the arguments describe. Throws CliError. */
+/** Returns the key that the arguments describe. Throws CliError. */
 function inputOf(values: Values): ApiKeyInput {
   const { namespace, team = namespace, description } = values;
   const role = roles.find((one) => one === values.role);
@@ -90,7 +90,7 @@ function numberOf(
   return text === undefined ? {} : { [name]: text === '' ? Number.NaN : Number(text) };
 }
 
-async function inCluster(
+async function runInCluster(
   values: Values,
   { out, env }: Pick<Terminal, 'out' | 'env'>,
   work: (place: KeyPlace) => Promise<string>,
@@ -107,7 +107,7 @@ async function inCluster(
     userAgent: 'sandlot-cli',
   });
   try {
-    const by = await userOf(client);
+    const by = await readUserName(client);
     out.write(`${await work({ client, namespace: values['keys-namespace'], by })}\n`);
     return 0;
   } catch (error) {
@@ -132,19 +132,19 @@ const selfReviews = defineResource<SelfReview>({
   namespaced: false,
 });
 
-/** The user of the kubeconfig as the API server knows it, for the audit log. Rejects with a KubeError. */
-async function userOf(client: KubeClient): Promise<string> {
+/** Returns the kubeconfig's user as the API server knows it, for the audit log. Rejects with a KubeError. */
+async function readUserName(client: KubeClient): Promise<string> {
   const { status } = await client.create(selfReviews, { metadata: {} });
   return status?.userInfo?.username ?? 'unknown';
 }
 
-function createdText({ key, text }: { readonly key: ApiKey; readonly text: string }, json: boolean): string {
-  if (json) return JSON.stringify({ ...shown(key), key: text });
+function formatCreatedKey({ key, text }: { readonly key: ApiKey; readonly text: string }, json: boolean): string {
+  if (json) return JSON.stringify({ ...withoutHash(key), key: text });
   return `${text}\n\nid ${key.id}, namespace ${key.namespace}, role ${key.role}. The key is not shown again.`;
 }
 
-function listText(keys: readonly ApiKey[], json: boolean): string {
-  if (json) return JSON.stringify(keys.map(shown));
+function formatKeys(keys: readonly ApiKey[], json: boolean): string {
+  if (json) return JSON.stringify(keys.map(withoutHash));
   if (keys.length === 0) return 'No API keys.';
   const rows = keys.map(({ id, namespace, team, role, createdAt, description }) => [
     id,
@@ -166,8 +166,8 @@ function listText(keys: readonly ApiKey[], json: boolean): string {
     .join('\n');
 }
 
-/** Without the digest, which stays secret. */
-function shown({ id, namespace, team, role, description, limits, createdAt }: ApiKey): object {
+/** Leaves out the hash of the key, which stays secret. */
+function withoutHash({ id, namespace, team, role, description, limits, createdAt }: ApiKey): object {
   return { id, namespace, team, role, description, limits, createdAt };
 }
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// `npx sandlot`: commands for people who run Sandlot.
+// `npx sandlot`: the command line for operators of Sandlot.
 import { CliError } from './errors.ts';
 import { eventsCommand, eventsHelp } from './events.ts';
 import { keysCommand, keysHelp } from './keys.ts';

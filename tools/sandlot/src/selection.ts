@@ -1,6 +1,6 @@
 import type { CloudEvent } from '@sandlot/bus';
 
-/** Whether a type matches a pattern: `claim.*`, `pool.rollout.*`, `*.ready`, `*`. A trailing `*` matches one or more words. */
+/** Tells whether a type matches a pattern such as `claim.*` or `*.ready`. A trailing `*` matches one or more words. */
 export function matchesPattern(type: string, pattern: string): boolean {
   const words = pattern.split('.');
   const parts = type.split('.');
@@ -9,12 +9,12 @@ export function matchesPattern(type: string, pattern: string): boolean {
   return words.every((word, index) => word === '*' || word === parts[index]);
 }
 
-/** A filter for the pattern and namespace that the user asks for. */
+/** Creates a filter for the user's pattern and namespace. */
 export function createFilter(pattern: string, namespace: string | undefined): (event: CloudEvent) => boolean {
   return ({ type, data }) => matchesPattern(type, pattern) && (namespace === undefined || data.namespace === namespace);
 }
 
-/** The widest subject for the pattern: the server filters by kind, the filter above by the rest. */
+/** Returns the NATS subject for the pattern. The server filters by kind only, `createFilter` by the rest. */
 export function filterOf(pattern: string): string {
   const [kind = '*'] = pattern.split('.');
   return `sandlot.*.${kind}.>`;

@@ -14,7 +14,7 @@ const SERVICE = 'sandlot-nats';
 const REACH_MS = 1_500;
 const FORWARD_LIMIT_MS = 15_000;
 
-/** How to reach a NATS server; disposing it ends a port-forward. */
+/** How to reach a NATS server. Disposing ends the port-forward, if there is one. */
 export interface ServerAccess extends AsyncDisposable {
   readonly url: string;
   readonly user: string | undefined;
@@ -29,13 +29,13 @@ export interface ServerQuery {
   readonly user: 'events-reader' | 'events-replayer';
 }
 
-const nothing = (): Promise<void> => Promise.resolve();
+const doNothing = (): Promise<void> => Promise.resolve();
 
-/** Finds the server: the given one, or else the Service in the cluster. Throws CliError. */
+/** Finds the NATS server: the given one, or else the Service in the cluster. Throws CliError. */
 export async function findServer({ server, kubeconfig, env, user }: ServerQuery): Promise<ServerAccess> {
   const url = server ?? env['NATS_URL'];
   if (url !== undefined) {
-    return { url, user: env['NATS_USER'], password: env['NATS_PASSWORD'], [Symbol.asyncDispose]: nothing };
+    return { url, user: env['NATS_USER'], password: env['NATS_PASSWORD'], [Symbol.asyncDispose]: doNothing };
   }
   const file = kubeconfig ?? env['KUBECONFIG'] ?? join(import.meta.dirname, '../../../.sandlot/kubeconfig');
   if (!existsSync(file)) {
@@ -43,8 +43,8 @@ export async function findServer({ server, kubeconfig, env, user }: ServerQuery)
     throw new CliError(`there is no kubeconfig ${file}`, advice);
   }
   const { address, password } = await lookUp(file, user);
-  if (await answers(address, NATS_PORT)) {
-    return { url: `nats://${address}:${NATS_PORT}`, user, password, [Symbol.asyncDispose]: nothing };
+  if (await canConnect(address, NATS_PORT)) {
+    return { url: `nats://${address}:${NATS_PORT}`, user, password, [Symbol.asyncDispose]: doNothing };
   }
   const { port, child } = await forward(file);
   const end = async (): Promise<void> => void child.kill();
@@ -76,8 +76,8 @@ async function lookUp(kubeconfig: string, user: string) {
   }
 }
 
-/** Whether the server can be reached: on a node the addresses of Services can, elsewhere seldom. */
-function answers(host: string, port: number): Promise<boolean> {
+/** Tells whether a TCP connection succeeds. A ClusterIP is usually reachable only from a node of the cluster. */
+function canConnect(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = dial({ host, port, timeout: REACH_MS });
     const end = (found: boolean) => () => {
@@ -102,7 +102,7 @@ async function forward(kubeconfig: string): Promise<{ port: number; child: Child
   });
   failed.catch(() => undefined);
   for (let waitedMs = 0; waitedMs < FORWARD_LIMIT_MS; waitedMs += 200) {
-    if (await Promise.race([answers('127.0.0.1', port), failed])) return { port, child };
+    if (await Promise.race([canConnect('127.0.0.1', port), failed])) return { port, child };
     await Promise.race([systemClock.sleep(200), failed]);
   }
   child.kill();

@@ -1,10 +1,10 @@
 import type { Dashboard, Panel } from './model.ts';
-import { mean, of, quantile, quantiles, rate, share } from './queries.ts';
+import { mean, select, quantile, quantiles, rate, share } from './queries.ts';
 
 const READY = 'sandlot_claim_ready_seconds';
 const BY_TEMPLATE = 'template=~"$template"';
 
-/** Objectives of the alerts, in seconds: shares of claims that are Ready within them. */
+/** Objectives of the alerts: the share of claims that should be Ready within so many seconds. */
 export const objectives = {
   warm: { seconds: 0.25, share: 0.99 },
   cold: { seconds: 10, share: 0.95 },
@@ -100,7 +100,7 @@ export const creationLatency: Dashboard = {
           unit: 'short',
           kind: 'stat',
           width: 4,
-          queries: [{ expr: `sum (${of('sandlot_claims_waiting')})`, legend: 'waiting' }],
+          queries: [{ expr: `sum (${select('sandlot_claims_waiting')})`, legend: 'waiting' }],
         },
         {
           title: 'Longest wait',
@@ -108,7 +108,7 @@ export const creationLatency: Dashboard = {
           unit: 's',
           kind: 'stat',
           width: 4,
-          queries: [{ expr: `max (${of('sandlot_claims_waiting_oldest_seconds')})`, legend: 'oldest' }],
+          queries: [{ expr: `max (${select('sandlot_claims_waiting_oldest_seconds')})`, legend: 'oldest' }],
         },
         {
           title: 'API writes per claim',

@@ -1,6 +1,6 @@
 import type { Dashboard, Panel, Query, Row } from './model.ts';
 
-/** Dashboards of this schema load in Grafana 10 and later. */
+/** Dashboards with this schema version load in Grafana 10 and later. */
 const SCHEMA_VERSION = 39;
 const COLUMNS = 24;
 const SELECTOR = 'job=~"$job",instance=~"$instance"';
@@ -11,7 +11,7 @@ interface Thresholds {
   readonly steps: readonly { readonly color: string; readonly value: number | null }[];
 }
 
-/** A panel in Grafana's own form, with the parts that are checked. */
+/** A panel in Grafana's JSON. Only the fields that our code reads are typed. */
 export interface GrafanaPanel {
   readonly id: number;
   readonly type: string;
@@ -41,7 +41,7 @@ export interface GrafanaVariable {
   readonly [field: string]: unknown;
 }
 
-/** A dashboard in Grafana's own form. */
+/** A dashboard in Grafana's JSON. */
 export interface GrafanaDashboard {
   readonly uid: string;
   readonly title: string;
@@ -51,7 +51,7 @@ export interface GrafanaDashboard {
   readonly [field: string]: unknown;
 }
 
-/** The dashboard as Grafana's JSON: panels flow from left to right in their rows. Throws for a row that is too wide. */
+/** Converts a dashboard to Grafana's JSON. Panels flow from left to right and wrap within their row. */
 export function toGrafana({ uid, title, description, variables, rows }: Dashboard): GrafanaDashboard {
   return {
     uid,
@@ -69,12 +69,12 @@ export function toGrafana({ uid, title, description, variables, rows }: Dashboar
     links: [
       { type: 'dashboards', title: 'Sandlot', tags: ['sandlot'], asDropdown: true, includeVars: false, keepTime: true },
     ],
-    templating: { list: [datasource(), ...standardVariables().map(choice), ...variables.map(choice)] },
+    templating: { list: [datasourceVariable(), ...standardVariables().map(toVariable), ...variables.map(toVariable)] },
     panels: layOut(rows),
   };
 }
 
-function datasource(): GrafanaVariable {
+function datasourceVariable(): GrafanaVariable {
   return { name: 'datasource', label: 'Data source', type: 'datasource', query: 'prometheus', current: {}, hide: 0 };
 }
 
@@ -85,7 +85,7 @@ function standardVariables() {
   ];
 }
 
-function choice({ name, label, query }: { name: string; label: string; query: string }): GrafanaVariable {
+function toVariable({ name, label, query }: { name: string; label: string; query: string }): GrafanaVariable {
   return {
     name,
     label,
@@ -136,13 +136,13 @@ function toPanel(panel: Panel, id: number, gridPos: GrafanaPanel['gridPos']): Gr
     description,
     datasource: DATASOURCE,
     gridPos,
-    fieldConfig: { defaults: { unit: unit === 'cores' ? 'short' : unit, min: 0, ...look(panel) }, overrides: [] },
+    fieldConfig: { defaults: { unit: unit === 'cores' ? 'short' : unit, min: 0, ...styleOf(panel) }, overrides: [] },
     options: optionsOf(kind, unit),
     targets: queries.map((query, index) => toTarget(query, index, kind)),
   };
 }
 
-function look({ kind = 'timeseries', stacked = false, limit }: Panel): {
+function styleOf({ kind = 'timeseries', stacked = false, limit }: Panel): {
   readonly thresholds?: Thresholds;
   readonly custom?: object;
 } {
@@ -162,7 +162,7 @@ function look({ kind = 'timeseries', stacked = false, limit }: Panel): {
   };
 }
 
-/** Of a share that should be high: red below the limit. */
+/** Threshold steps of a share that should be high: red below the limit. */
 function statSteps(limit: number | undefined): Thresholds['steps'] {
   if (limit === undefined) return [{ color: 'text', value: null }];
   return [

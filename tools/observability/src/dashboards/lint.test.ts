@@ -9,49 +9,49 @@ const FOLDER = join(import.meta.dirname, '../../../../charts/sandlot/files/dashb
 const committed = await readdir(FOLDER);
 
 describe('the dashboards of the chart', () => {
-  it.each(committed)('%s keeps the usual rules', async (name) => {
+  it.each(committed)('%s passes the lint rules', async (name) => {
     const dashboard = JSON.parse(await readFile(join(FOLDER, name), 'utf8')) as GrafanaDashboard;
     expect(lintDashboard(dashboard)).toEqual([]);
   });
 
-  it('have uids of their own', async () => {
+  it('have distinct uids', async () => {
     const texts = await Promise.all(committed.map((name) => readFile(join(FOLDER, name), 'utf8')));
     const uids = texts.map((text) => (JSON.parse(text) as GrafanaDashboard).uid);
     expect(new Set(uids).size).toBe(4);
   });
 });
 
-describe('the rules for dashboards', () => {
+describe('lintDashboard', () => {
   const good = toGrafana(creationLatency);
   const [, panel = good.panels[0]] = good.panels;
   if (panel === undefined) throw new Error('the dashboard has no panels');
   const [target] = panel.targets ?? [];
-  const having = (changes: Partial<GrafanaPanel>): GrafanaDashboard => ({
+  const withPanel = (changes: Partial<GrafanaPanel>): GrafanaDashboard => ({
     ...good,
     panels: [{ ...panel, ...changes }],
   });
-  const asking = (expr: string): GrafanaDashboard =>
-    having({ targets: target === undefined ? [] : [{ ...target, expr }] });
+  const withQuery = (expr: string): GrafanaDashboard =>
+    withPanel({ targets: target === undefined ? [] : [{ ...target, expr }] });
 
   it.each([
-    ['a panel without a title', having({ title: '' }), /has no title/],
-    ['a panel without a description', having({ description: '' }), /has no description/],
-    ['a panel without a unit', having({ fieldConfig: { defaults: {}, overrides: [] } }), /has no unit/],
+    ['a panel without a title', withPanel({ title: '' }), /has no title/],
+    ['a panel without a description', withPanel({ description: '' }), /has no description/],
+    ['a panel without a unit', withPanel({ fieldConfig: { defaults: {}, overrides: [] } }), /has no unit/],
     [
-      'a data source of its own',
-      having({ datasource: { type: 'prometheus', uid: 'abc' } }),
+      'a fixed data source',
+      withPanel({ datasource: { type: 'prometheus', uid: 'abc' } }),
       /template variable datasource/,
     ],
-    ['a panel that asks for nothing', having({ targets: [] }), /asks for nothing/],
-    ['a query for all jobs', asking('sum (sandlot_claims_waiting)'), /job and instance/],
-    ['a fixed range', asking('rate(sandlot_x_total{job=~"$job",instance=~"$instance"}[5m])'), /\[5m\]/],
-    ['a panel outside of the grid', having({ gridPos: { x: 20, y: 0, w: 6, h: 4 } }), /leaves the grid/],
+    ['a panel without queries', withPanel({ targets: [] }), /has no query/],
+    ['a query for all jobs', withQuery('sum (sandlot_claims_waiting)'), /job and instance/],
+    ['a fixed range', withQuery('rate(sandlot_x_total{job=~"$job",instance=~"$instance"}[5m])'), /\[5m\]/],
+    ['a panel outside the grid', withPanel({ gridPos: { x: 20, y: 0, w: 6, h: 4 } }), /leaves the grid/],
     ['two panels in one place', { ...good, panels: [panel, { ...panel, id: 99 }] }, /overlap/],
     ['two panels with one id', { ...good, panels: [...good.panels, ...good.panels] }, /same id/],
     ['no variable for the data source', { ...good, templating: { list: [] } }, /variable datasource/],
     ['no uid', { ...good, uid: '' }, /uid/],
     ['an old schema', { ...good, schemaVersion: 16 }, /schemaVersion/],
-  ] satisfies [string, GrafanaDashboard, RegExp][])('find %s', (_, dashboard, finding) => {
+  ] satisfies [string, GrafanaDashboard, RegExp][])('reports %s', (_, dashboard, finding) => {
     expect(lintDashboard(dashboard).join('\n')).toMatch(finding);
   });
 });

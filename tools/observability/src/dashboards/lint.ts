@@ -1,17 +1,17 @@
 import type { GrafanaDashboard, GrafanaPanel } from './grafana.ts';
 import { selectorsOf } from '../selectors.ts';
 
-/** What is wrong with a dashboard by the field's usual rules; empty when nothing is. */
+/** Checks a dashboard against common rules for Grafana dashboards and returns the findings. */
 export function lintDashboard(dashboard: GrafanaDashboard): readonly string[] {
   return [
-    ...identity(dashboard),
-    ...variables(dashboard),
-    ...dashboard.panels.flatMap(ofPanel),
-    ...grid(dashboard.panels),
+    ...lintIdentity(dashboard),
+    ...lintVariables(dashboard),
+    ...dashboard.panels.flatMap(lintPanel),
+    ...lintGrid(dashboard.panels),
   ];
 }
 
-function identity({ uid, title, schemaVersion, panels }: GrafanaDashboard): string[] {
+function lintIdentity({ uid, title, schemaVersion, panels }: GrafanaDashboard): string[] {
   const ids = panels.map(({ id }) => id);
   const findings: string[] = [];
   if (!/^[a-z0-9-]{1,40}$/.test(uid)) findings.push('its uid is missing or cannot be in a link');
@@ -21,16 +21,16 @@ function identity({ uid, title, schemaVersion, panels }: GrafanaDashboard): stri
   return findings;
 }
 
-/** Name and type of the variables that every dashboard has. */
+/** Name and type of the variables that every dashboard needs. */
 const REQUIRED = { datasource: 'datasource', job: 'query', instance: 'query' } as const;
 
-function variables({ templating: { list } }: GrafanaDashboard): string[] {
+function lintVariables({ templating: { list } }: GrafanaDashboard): string[] {
   return Object.entries(REQUIRED)
     .filter(([name, type]) => !list.some((variable) => variable.name === name && variable.type === type))
     .map(([name]) => `it has no template variable ${name}`);
 }
 
-function ofPanel(panel: GrafanaPanel): string[] {
+function lintPanel(panel: GrafanaPanel): string[] {
   if (panel.type === 'row') return [];
   const { id, title, description = '', fieldConfig, datasource, targets = [] } = panel;
   const rules: readonly (readonly [boolean, string])[] = [
@@ -38,26 +38,26 @@ function ofPanel(panel: GrafanaPanel): string[] {
     [description !== '', 'has no description'],
     [(fieldConfig?.defaults.unit ?? '') !== '', 'has no unit'],
     [datasource?.uid === '${datasource}', 'does not use the template variable datasource'],
-    [targets.length > 0, 'asks for nothing'],
+    [targets.length > 0, 'has no query'],
   ];
   const broken = rules.filter(([holds]) => !holds).map(([, finding]) => finding);
-  return [...broken, ...targets.flatMap(({ expr }) => ofQuery(expr))].map(
+  return [...broken, ...targets.flatMap(({ expr }) => lintQuery(expr))].map(
     (finding) => `panel ${id} "${title}" ${finding}`,
   );
 }
 
-function ofQuery(expr: string): string[] {
+function lintQuery(expr: string): string[] {
   const blind = selectorsOf(expr)
     .filter((selector) => !selector.includes('job=~"$job"') || !selector.includes('instance=~"$instance"'))
     .map((selector) => `does not select by job and instance: ${selector}`);
-  // What stands in brackets after a selector is a range; in matchers brackets stand in quotes.
+  // Brackets outside quotes enclose ranges. Brackets inside quotes belong to regular expressions of matchers.
   const ranges = [...expr.replaceAll(/"[^"]*"/g, '').matchAll(/\[[^\]]*\]/g)]
     .filter(([range]) => range !== '[$__rate_interval]')
     .map(([range]) => `takes ${range} instead of $__rate_interval`);
   return [...blind, ...ranges];
 }
 
-function grid(panels: readonly GrafanaPanel[]): string[] {
+function lintGrid(panels: readonly GrafanaPanel[]): string[] {
   const findings: string[] = [];
   for (const [index, { gridPos: a, title }] of panels.entries()) {
     if (a.x < 0 || a.x + a.w > 24) findings.push(`panel "${title}" leaves the grid`);

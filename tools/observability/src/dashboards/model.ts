@@ -1,54 +1,54 @@
-// What a dashboard of ours is, before it is Grafana's JSON.
+// The model of our dashboards, from which we generate Grafana's JSON.
 
-/** Grafana's ids of the units that are used. */
+/** Ids of units in Grafana, and our own `cores`. */
 export type Unit = 's' | 'ms' | 'short' | 'percentunit' | 'bytes' | 'binBps' | 'ops' | 'reqps' | 'cores';
 
 export interface Query {
-  /** PromQL; `$sel` stands for the matchers of the chosen processes. */
+  /** PromQL. `$sel` stands for the matchers of the selected processes. */
   readonly expr: string;
-  /** Legend, with `{{label}}`. */
+  /** Legend. May contain `{{label}}`. */
   readonly legend: string;
-  /** Whether measurements that name their trace are shown as points. */
+  /** Whether to show exemplars, which are measurements with a trace id, as points. */
   readonly exemplars?: boolean;
 }
 
 export interface Panel {
   readonly title: string;
-  /** What it shows and what to conclude; one or two sentences. */
+  /** One or two sentences: what the panel shows, and what to conclude. */
   readonly description: string;
   readonly unit: Unit;
   readonly queries: readonly Query[];
   /** Default `timeseries`. */
   readonly kind?: 'timeseries' | 'stat' | 'heatmap';
-  /** Series are areas on top of each other, which add up to a whole. */
+  /** Whether to stack the series as areas, because they add up to a whole. */
   readonly stacked?: boolean;
-  /** Columns of 24. */
+  /** Number of columns, of 24. */
   readonly width: number;
-  /** A line from which on things are bad, in the unit. */
+  /** Threshold in the panel's unit. For a stat, values below it are bad; otherwise values above it. */
   readonly limit?: number;
 }
 
 export interface Row {
   readonly title: string;
-  /** Of its panels, in Grafana's rows of 30 pixels. */
+  /** Height of its panels, in Grafana's grid rows of 30 pixels. */
   readonly height: number;
   readonly panels: readonly Panel[];
 }
 
-/** A choice at the top of the page: the values of a label. */
+/** A drop-down at the top of the page with the values of a label. */
 export interface Variable {
   readonly name: string;
   readonly label: string;
-  /** `label_values(...)`. */
+  /** Such as `label_values(metric, label)`. */
   readonly query: string;
 }
 
 export interface Dashboard {
-  /** Stable over releases: links and Grafana's own provisioning go by it. */
+  /** Must not change between releases: links and Grafana's provisioning use it. */
   readonly uid: string;
   readonly title: string;
   readonly description: string;
-  /** Beside data source, job and instance. */
+  /** Variables in addition to data source, job and instance. */
   readonly variables: readonly Variable[];
   readonly rows: readonly Row[];
 }

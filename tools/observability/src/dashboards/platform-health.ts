@@ -1,11 +1,11 @@
 import type { Dashboard, Panel, Row } from './model.ts';
-import { of, quantile, quantiles, rate } from './queries.ts';
+import { select, quantile, quantiles, rate } from './queries.ts';
 
 const WRITES = 'verb=~"create|update|delete|.*[Pp]atch"';
 
 type Plain = Omit<Panel, 'width'> & { readonly width?: number };
 
-/** A row of panels, a quarter of the page wide unless they say otherwise. */
+/** Creates a row of panels. Their default width is a quarter of the page. */
 function row(title: string, panels: readonly Plain[], height = 8): Row {
   return { title, height, panels: panels.map((panel) => ({ width: 6, ...panel })) };
 }
@@ -19,7 +19,7 @@ const now = row(
       unit: 'short',
       kind: 'stat',
       width: 4,
-      queries: [{ expr: `count (max by (lease) (${of('sandlot_controller_leader')}) == 1)`, legend: 'leaders' }],
+      queries: [{ expr: `count (max by (lease) (${select('sandlot_controller_leader')}) == 1)`, legend: 'leaders' }],
     },
     {
       title: 'Failing reconciles',
@@ -53,7 +53,7 @@ const now = row(
       unit: 's',
       kind: 'stat',
       width: 4,
-      queries: [{ expr: `max (${of('sandlot_outbox_oldest_seconds')})`, legend: 'oldest' }],
+      queries: [{ expr: `max (${select('sandlot_outbox_oldest_seconds')})`, legend: 'oldest' }],
     },
     {
       title: 'Dead letters',
@@ -61,7 +61,7 @@ const now = row(
       unit: 'short',
       kind: 'stat',
       width: 4,
-      queries: [{ expr: `max (${of('sandlot_outbox_dead_letters')})`, legend: 'dead letters' }],
+      queries: [{ expr: `max (${select('sandlot_outbox_dead_letters')})`, legend: 'dead letters' }],
     },
     {
       title: 'Lateness of deadlines',
@@ -100,7 +100,7 @@ const controllers = row('Controllers', [
     limit: 1,
     queries: [
       {
-        expr: `sum by (controller) (${of('sandlot_queue_running')}) / sum by (controller) (${of('sandlot_controller_workers')})`,
+        expr: `sum by (controller) (${select('sandlot_queue_running')}) / sum by (controller) (${select('sandlot_controller_workers')})`,
         legend: '{{controller}}',
       },
     ],
@@ -110,7 +110,7 @@ const controllers = row('Controllers', [
     description: 'Which process holds each lease. Lines that change places often are a flapping leader.',
     unit: 'short',
     queries: [
-      { expr: `max by (lease, instance) (${of('sandlot_controller_leader')})`, legend: '{{lease}} {{instance}}' },
+      { expr: `max by (lease, instance) (${select('sandlot_controller_leader')})`, legend: '{{lease}} {{instance}}' },
     ],
   },
 ]);
@@ -120,7 +120,7 @@ const queues = row('Work queues', [
     title: 'Keys waiting',
     description: 'Keys in the queue. What stays high is load that the workers do not keep up with.',
     unit: 'short',
-    queries: [{ expr: `sum by (controller) (${of('sandlot_queue_depth')})`, legend: '{{controller}}' }],
+    queries: [{ expr: `sum by (controller) (${select('sandlot_queue_depth')})`, legend: '{{controller}}' }],
   },
   {
     title: 'Time in the queue',
@@ -134,7 +134,10 @@ const queues = row('Work queues', [
     unit: 's',
     queries: [
       { expr: quantile(0.99, 'sandlot_queue_work_seconds', { by: 'controller' }), legend: 'p99 {{controller}}' },
-      { expr: `max by (controller) (${of('sandlot_queue_longest_running_seconds')})`, legend: 'oldest {{controller}}' },
+      {
+        expr: `max by (controller) (${select('sandlot_queue_longest_running_seconds')})`,
+        legend: 'oldest {{controller}}',
+      },
     ],
   },
   {
@@ -194,8 +197,8 @@ const apiServer = row('API server, as seen from here', [
     description: 'Open HTTP/2 connections, and requests and watches in flight on them, by lane.',
     unit: 'short',
     queries: [
-      { expr: `sum by (lane) (${of('sandlot_kube_sessions')})`, legend: '{{lane}} connections' },
-      { expr: `sum by (lane) (${of('sandlot_kube_streams')})`, legend: '{{lane}} streams' },
+      { expr: `sum by (lane) (${select('sandlot_kube_sessions')})`, legend: '{{lane}} connections' },
+      { expr: `sum by (lane) (${select('sandlot_kube_streams')})`, legend: '{{lane}} streams' },
     ],
   },
   {
@@ -212,7 +215,7 @@ const caches = row('Caches', [
     description: 'Time since a watch last said anything. A healthy one hears a bookmark every minute.',
     unit: 's',
     limit: 300,
-    queries: [{ expr: `max by (resource) (${of('sandlot_kube_last_event_age_seconds')})`, legend: '{{resource}}' }],
+    queries: [{ expr: `max by (resource) (${select('sandlot_kube_last_event_age_seconds')})`, legend: '{{resource}}' }],
   },
   {
     title: 'Lists',
@@ -221,7 +224,7 @@ const caches = row('Caches', [
     unit: 'short',
     queries: [
       {
-        expr: `sum by (resource, reason) (increase(${of('sandlot_kube_relists_total')}[$__rate_interval]))`,
+        expr: `sum by (resource, reason) (increase(${select('sandlot_kube_relists_total')}[$__rate_interval]))`,
         legend: '{{resource}} {{reason}}',
       },
     ],
@@ -236,7 +239,7 @@ const caches = row('Caches', [
     title: 'Objects in memory',
     description: 'Objects in the caches of all chosen processes.',
     unit: 'short',
-    queries: [{ expr: `sum by (resource) (${of('sandlot_kube_informer_objects')})`, legend: '{{resource}}' }],
+    queries: [{ expr: `sum by (resource) (${select('sandlot_kube_informer_objects')})`, legend: '{{resource}}' }],
   },
   {
     title: 'What went wrong inside',
@@ -258,7 +261,7 @@ const bus = row('Bus', [
     title: 'NATS reachable',
     description: '1 while a process is connected. Claims do not need NATS; events wait for it.',
     unit: 'short',
-    queries: [{ expr: `min by (job) (${of('sandlot_bus_connected')})`, legend: '{{job}}' }],
+    queries: [{ expr: `min by (job) (${select('sandlot_bus_connected')})`, legend: '{{job}}' }],
   },
   {
     title: 'Events published',
@@ -270,7 +273,7 @@ const bus = row('Bus', [
     title: 'Events to send',
     description: 'Events in the outbox that no server has acknowledged, and the age of the oldest.',
     unit: 'short',
-    queries: [{ expr: `sum by (job) (${of('sandlot_outbox_pending_events')})`, legend: '{{job}}' }],
+    queries: [{ expr: `sum by (job) (${select('sandlot_outbox_pending_events')})`, legend: '{{job}}' }],
   },
   {
     title: 'Hints received',
@@ -298,7 +301,7 @@ const jobs = row('Deadlines and jobs', [
     description:
       'By who holds them. timer alone: Redis does not have them, and a restart derives them again from the objects.',
     unit: 'short',
-    queries: [{ expr: `sum by (held_by) (${of('sandlot_deadlines_pending')})`, legend: '{{held_by}}' }],
+    queries: [{ expr: `sum by (held_by) (${select('sandlot_deadlines_pending')})`, legend: '{{held_by}}' }],
   },
   {
     title: 'Audits and Redis',
@@ -307,7 +310,7 @@ const jobs = row('Deadlines and jobs', [
     queries: [
       { expr: rate('sandlot_deadlines_audit_missing_total'), legend: 'missing' },
       { expr: rate('sandlot_deadlines_audit_orphaned_total'), legend: 'orphaned' },
-      { expr: `min by (job) (${of('sandlot_deadlines_connected')})`, legend: 'Redis {{job}}' },
+      { expr: `min by (job) (${select('sandlot_deadlines_connected')})`, legend: 'Redis {{job}}' },
     ],
   },
 ]);
@@ -320,7 +323,7 @@ const sandboxes = row('Sandboxes', [
     stacked: true,
     queries: [
       {
-        expr: `sum by (ready_condition, owned_by) (${of('agent_sandboxes')})`,
+        expr: `sum by (ready_condition, owned_by) (${select('agent_sandboxes')})`,
         legend: '{{owned_by}} ready={{ready_condition}}',
       },
     ],
@@ -363,7 +366,7 @@ const processes = row('Processes', [
     description: 'Resident memory of each process. Caches grow with the number of objects.',
     unit: 'bytes',
     queries: [
-      { expr: `max by (job, instance) (${of('process_resident_memory_bytes')})`, legend: '{{job}} {{instance}}' },
+      { expr: `max by (job, instance) (${select('process_resident_memory_bytes')})`, legend: '{{job}} {{instance}}' },
     ],
   },
   {
@@ -372,7 +375,10 @@ const processes = row('Processes', [
     unit: 's',
     limit: 0.1,
     queries: [
-      { expr: `max by (job, instance) (${of('nodejs_eventloop_lag_p99_seconds')})`, legend: '{{job}} {{instance}}' },
+      {
+        expr: `max by (job, instance) (${select('nodejs_eventloop_lag_p99_seconds')})`,
+        legend: '{{job}} {{instance}}',
+      },
     ],
   },
   {
@@ -380,7 +386,10 @@ const processes = row('Processes', [
     description: 'Processes by the version they run. Two versions for long are a rollout that is stuck.',
     unit: 'short',
     queries: [
-      { expr: `count by (git_version, job) (${of('agent_sandbox_build_info')})`, legend: '{{job}} {{git_version}}' },
+      {
+        expr: `count by (git_version, job) (${select('agent_sandbox_build_info')})`,
+        legend: '{{job}} {{git_version}}',
+      },
     ],
   },
 ]);

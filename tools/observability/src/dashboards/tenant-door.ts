@@ -1,9 +1,9 @@
 import type { Dashboard, Panel, Row } from './model.ts';
-import { of, quantile, quantiles, rate } from './queries.ts';
+import { select, quantile, quantiles, rate } from './queries.ts';
 
 type Plain = Omit<Panel, 'width'> & { readonly width?: number };
 
-/** A row of panels, a quarter of the page wide unless they say otherwise. */
+/** Creates a row of panels. Their default width is a quarter of the page. */
 function row(title: string, panels: readonly Plain[], height = 8): Row {
   return { title, height, panels: panels.map((panel) => ({ width: 6, ...panel })) };
 }
@@ -12,7 +12,7 @@ const API = 'sandlot_api_request_seconds';
 const GATEWAY = 'sandlot_gateway_request_seconds';
 const CREATE = 'route=~"(/v2)?/sandboxes",method="POST"';
 const FAILED = 'code=~"5..",code!="501"';
-/** What the gateway answers when it, or what it stands before, did not do its part. */
+/** Refusals that are the fault of the gateway or of the sandbox, not of the client. */
 const BROKEN = 'reason=~"no-answer|late|unsure|timeout"';
 
 const share = (part: string, whole: string): string => `(${part} or vector(0)) / ${whole}`;
@@ -63,7 +63,7 @@ const now = row(
       unit: 'short',
       kind: 'stat',
       width: 4,
-      queries: [{ expr: `sum (${of('sandlot_gateway_held_requests')})`, legend: 'held' }],
+      queries: [{ expr: `sum (${select('sandlot_gateway_held_requests')})`, legend: 'held' }],
     },
     {
       title: 'Connections',
@@ -71,7 +71,7 @@ const now = row(
       unit: 'short',
       kind: 'stat',
       width: 4,
-      queries: [{ expr: `sum (${of('sandlot_gateway_client_connections')})`, legend: 'open' }],
+      queries: [{ expr: `sum (${select('sandlot_gateway_client_connections')})`, legend: 'open' }],
     },
   ],
   5,
@@ -181,7 +181,7 @@ const wakes = row('Wakes', [
     title: 'Requests held',
     description: 'At this moment, by gateway. Beyond gateway.hold.max they are turned away.',
     unit: 'short',
-    queries: [{ expr: `sum by (instance) (${of('sandlot_gateway_held_requests')})`, legend: '{{instance}}' }],
+    queries: [{ expr: `sum by (instance) (${select('sandlot_gateway_held_requests')})`, legend: '{{instance}}' }],
   },
   {
     title: 'Wishes to wake',
@@ -197,10 +197,10 @@ const connections = row('Connections, daemons, processes', [
     description: 'Open at this moment: connections of clients, requests that go on with sandboxes, WebSockets.',
     unit: 'short',
     queries: [
-      { expr: `sum (${of('sandlot_gateway_client_connections')})`, legend: 'connections' },
-      { expr: `sum (${of('sandlot_gateway_open_requests')})`, legend: 'requests' },
-      { expr: `sum (${of('sandlot_gateway_websockets')})`, legend: 'WebSockets' },
-      { expr: `sum (${of('sandlot_gateway_sandboxes')})`, legend: 'sandboxes' },
+      { expr: `sum (${select('sandlot_gateway_client_connections')})`, legend: 'connections' },
+      { expr: `sum (${select('sandlot_gateway_open_requests')})`, legend: 'requests' },
+      { expr: `sum (${select('sandlot_gateway_websockets')})`, legend: 'WebSockets' },
+      { expr: `sum (${select('sandlot_gateway_sandboxes')})`, legend: 'sandboxes' },
     ],
   },
   {
@@ -223,7 +223,7 @@ const connections = row('Connections, daemons, processes', [
     unit: 'bytes',
     queries: [
       {
-        expr: `max by (job, instance) (${of('process_resident_memory_bytes', 'job=~".*(api|gateway)"')})`,
+        expr: `max by (job, instance) (${select('process_resident_memory_bytes', 'job=~".*(api|gateway)"')})`,
         legend: '{{job}} {{instance}}',
       },
     ],
@@ -242,7 +242,7 @@ const connections = row('Connections, daemons, processes', [
   },
 ]);
 
-/** What tenants meet: the API and the gateway. */
+/** The page about the parts that tenants use: the API and the gateway. */
 export const tenantDoor: Dashboard = {
   uid: 'sandlot-tenant-door',
   title: 'Sandlot / Tenant door',

@@ -1,12 +1,12 @@
 import type { Dashboard, Panel } from './model.ts';
-import { mean, of, quantiles, rate } from './queries.ts';
+import { mean, select, quantiles, rate } from './queries.ts';
 
 const CHOSEN = 'namespace=~"$namespace",pool=~"$pool"';
 const POOL = 'namespace, pool';
 const LEGEND = '{{namespace}}/{{pool}}';
 
 const gauge = (name: string, own = ''): string =>
-  of(`sandlot_warmpool_${name}`, own === '' ? CHOSEN : `${CHOSEN},${own}`);
+  select(`sandlot_warmpool_${name}`, own === '' ? CHOSEN : `${CHOSEN},${own}`);
 const byPool = (name: string, own = ''): string => `sum by (${POOL}) (${gauge(name, own)})`;
 const stat = (panel: Omit<Panel, 'kind' | 'width'>): Panel => ({ ...panel, kind: 'stat', width: 4 });
 
@@ -138,7 +138,7 @@ export const warmPools: Dashboard = {
           width: 8,
           queries: [
             {
-              expr: `sum (increase(${of('sandlot_warmpool_depletions_total')}[$__rate_interval]))`,
+              expr: `sum (increase(${select('sandlot_warmpool_depletions_total')}[$__rate_interval]))`,
               legend: 'depletions',
             },
           ],

@@ -1,15 +1,15 @@
 import type { Series } from './collect.ts';
 
 export interface HeatmapCells {
-  /** Upper bounds as texts, ascending. */
+  /** Upper bounds as text, ascending. */
   readonly bounds: readonly string[];
   /** Epoch seconds, ascending. */
   readonly times: readonly number[];
-  /** Index into times, index into bounds, events a second. */
+  /** Index into `times`, index into `bounds`, events per second. */
   readonly cells: readonly (readonly [number, number, number])[];
 }
 
-/** Cumulative buckets, one series for each `le`, as what falls between two bounds. */
+/** Converts cumulative buckets, one series per `le`, to the counts between two bounds. */
 export function heatmapCells(series: readonly Series[]): HeatmapCells {
   const ordered = series
     .map((each) => ({ each, bound: boundOf(each.labels['le'] ?? '') }))
@@ -26,7 +26,7 @@ export function heatmapCells(series: readonly Series[]): HeatmapCells {
   return { bounds: ordered.map(({ bound }) => String(bound)), times, cells };
 }
 
-/** Index of the bucket that a value falls into. */
+/** Returns the index of the bucket that contains a value. */
 export function bucketOf(value: number, bounds: readonly string[]): number {
   return bounds.findIndex((bound) => value <= Number(bound));
 }

@@ -1,6 +1,6 @@
 import type { GrafanaDashboard, GrafanaPanel, GrafanaTarget } from '../dashboards/grafana.ts';
 
-/** A time range, epoch seconds. */
+/** A time range in epoch seconds. */
 export interface Range {
   readonly start: number;
   readonly end: number;
@@ -8,10 +8,10 @@ export interface Range {
 }
 
 export interface Series {
-  /** As the panel's legend has it. */
+  /** Name in the panel's legend. */
   readonly name: string;
   readonly labels: Readonly<Record<string, string>>;
-  /** Epoch seconds and value; values may be NaN. */
+  /** Epoch seconds and value. Values may be NaN. */
   readonly points: readonly (readonly [number, number])[];
 }
 
@@ -21,7 +21,7 @@ export interface Exemplar {
   readonly timestamp: number;
 }
 
-/** What Prometheus answered to one query of a panel. */
+/** Prometheus's results for one query of a panel. */
 export interface Answer {
   readonly target: GrafanaTarget;
   readonly series: readonly Series[];
@@ -34,7 +34,7 @@ export interface Collected {
   readonly answers: readonly Answer[];
 }
 
-/** Ranges shorter than four scrapes make rates of nothing; Grafana sees to that with this variable, and so do we. */
+/** Scrapes per `$__rate_interval`. Rates over too few scrapes are empty; Grafana uses at least four. */
 const SCRAPES_PER_RATE = 10;
 
 export interface Source {
@@ -43,7 +43,7 @@ export interface Source {
   readonly scrapeSeconds: number;
 }
 
-/** Asks everything that a dashboard asks, for all jobs, instances and other choices. Throws for a query that is refused. */
+/** Runs all queries of a dashboard, with every value of each variable selected. Throws if Prometheus rejects one. */
 export async function collect(
   source: Source,
   dashboard: GrafanaDashboard,
@@ -53,28 +53,28 @@ export async function collect(
   for (const panel of dashboard.panels) {
     if (panel.type === 'row') continue;
     const answers: Answer[] = [];
-    for (const target of panel.targets ?? []) answers.push(await answer(source, target, range));
+    for (const target of panel.targets ?? []) answers.push(await runQuery(source, target, range));
     collected.push({ panel, answers });
   }
   return collected;
 }
 
-async function answer(source: Source, target: GrafanaTarget, range: Range): Promise<Answer> {
-  const query = interpolated(target.expr, source);
+async function runQuery(source: Source, target: GrafanaTarget, range: Range): Promise<Answer> {
+  const query = interpolate(target.expr, source);
   const [series, exemplars] = await Promise.all([
-    seriesOf(source, { query, legend: target.legendFormat }, range),
-    target.exemplar ? exemplarsOf(source, query, range) : [],
+    fetchSeries(source, { query, legend: target.legendFormat }, range),
+    target.exemplar ? fetchExemplars(source, query, range) : [],
   ]);
   return { target, series, exemplars };
 }
 
-/** As Grafana does it before it sends the query, with everything chosen. */
-export function interpolated(expr: string, { scrapeSeconds }: Pick<Source, 'scrapeSeconds'>): string {
+/** Replaces variables as Grafana does before it sends a query, with every value selected. */
+export function interpolate(expr: string, { scrapeSeconds }: Pick<Source, 'scrapeSeconds'>): string {
   const rateInterval = `${Math.max(2, Math.ceil(scrapeSeconds * SCRAPES_PER_RATE))}s`;
   return expr.replaceAll('$__rate_interval', rateInterval).replaceAll(/"\$\w+"/g, '".+"');
 }
 
-async function seriesOf(
+async function fetchSeries(
   source: Source,
   { query, legend }: { readonly query: string; readonly legend: string },
   { start, end, step }: Range,
@@ -90,7 +90,7 @@ async function seriesOf(
   }));
 }
 
-async function exemplarsOf(source: Source, query: string, { start, end }: Range): Promise<readonly Exemplar[]> {
+async function fetchExemplars(source: Source, query: string, { start, end }: Range): Promise<readonly Exemplar[]> {
   const parameters = { query, start: String(start), end: String(end) };
   const found = await ask<
     readonly { exemplars: readonly { labels: Record<string, string>; value: string; timestamp: number }[] }[]
@@ -104,6 +104,6 @@ async function ask<T>({ url }: Source, call: string, parameters: Record<string, 
   const response = await fetch(`${url}/api/v1/${call}?${new URLSearchParams(parameters).toString()}`);
   const body = (await response.json()) as { status: string; error?: string; data: T };
   if (body.status !== 'success')
-    throw new Error(`Prometheus refuses ${parameters['query'] ?? ''}: ${body.error ?? ''}`);
+    throw new Error(`Prometheus rejects ${parameters['query'] ?? ''}: ${body.error ?? ''}`);
   return body.data;
 }

@@ -5,7 +5,7 @@ import type { GrafanaDashboard, GrafanaPanel } from '../dashboards/grafana.ts';
 import { COLORS, heatmapSvg, linesSvg } from './plots.ts';
 import type { Size } from './plots.ts';
 
-/** Pixels of a column and of a row of Grafana's grid. */
+/** Size of a column and of a row of Grafana's grid, in pixels. */
 const COLUMN = 68;
 const ROW = 30;
 const GAP = 6;
@@ -17,11 +17,11 @@ export interface Drawing {
   readonly dashboard: GrafanaDashboard;
   readonly collected: readonly Collected[];
   readonly range: Size['range'];
-  /** Under the title. */
+  /** Text under the title. */
   readonly caption: string;
 }
 
-/** The dashboard with its data as a PNG, laid out as Grafana does it. */
+/** Draws the dashboard with its data as a PNG, in Grafana's layout. */
 export function drawDashboard({ dashboard, collected, range, caption }: Drawing): Uint8Array {
   const answersOf = new Map(collected.map(({ panel, answers }) => [panel.id, answers]));
   const bottom = Math.max(...dashboard.panels.map(({ gridPos: { y, h } }) => y + h));
@@ -48,11 +48,11 @@ function boxSvg(panel: GrafanaPanel, answers: readonly Answer[], range: Size['ra
   return `<g transform="translate(${left} ${top})">
     <rect width="${width}" height="${height}" rx="3" fill="${COLORS.panel}" stroke="${COLORS.border}"/>
     ${text(10, 21, { size: 13, color: COLORS.strong, content: panel.title })}
-    <g transform="translate(0 30)">${inside(panel, answers, size)}</g>
+    <g transform="translate(0 30)">${contentSvg(panel, answers, size)}</g>
   </g>`;
 }
 
-function inside(panel: GrafanaPanel, answers: readonly Answer[], size: Size): string {
+function contentSvg(panel: GrafanaPanel, answers: readonly Answer[], size: Size): string {
   switch (panel.type) {
     case 'stat':
       return statSvg(panel, answers, size);
@@ -63,7 +63,7 @@ function inside(panel: GrafanaPanel, answers: readonly Answer[], size: Size): st
   }
 }
 
-/** The last number of the first series. */
+/** Draws the last number of the first series. */
 function statSvg(panel: GrafanaPanel, answers: readonly Answer[], { width, height }: Size): string {
   const points = answers[0]?.series[0]?.points ?? [];
   const last = points.findLast(([, value]) => Number.isFinite(value))?.[1] ?? Number.NaN;
@@ -77,7 +77,7 @@ function statSvg(panel: GrafanaPanel, answers: readonly Answer[], { width, heigh
   });
 }
 
-/** As the thresholds of the panel have it. */
+/** Returns the colour by the panel's thresholds. */
 function statColor({ fieldConfig }: GrafanaPanel, value: number): string {
   const limit = fieldConfig?.defaults.thresholds?.steps[1]?.value ?? undefined;
   if (limit === undefined) return COLORS.strong;

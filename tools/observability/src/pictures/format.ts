@@ -2,7 +2,7 @@ import type { Unit } from '../dashboards/model.ts';
 
 const BYTES = ['B', 'KiB', 'MiB', 'GiB', 'TiB'];
 
-/** A value as people read it in that unit. */
+/** Formats a value for people, such as `12.5 ms` or `2 GiB`. */
 export function formatValue(value: number, unit: string): string {
   if (!Number.isFinite(value)) return '-';
   return (FORMATS[unit as Unit] ?? plain)(value);

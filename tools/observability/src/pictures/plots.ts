@@ -33,11 +33,11 @@ const FONT = 'DejaVu Sans';
 export interface Size {
   readonly width: number;
   readonly height: number;
-  /** Epoch seconds of the left and the right edge. */
+  /** Epoch seconds of the left and right edges. */
   readonly range: { readonly start: number; readonly end: number };
 }
 
-/** Lines, or areas on top of each other, with exemplars as points and the limit as a dashed line. */
+/** Draws lines or stacked areas, with exemplars as points. */
 export function linesSvg(panel: GrafanaPanel, answers: readonly Answer[], size: Size): string {
   const unit = panel.fieldConfig?.defaults.unit ?? 'short';
   const all = answers.flatMap(({ series }) => series).sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -84,7 +84,7 @@ export function linesSvg(panel: GrafanaPanel, answers: readonly Answer[], size: 
   });
 }
 
-/** How many observations fell where, with exemplars in their buckets. */
+/** Draws a heatmap of the observations, with exemplars in their buckets. */
 export function heatmapSvg(panel: GrafanaPanel, answers: readonly Answer[], size: Size): string {
   const unit = panel.fieldConfig?.defaults.unit ?? 'short';
   const { bounds, times, cells } = heatmapCells(answers.flatMap(({ series }) => series));
@@ -162,7 +162,7 @@ function isStacked({ fieldConfig }: GrafanaPanel): boolean {
   return JSON.stringify(fieldConfig?.defaults).includes('"stacking":{"mode":"normal"');
 }
 
-/** Single points between gaps would be invisible as a line. */
+/** Tells whether a series needs symbols: a line through so few points would be invisible. */
 function isLonely({ points }: Series): boolean {
   return points.filter(([, value]) => Number.isFinite(value)).length < 3;
 }
