@@ -191,15 +191,15 @@ it('directly authored Sandboxes have a policy while one of them exists', async (
   );
 });
 
-const LIMITS = { requests: { history: '64Mi' }, limits: { history: '256Mi' } };
+const LIMITS = { requests: { memory: '64Mi' }, limits: { memory: '256Mi' } };
 
 it.each([
   ['nothing', {}],
   ['a capability', { securityContext: { capabilities: { add: ['NET_ADMIN'] } } }],
   ['all capabilities', { securityContext: { capabilities: { add: ['ALL'] } } }],
   ['CAP_SYS_ADMIN', { securityContext: { capabilities: { add: ['CAP_SYS_ADMIN'] } } }],
-  ['less memory than the default request', { resources: { limits: { history: '32Mi' } } }],
-  ['more memory than the default limit', { resources: { requests: { history: '1Gi' } } }],
+  ['less memory than the default request', { resources: { limits: { memory: '32Mi' } } }],
+  ['more memory than the default limit', { resources: { requests: { memory: '1Gi' } } }],
 ])('the API server accepts a hardened Pod that sets %s', async (_, stated) => {
   const containers = [{ name: 'main', image: 'busybox', ...stated }];
   const hardened = { ...POD_DEFAULTS, securityDefaults: 'Hardened', resources: LIMITS } as const;
