@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { podTemplates, render, template } from './chart.ts';
 
 describe('arguments of the agent-sandbox-controller', () => {
-  it('reach every controller, which takes what concerns it', async () => {
+  it('are passed to every controller, which uses those it knows', async () => {
     const args = ['--sandbox-claim-concurrent-workers=600', '--leader-elect=true'];
     const controllers = podTemplates(await render({ controller: { args } })).filter(([name]) => /-controller$/.test(name));
     const given = controllers.map(([, { spec }]) => (spec.containers[0] as { args?: readonly string[] }).args);
@@ -10,7 +10,7 @@ describe('arguments of the agent-sandbox-controller', () => {
   });
 
   it.each(['--metrics-bind-address=:8080', '-health-probe-bind-address=:8081'])(
-    'do not move ports behind the back of probes and scrapers: %s says which value does',
+    'cannot change the ports of probes and scrapers: the error for %s names the values that do',
     async (argument) => {
       const { code, stderr } = await template({ controller: { args: ['--leader-elect', argument] } });
       expect(code).not.toBe(0);
@@ -18,14 +18,14 @@ describe('arguments of the agent-sandbox-controller', () => {
     },
   );
 
-  it('that move the leases move the right to keep them', async () => {
+  it('that move the leases also move the Roles for them', async () => {
     const objects = await render({ controller: { args: ['--leader-election-namespace=leases'] } });
     const placed = objects.filter(({ metadata }) => metadata.name.endsWith('-leader'));
     expect(placed).toHaveLength(6);
     expect(new Set(placed.map(({ metadata }) => metadata.namespace))).toEqual(new Set(['leases']));
   });
 
-  it.each(['leader-elect', '', '--'])('that are none are refused: %j', async (argument) => {
+  it.each(['leader-elect', '', '--'])('are rejected if malformed: %j', async (argument) => {
     const { code, stderr } = await template({ controller: { args: [argument] } });
     expect(code).not.toBe(0);
     expect(stderr).toMatch(/args/);
@@ -36,7 +36,7 @@ describe('the names of agent-sandbox', () => {
   const controllersOf = async (values: Record<string, unknown>) =>
     podTemplates(await render(values)).filter(([name]) => /-controller$/.test(name));
 
-  it('are those that its scripts wait for and read logs by', async () => {
+  it("are used if the values ask for them, so that agent-sandbox's scripts find pods and logs", async () => {
     const controllers = await controllersOf({ controller: { agentSandboxNames: true } });
     expect(controllers.map(([name]) => name).sort()).toEqual([
       'agent-sandbox-controller',
@@ -52,7 +52,7 @@ describe('the names of agent-sandbox', () => {
     }
   });
 
-  it('are not taken unasked', async () => {
+  it('are not used by default', async () => {
     for (const [name, { metadata, spec }] of await controllersOf({})) {
       expect(name).not.toBe('agent-sandbox-controller');
       expect(metadata.labels).not.toHaveProperty('app');

@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { ensureBinaries } from '@sandlot/local-cluster';
 import { parseAllDocuments } from 'yaml';
 
-/** The chart's folder. */
+/** Folder of the chart. */
 export const chartFolder = join(import.meta.dirname, '..');
 
-/** The name and namespace of the release that tests render. */
+/** Name and namespace of the release that the tests render. */
 export const release = { name: 'sandlot', namespace: 'sandlot-system' };
 
 const KUBE_VERSION = '1.36.3';
@@ -44,7 +44,7 @@ export interface PodTemplate {
   };
 }
 
-/** A rendered object, with the parts that tests look at. */
+/** A rendered object. Only the fields that tests read are typed. */
 export interface Rendered {
   readonly apiVersion: string;
   readonly kind: string;
@@ -65,7 +65,7 @@ export interface HelmResult {
   readonly stderr: string;
 }
 
-/** Runs helm; a failure is a result. */
+/** Runs helm. Does not throw if helm fails. */
 export async function helm(args: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<HelmResult> {
   const bin = await ensureBinaries(['helm']);
   const options = { env: { ...process.env, ...env }, maxBuffer: 64 * 2 ** 20, timeout: 100_000 };
@@ -80,13 +80,13 @@ function valueFlags(values: object): readonly string[] {
   return Object.entries(values).flatMap(([key, value]) => ['--set-json', `${key}=${JSON.stringify(value)}`]);
 }
 
-/** `helm template` with these top-level values over the defaults; a refusal is a result. */
+/** Runs `helm template` with these top-level values over the defaults. Does not throw if helm fails. */
 export function template(values: object = {}): Promise<HelmResult> {
   const flags = ['-n', release.namespace, '--kube-version', KUBE_VERSION, ...valueFlags(values)];
   return helm(['template', release.name, chartFolder, ...flags]);
 }
 
-/** Every object the chart renders. */
+/** Renders the chart and returns every object. Throws with helm's message if it fails. */
 export async function render(values: object = {}): Promise<readonly Rendered[]> {
   const { code, stdout, stderr } = await template(values);
   if (code !== 0) throw new Error(stderr);
@@ -95,12 +95,12 @@ export async function render(values: object = {}): Promise<readonly Rendered[]> 
     .filter((object) => object !== null);
 }
 
-/** `helm lint --strict` with these values. */
+/** Runs `helm lint --strict` with these values. */
 export function lint(values: object = {}): Promise<HelmResult> {
   return helm(['lint', chartFolder, '--strict', '--kube-version', KUBE_VERSION, ...valueFlags(values)]);
 }
 
-/** The one object of that kind and name. Throws when there is none. */
+/** Returns the object with this kind and name. Throws if there is none. */
 export function find(objects: readonly Rendered[], kind: string, name: string): Rendered {
   const found = objects.find((object) => object.kind === kind && object.metadata.name === name);
   if (found === undefined)
@@ -108,14 +108,14 @@ export function find(objects: readonly Rendered[], kind: string, name: string): 
   return found;
 }
 
-/** The pod templates of the release, by the name of their workload. */
+/** Returns the pod templates of the release with the names of their workloads. */
 export function podTemplates(objects: readonly Rendered[]): readonly (readonly [string, PodTemplate])[] {
   return objects.flatMap(({ metadata, spec }) =>
     spec?.template === undefined ? [] : [[metadata.name, spec.template] as const],
   );
 }
 
-/** Sets of values that differ in shape, not only in numbers. */
+/** Sets of values that differ in structure, not only in numbers. */
 export const valueSets: Readonly<Record<string, object>> = {
   default: {},
   external: {

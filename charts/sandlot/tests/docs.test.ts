@@ -7,17 +7,17 @@ import { chartFolder } from './chart.ts';
 const read = (file: string): Promise<string> => readFile(join(chartFolder, file), 'utf8');
 
 describe('the README of the chart', () => {
-  it('has the table of values.yaml: node tools/up/src/chart-docs.ts makes it', async () => {
+  it('has the current table of values.yaml; node tools/up/src/chart-docs.ts updates it', async () => {
     const readme = await read('README.md');
     expect(withValuesTable(readme, valuesTable(valueRows(await read('values.yaml'))))).toBe(readme);
   });
 
-  it('cannot be made from a value that nobody explained', () => {
+  it('cannot be generated if a value has no comment', () => {
     expect(() => valueRows('# why\na: 1\nb: 2\n')).toThrow('b has no comment');
     expect(() => valueRows('m:\n  # why\n  a: 1\n  b: 2\n')).toThrow('m.b has no comment');
   });
 
-  it('takes the comment above a key, not the one above the file, and descends into maps without one', () => {
+  it('uses the comment above a key, not the one about the file, and descends into maps without a comment', () => {
     const rows = valueRows('# about the file\n\n# first\na: 1\nm:\n  # second\n  b: [x]\n# third\nn: { c: 2 }\n');
     expect(rows).toEqual([
       { path: 'a', default: '1', comment: 'first' },

@@ -8,22 +8,22 @@ interface ServiceSpec {
   readonly ports?: readonly { readonly port: number; readonly targetPort: string }[];
 }
 
-const gateway = async (values: object): Promise<readonly Rendered[]> => render({ gateway: values });
+const renderGateway = async (values: object): Promise<readonly Rendered[]> => render({ gateway: values });
 
-function container(objects: readonly Rendered[]): ContainerSpec {
+function findContainer(objects: readonly Rendered[]): ContainerSpec {
   const [, pod] = podTemplates(objects).find(([name]) => name === 'sandlot-gateway') ?? [];
   const [first] = pod?.spec.containers ?? [];
   if (first === undefined) throw new Error('there is no gateway');
   return first;
 }
 
-const variable = (objects: readonly Rendered[], wanted: string): string | undefined =>
-  container(objects).env?.find(({ name }) => name === wanted)?.value;
+const findVariable = (objects: readonly Rendered[], wanted: string): string | undefined =>
+  findContainer(objects).env?.find(({ name }) => name === wanted)?.value;
 
-const ports = ({ spec }: Rendered): unknown => (spec as ServiceSpec).ports?.map(({ port, targetPort }) => [port, targetPort]);
+const portsOf = ({ spec }: Rendered): unknown => (spec as ServiceSpec).ports?.map(({ port, targetPort }) => [port, targetPort]);
 
 describe('the gateway of the chart', () => {
-  it('may read sandboxes and claims, and has no other right', async () => {
+  it('may read Sandboxes and claims, and has no other rights', async () => {
     const rules = [
       { apiGroups: ['agents.x-k8s.io'], resources: ['sandboxes'], verbs: ['get', 'list', 'watch'] },
       { apiGroups: ['extensions.agents.x-k8s.io'], resources: ['sandboxclaims'], verbs: ['get', 'list', 'watch'] },
@@ -35,34 +35,34 @@ describe('the gateway of the chart', () => {
     expect(bound.map(({ metadata }) => metadata.name)).toEqual(['sandlot-gateway']);
   });
 
-  it('is served on port 8080, and on 443 with a certificate, whose Secret is mounted', async () => {
-    expect(ports(find(await render(), 'Service', 'sandlot-gateway'))).toEqual([[8080, 'http']]);
-    const objects = await gateway({ tls: { secret: 'wildcard' } });
-    expect(ports(find(objects, 'Service', 'sandlot-gateway'))).toEqual([
+  it('listens on port 8080, and on 443 if the values name a Secret with a certificate', async () => {
+    expect(portsOf(find(await render(), 'Service', 'sandlot-gateway'))).toEqual([[8080, 'http']]);
+    const objects = await renderGateway({ tls: { secret: 'wildcard' } });
+    expect(portsOf(find(objects, 'Service', 'sandlot-gateway'))).toEqual([
       [8080, 'http'],
       [443, 'https'],
     ]);
-    expect(variable(objects, 'TLS_CERT_FILE')).toBe('/etc/sandlot/tls/tls.crt');
+    expect(findVariable(objects, 'TLS_CERT_FILE')).toBe('/etc/sandlot/tls/tls.crt');
   });
 
-  it('has a port without authentication for the router Service alone, and only where it is asked for', async () => {
+  it('has a port without authentication only if the values enable the router, and only in the router Service', async () => {
     const without = await render();
-    expect(variable(without, 'ROUTER_PORT')).toBeUndefined();
+    expect(findVariable(without, 'ROUTER_PORT')).toBeUndefined();
     expect(without.filter(({ metadata }) => metadata.name === 'sandbox-router-svc')).toEqual([]);
-    const objects = await gateway({ agentSandbox: { router: { enabled: true } } });
-    expect(ports(find(objects, 'Service', 'sandbox-router-svc'))).toEqual([[8080, 'router']]);
-    expect(variable(objects, 'AGENT_SANDBOX_AUTH')).toBe('token');
+    const objects = await renderGateway({ agentSandbox: { router: { enabled: true } } });
+    expect(portsOf(find(objects, 'Service', 'sandbox-router-svc'))).toEqual([[8080, 'router']]);
+    expect(findVariable(objects, 'AGENT_SANDBOX_AUTH')).toBe('token');
     expect(JSON.stringify(find(objects, 'NetworkPolicy', 'sandlot-gateway').spec)).not.toContain('router');
   });
 
-  it('lets nobody but named peers to the router port', async () => {
+  it('opens the router port only to the peers in its values', async () => {
     const allowFrom = [{ podSelector: { matchLabels: { app: 'agent' } } }];
-    const objects = await gateway({ agentSandbox: { router: { enabled: true, allowFrom } } });
+    const objects = await renderGateway({ agentSandbox: { router: { enabled: true, allowFrom } } });
     const { ingress } = find(objects, 'NetworkPolicy', 'sandlot-gateway').spec as unknown as { ingress: readonly object[] };
     expect(ingress).toContainEqual({ ports: [{ port: 'router', protocol: 'TCP' }], from: allowFrom });
   });
 
-  it('has a name for the router in another namespace', async () => {
+  it('adds an ExternalName Service for the router in another namespace', async () => {
     const objects = await render(valueSets['high-availability']);
     const named = objects.filter(({ metadata }) => metadata.name === 'sandbox-router-svc');
     const external = named.find(({ metadata }) => metadata.namespace === 'agent-sandbox-system');
@@ -73,14 +73,14 @@ describe('the gateway of the chart', () => {
     expect(named).toHaveLength(2);
   });
 
-  it('never allows addresses that no pod has', async () => {
+  it('never sets ALLOW_ADDRESSES, which is only for tests and development', async () => {
     for (const values of Object.values(valueSets)) {
-      expect(variable(await render(values), 'ALLOW_ADDRESSES')).toBeUndefined();
+      expect(findVariable(await render(values), 'ALLOW_ADDRESSES')).toBeUndefined();
     }
   });
 
-  it('can be left out', async () => {
-    const left = (await gateway({ enabled: false })).filter(({ metadata }) => metadata.name.includes('gateway'));
+  it('can be disabled', async () => {
+    const left = (await renderGateway({ enabled: false })).filter(({ metadata }) => metadata.name.includes('gateway'));
     expect(left).toEqual([]);
   });
 
@@ -88,9 +88,9 @@ describe('the gateway of the chart', () => {
     ['a domain with a scheme', { domains: ['https://sandbox.example.com'] }],
     ['a domain with a wildcard', { domains: ['*.sandbox.example.com'] }],
     ['an API with a path', { apiUrl: 'http://api.example.com/v1' }],
-    ['an authentication that is none of ours', { agentSandbox: { auth: 'basic' } }],
-    ['another port for what has no authentication', { agentSandbox: { port: 9000 } }],
-  ])('refuses %s', async (_, values) => {
+    ['an unknown authentication mode', { agentSandbox: { auth: 'basic' } }],
+    ['a port for the router', { agentSandbox: { port: 9000 } }],
+  ])('rejects %s', async (_, values) => {
     expect((await template({ gateway: values })).code).toBe(1);
   });
 });

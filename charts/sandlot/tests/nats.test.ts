@@ -29,7 +29,7 @@ let folder: string;
 let server: ChildProcess;
 let url: string;
 
-/** The chart's own configuration, on a free port of this machine. */
+/** Runs a NATS server with the chart's configuration on a free port. */
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'sandlot-nats-'));
   const config = find(await render(), 'ConfigMap', 'sandlot-nats').data?.['nats.conf'] ?? '';
@@ -44,7 +44,7 @@ beforeAll(async () => {
     env: { ...process.env, ...Object.fromEntries(passwords), POD_NAME: 'sandlot-nats-0' },
     stdio: 'ignore',
   });
-  url = await serverUrl();
+  url = await waitForServerUrl();
 });
 
 afterAll(async () => {
@@ -57,7 +57,7 @@ function passwordOf(user: User): string {
   return `p${user.replaceAll('-', '')}`;
 }
 
-async function serverUrl(): Promise<string> {
+async function waitForServerUrl(): Promise<string> {
   const file = join(folder, `nats-server_${server.pid ?? 0}.ports`);
   for (;;) {
     const ports = await readFile(file, 'utf8').catch(() => '');
@@ -102,22 +102,22 @@ const kinds: Readonly<Record<string, { readonly owner: User; readonly publish: P
   },
 };
 
-/** Whether the event, published by that user, reaches a listener. */
-async function arrives(user: User, kind: string): Promise<boolean> {
+/** Tells whether an event that this user publishes reaches a listener. */
+async function canPublish(user: User, kind: string): Promise<boolean> {
   const id = `event-${(serial += 1)}`;
   const heard = new Set<string>();
-  await using listener = disposable(await connectAs('admin'));
+  await using listener = asDisposable(await connectAs('admin'));
   for (const type of ['claim.bound', 'sandbox.ready', 'pool.depleted'] as const)
     listener.bus.onHint(type, (seen) => heard.add(seen.id));
   await listener.bus.flush();
-  await using publisher = disposable(await connectAs(user));
+  await using publisher = asDisposable(await connectAs(user));
   await publisher.bus.ensureStreams();
   kinds[kind]?.publish(publisher.bus, id);
   for (let wait = 0; wait < 40 && !heard.has(id); wait += 1) await sleep(25);
   return heard.has(id);
 }
 
-function disposable(bus: Bus): AsyncDisposable & { bus: Bus } {
+function asDisposable(bus: Bus): AsyncDisposable & { bus: Bus } {
   return { bus, [Symbol.asyncDispose]: () => bus.close() };
 }
 
@@ -127,12 +127,12 @@ describe('users of the NATS server', () => {
   );
 
   it.each(cases)('$user may publish events about a $kind: $may', async ({ user, kind, may }) => {
-    expect(await arrives(user, kind)).toBe(may);
+    expect(await canPublish(user, kind)).toBe(may);
   });
 
-  it.each(users.slice(0, 3))('may ask after another replica, and answer: %s', async (user) => {
-    await using one = disposable(await connectAs(user));
-    await using other = disposable(await connectAs(user));
+  it.each(users.slice(0, 3))('%s may ask whether another replica runs, and may answer', async (user) => {
+    await using one = asDisposable(await connectAs(user));
+    await using other = asDisposable(await connectAs(user));
     one.bus.announce(`sandlot/${user}/one`);
     await one.bus.flush();
     for (let wait = 0; wait < 40 && (await other.bus.isAbsent(`sandlot/${user}/one`)); wait += 1) await sleep(25);
@@ -147,8 +147,8 @@ describe('users of the NATS server', () => {
     ['warmpool-controller', 'templates'],
   ];
 
-  it.each(records)('keeps its own record, and nobody else does: %s of %s', async (owner, name) => {
-    await using own = disposable(await connectAs(owner));
+  it.each(records)('only %s may write the ledger of %s', async (owner, name) => {
+    await using own = asDisposable(await connectAs(owner));
     const ledger = own.bus.ledger(name);
     await own.bus.ensureStreams();
     await ledger?.write('uid-1', 'first');
@@ -157,15 +157,15 @@ describe('users of the NATS server', () => {
     await ledger?.remove('uid-1');
     expect(await ledger?.read()).toEqual(new Map());
     for (const user of users.slice(0, 7).filter((other) => other !== owner)) {
-      await using foreign = disposable(await connectAs(user));
+      await using foreign = asDisposable(await connectAs(user));
       await expect(foreign.bus.ledger(name)?.write('uid-1', 'forged')).rejects.toThrow();
     }
   });
 
-  it('may, as the api, tell other replicas what it let through, and as the gateway may not', async () => {
-    await using one = disposable(await connectAs('api'));
-    await using other = disposable(await connectAs('api'));
-    await using gateway = disposable(await connectAs('gateway'));
+  it('api may report spending to its other replicas, and gateway may not', async () => {
+    await using one = asDisposable(await connectAs('api'));
+    await using other = asDisposable(await connectAs('api'));
+    await using gateway = asDisposable(await connectAs('gateway'));
     const heard: string[] = [];
     one.bus.onSpending(({ key }) => heard.push(key));
     for (let wait = 0; wait < 400 && heard.length === 0; wait += 1) {
@@ -176,9 +176,9 @@ describe('users of the NATS server', () => {
     expect(new Set(heard)).toEqual(new Set(['spent']));
   });
 
-  it('may, as the gateway, ask for a Sandbox to be woken and tell of activity, and no more', async () => {
-    await using listener = disposable(await connectAs('admin'));
-    await using gateway = disposable(await connectAs('gateway'));
+  it('gateway may request the wake of a Sandbox and report activity, but may not publish events', async () => {
+    await using listener = asDisposable(await connectAs('admin'));
+    await using gateway = asDisposable(await connectAs('gateway'));
     const heard: string[] = [];
     listener.bus.onHint('sandbox.wake.requested', ({ id }) => heard.push(id));
     listener.bus.onHint('sandbox.ready', ({ id }) => heard.push(id));
@@ -192,8 +192,8 @@ describe('users of the NATS server', () => {
     expect(new Set(heard)).toEqual(new Set(['wish', 'u']));
   });
 
-  it('may read events and dead letters as a reader, and change nothing', async () => {
-    await using writer = disposable(await connectAs('claim-controller'));
+  it('events-reader may read events and dead letters, but may change nothing', async () => {
+    await using writer = asDisposable(await connectAs('claim-controller'));
     await writer.bus.ensureStreams();
     kinds['claim']?.publish(writer.bus, 'to-be-read');
     await writer.bus.flush();

@@ -31,19 +31,19 @@ const alerts = ruleFile.groups.flatMap(({ rules }) => rules.filter(({ alert }) =
 const alertNames = [...new Set(alerts.map(({ alert = '' }) => alert))];
 const KINDS = new Set(['PodMonitor', 'PrometheusRule']);
 
-const monitoring = (objects: readonly Rendered[]): readonly Rendered[] =>
+const findMonitoring = (objects: readonly Rendered[]): readonly Rendered[] =>
   objects.filter(({ kind, metadata }) => KINDS.has(kind) || metadata.name.includes('dashboard'));
 
 describe('dashboards, rules and the monitor', () => {
-  it('are not rendered unless asked for, since they need an operator or a Grafana', async () => {
-    expect(monitoring(await render())).toEqual([]);
+  it('are not rendered by default, since they need an operator or a Grafana', async () => {
+    expect(findMonitoring(await render())).toEqual([]);
   });
 
-  it('come as ConfigMaps that the sidecar of a Grafana finds, in the namespace it looks at', async () => {
+  it("include dashboards as ConfigMaps with the labels and namespace that Grafana's sidecar watches", async () => {
     const labels = { grafana_dashboard: 'yes' };
     const annotations = { grafana_folder: 'Sandlot' };
     const dashboards = { enabled: true, labels, annotations, namespace: 'grafana' };
-    const objects = monitoring(await render({ metrics: { dashboards } }));
+    const objects = findMonitoring(await render({ metrics: { dashboards } }));
     expect(objects.map(({ metadata }) => metadata.name)).toEqual([
       'sandlot-dashboard-creation-latency',
       'sandlot-dashboard-platform-health',
@@ -58,9 +58,9 @@ describe('dashboards, rules and the monitor', () => {
     }
   });
 
-  it('come as a PrometheusRule whose runbooks are where the values say', async () => {
+  it('include a PrometheusRule with the runbook URL of the values', async () => {
     const rules = { enabled: true, labels: { release: 'prometheus' }, runbookUrl: 'https://wiki.example.com/sandlot/' };
-    const [rule] = monitoring(await render({ metrics: { rules } }));
+    const [rule] = findMonitoring(await render({ metrics: { rules } }));
     expect(rule).toMatchObject({ kind: 'PrometheusRule', metadata: { labels: { release: 'prometheus' } } });
     const { groups } = (rule as unknown as { spec: RuleFile }).spec;
     const rendered = groups.flatMap((group) => group.rules);
@@ -70,7 +70,7 @@ describe('dashboards, rules and the monitor', () => {
     }
   });
 
-  it('have templates that the values name, in every controller, and none by default', async () => {
+  it('pass the template labels of the values to every controller, and none by default', async () => {
     const labelsOf = (objects: readonly Rendered[]) =>
       objects.flatMap(({ spec }) => {
         const env = spec?.template?.spec.containers[0]?.env ?? [];
@@ -81,9 +81,9 @@ describe('dashboards, rules and the monitor', () => {
     expect(labelsOf(named)).toEqual(Array.from({ length: 3 }, () => 'python,node-24.small'));
   });
 
-  it('come as a PodMonitor of the controllers that keeps the labels of metrics', async () => {
+  it('include a PodMonitor that keeps the labels of the metrics', async () => {
     const podMonitor = { enabled: true, interval: '15s' };
-    const [monitor] = monitoring(await render({ metrics: { podMonitor } }));
+    const [monitor] = findMonitoring(await render({ metrics: { podMonitor } }));
     expect(monitor).toMatchObject({
       kind: 'PodMonitor',
       spec: {
@@ -96,7 +96,7 @@ describe('dashboards, rules and the monitor', () => {
     });
   });
 
-  it('are reached by the scrapers of the values and by nobody else', async () => {
+  it('open the metrics port only to the scrapers of the values', async () => {
     const scraper = { namespaceSelector: { matchLabels: { 'kubernetes.io/metadata.name': 'monitoring' } } };
     const policy = find(await render({ networkPolicy: { scrapers: [scraper] } }), 'NetworkPolicy', 'sandlot-controllers');
     expect(policy).toMatchObject({ spec: { ingress: [{ from: [scraper], ports: [{ port: 'metrics' }] }] } });
@@ -106,9 +106,9 @@ describe('dashboards, rules and the monitor', () => {
 
   it.each([
     ['an interval without a unit', { podMonitor: { interval: 30 } }],
-    ['a runbook base that is no URL', { rules: { runbookUrl: 'wiki' } }],
-    ['a value that does not exist', { alerts: {} }],
-  ])('refuse %s', async (_, metrics) => {
+    ['an invalid runbook URL', { rules: { runbookUrl: 'wiki' } }],
+    ['an unknown value', { alerts: {} }],
+  ])('reject %s', async (_, metrics) => {
     const { code, stderr } = await template({ metrics });
     expect(code).toBe(1);
     expect(stderr).toContain('/metrics');
@@ -116,13 +116,13 @@ describe('dashboards, rules and the monitor', () => {
 });
 
 describe('the alerts', () => {
-  it('are rules that Prometheus takes', async () => {
+  it('are valid Prometheus rules', async () => {
     const checked = await runPromtool(['check', 'rules', join(chartFolder, 'files/rules/sandlot.yaml')]);
     expect(checked, checked.stderr).toMatchObject({ code: 0 });
   });
 
   it.each(alerts.map((rule) => [rule.alert ?? '', rule] as const))(
-    '%s has a severity, words for people and a runbook that exists',
+    '%s has a severity, a summary, a description and an existing runbook',
     async (_, { labels = {}, annotations = {} }) => {
       expect(['critical', 'warning']).toContain(labels['severity']);
       expect(annotations['summary']).toMatch(/\S/);
@@ -134,18 +134,18 @@ describe('the alerts', () => {
     },
   );
 
-  it('have no runbook too many', async () => {
+  it('leave no runbook unused', async () => {
     const pages = alerts.map(({ annotations = {} }) => annotations['runbook_url']?.split('/').at(-1));
     expect((await readdir(RUNBOOKS)).filter((page) => page !== 'README.md').sort()).toEqual([...new Set(pages)].sort());
   });
 
-  it('fire and stay silent as their tests say', async () => {
+  it('pass their promtool tests', async () => {
     const files = (await readdir(TESTS)).filter((name) => name.endsWith('.yaml'));
     const { code, stdout, stderr } = await runPromtool(['test', 'rules', ...files], { cwd: TESTS });
     expect(code, stdout + stderr).toBe(0);
   });
 
-  it.each(alertNames)('%s is tested firing and silent', async (name) => {
+  it.each(alertNames)('%s has a promtool test in which it fires and one in which it does not', async (name) => {
     const files = await Promise.all((await readdir(TESTS)).map((file) => readFile(join(TESTS, file), 'utf8')));
     const cases = files
       .flatMap((text) => (parse(text) as RuleTests).tests)

@@ -4,7 +4,7 @@ import { find, render } from './chart.ts';
 
 const READ_WRITE = 'create delete get list patch watch';
 
-/** What each controller may do: the whole of it. */
+/** All permissions of each controller. */
 const expected = {
   'sandlot-sandbox-controller': {
     'agents.x-k8s.io/sandboxes': 'delete get list patch watch',
@@ -43,7 +43,7 @@ const expected = {
 
 const controllers = Object.keys(expected) as (keyof typeof expected)[];
 
-/** `group/resource` -> sorted verbs. */
+/** Returns sorted verbs by `group/resource`. */
 function permissions(rules: readonly Rule[]): Readonly<Record<string, string>> {
   const granted = new Map<string, Set<string>>();
   for (const { apiGroups, resources, verbs } of rules) {
@@ -58,11 +58,11 @@ function roles(objects: readonly Rendered[]): readonly Rendered[] {
   return objects.filter(({ kind }) => kind === 'Role' || kind === 'ClusterRole');
 }
 
-/** Values of a release whose sandboxes have no variables from Secrets. */
+/** Values of a release whose sandboxes get no variables from Secrets. */
 const withoutApi = { api: { enabled: false } };
 
 describe('roles of the controllers', () => {
-  it.each(controllers)('%s may do exactly this', async (name) => {
+  it.each(controllers)('%s has exactly the expected permissions', async (name) => {
     const { rules = [] } = find(await render(withoutApi), 'ClusterRole', name);
     expect(permissions(rules)).toEqual(expected[name]);
   });
@@ -81,7 +81,7 @@ describe('roles of the controllers', () => {
     ]);
   });
 
-  it('contain no wildcard, no secrets, and no way to raise their own rights', async () => {
+  it('contain no wildcard, no Secrets and no privilege escalation', async () => {
     const rules = roles(await render(withoutApi)).flatMap((role) => role.rules ?? []);
     const words = rules.flatMap(({ apiGroups, resources, verbs }) => [...apiGroups, ...resources, ...verbs]);
     expect(
@@ -92,26 +92,26 @@ describe('roles of the controllers', () => {
   });
 
   it.each([
-    ['claims may take variables from them', { ...withoutApi, claimController: { envsFromSecrets: true } }],
-    ['the API delivers variables through them', {}],
-  ])('let the claim-controller read Secrets, and no more, when %s', async (_, values) => {
+    ['claims may take variables from Secrets', { ...withoutApi, claimController: { envsFromSecrets: true } }],
+    ['the API delivers variables through Secrets', {}],
+  ])('additionally let the claim-controller read Secrets if %s', async (_, values) => {
     const objects = await render(values);
     const { rules = [] } = find(objects, 'ClusterRole', 'sandlot-claim-controller');
     expect(permissions(rules)).toEqual({ ...expected['sandlot-claim-controller'], '/secrets': 'get' });
   });
 
-  it('let the claim-controller read PersistentVolumes, and no more, when claims may name them', async () => {
+  it('additionally let the claim-controller read PersistentVolumes if claims may name them', async () => {
     const values = { ...withoutApi, claimController: { persistentVolumes: true } };
     const { rules = [] } = find(await render(values), 'ClusterRole', 'sandlot-claim-controller');
     expect(permissions(rules)).toEqual({ ...expected['sandlot-claim-controller'], '/persistentvolumes': 'get' });
   });
 
-  it('are none in the cluster, so that claims of a single namespace cannot name PersistentVolumes', async () => {
+  it('are not cluster-wide with watchNamespace, so claims cannot name PersistentVolumes then', async () => {
     const values = { watchNamespace: 'team-a', claimController: { persistentVolumes: true } };
     await expect(render(values)).rejects.toThrow('leave out one of the two');
   });
 
-  it('become Roles of one namespace when the release serves one namespace', async () => {
+  it('are Roles in one namespace if the release serves only that one', async () => {
     const objects = await render({ ...withoutApi, watchNamespace: 'team-a', rbac: { aggregate: false } });
     expect(roles(objects).filter(({ kind }) => kind === 'ClusterRole')).toEqual([]);
     for (const name of controllers) {
@@ -121,7 +121,7 @@ describe('roles of the controllers', () => {
     }
   });
 
-  it('are not there when somebody else manages them', async () => {
+  it('are not rendered if rbac.create is false', async () => {
     expect(roles(await render({ rbac: { create: false, aggregate: false } }))).toEqual([]);
   });
 });
@@ -134,7 +134,7 @@ describe('roles for people', () => {
     ['admin', 'create delete deletecollection get list patch update watch', 'get patch update'],
   ] as const;
 
-  it.each(cases)('%s may %s the four kinds and %s their scale', async (role, verbs, scale) => {
+  it.each(cases)('%s may %s the four kinds, and %s their scale subresource', async (role, verbs, scale) => {
     const { rules = [], metadata } = find(await render(), 'ClusterRole', `sandlot-${role}`);
     expect(metadata.labels).toMatchObject({ [`rbac.authorization.k8s.io/aggregate-to-${role}`]: 'true' });
     expect(permissions(rules)).toEqual({

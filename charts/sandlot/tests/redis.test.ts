@@ -21,7 +21,7 @@ let folder: string;
 let server: ChildProcess;
 let url: string;
 
-async function freePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo;
@@ -30,13 +30,13 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** The chart's own command, configuration and users, on a free port of this machine. */
+/** Runs a Redis server with the chart's command, configuration and users on a free port. */
 beforeAll(async () => {
-  // Has the server installed where it is not.
+  // startRedis installs redis-server if it is missing.
   await (await startRedis()).stop();
   folder = await mkdtemp(join(tmpdir(), 'sandlot-redis-'));
   const objects = await render();
-  const port = await freePort();
+  const port = await findFreePort();
   const config = find(objects, 'ConfigMap', 'sandlot-redis').data?.['redis.conf'] ?? '';
   const local = config.replace('bind * -::*', 'bind 127.0.0.1').replace('port 6379', `port ${port}`);
   await writeFile(join(folder, 'redis.conf'), local.replace('dir /data', `dir ${folder}`));
@@ -47,7 +47,7 @@ beforeAll(async () => {
   const passwords = (container?.env ?? []).map(({ name }): [string, string] => [name, `p${name}`]);
   server = spawn(shell, args, { env: { ...process.env, ...Object.fromEntries(passwords) }, stdio: 'ignore' });
   url = `redis://127.0.0.1:${port}`;
-  await vi.waitFor(async () => expect(await answer('admin', ['ping'])).toBe('PONG\n'), PATIENCE);
+  await vi.waitFor(async () => expect(await runCommand('admin', ['ping'])).toBe('PONG\n'), PATIENCE);
 });
 
 afterAll(async () => {
@@ -58,8 +58,8 @@ afterAll(async () => {
 
 const passwordOf = (user: string): string => `p${user.toUpperCase().replaceAll('-', '_')}_PASSWORD`;
 
-/** What redis-cli prints: the answer, or why there is none. */
-async function answer(user: string, command: readonly string[], password = passwordOf(user)): Promise<string> {
+/** Runs a command with redis-cli and returns its output, or its error message. */
+async function runCommand(user: string, command: readonly string[], password = passwordOf(user)): Promise<string> {
   const { port } = new URL(url);
   const env = { ...process.env, REDISCLI_AUTH: password };
   const args = ['-p', port, ...(user === '' ? [] : ['--user', user]), '-e', ...command];
@@ -70,7 +70,7 @@ async function answer(user: string, command: readonly string[], password = passw
 }
 
 describe('users of Redis', () => {
-  it.each(controllers)('%s keeps its deadlines, and repeats its audit', async (name) => {
+  it.each(controllers)('%s can store deadlines and repeat its audit', async (name) => {
     const log = silentLogger;
     const store = connectDeadlineStore({ url, username: name, password: passwordOf(name), prefix: PREFIX, name, log });
     const fired: string[] = [];
@@ -89,18 +89,18 @@ describe('users of Redis', () => {
 
   it.each<readonly [string, readonly string[]]>([
     ['keys of another controller', ['set', `${PREFIX}:claim-controller:x`, '1']],
-    ['keys of nobody', ['get', 'x']],
+    ['keys without a prefix', ['get', 'x']],
     ['all keys', ['flushall']],
     ['the list of keys', ['keys', '*']],
     ['the configuration', ['config', 'get', '*']],
     ['the users', ['acl', 'list']],
-  ])('may not touch %s', async (_, command) => {
-    expect(await answer('sandbox-controller', command)).toContain('NOPERM');
+  ])('may not access %s', async (_, command) => {
+    expect(await runCommand('sandbox-controller', command)).toContain('NOPERM');
   });
 
-  it('have a password each, and nobody comes in without one', async () => {
-    expect(await answer('admin', ['dbsize'])).toMatch(/^\d+\n$/);
-    expect(await answer('', ['dbsize'], '')).toContain('NOAUTH');
-    expect(await answer('claim-controller', ['ping'], passwordOf('sandbox-controller'))).toMatch(/WRONGPASS|NOAUTH/);
+  it('each need their own password', async () => {
+    expect(await runCommand('admin', ['dbsize'])).toMatch(/^\d+\n$/);
+    expect(await runCommand('', ['dbsize'], '')).toContain('NOAUTH');
+    expect(await runCommand('claim-controller', ['ping'], passwordOf('sandbox-controller'))).toMatch(/WRONGPASS|NOAUTH/);
   });
 });

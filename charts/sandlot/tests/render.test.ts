@@ -13,13 +13,13 @@ describe('the chart', () => {
     expect(code, stdout).toBe(0);
   });
 
-  it.each(Object.entries(valueSets))('renders %s values as recorded', async (name, values) => {
+  it.each(Object.entries(valueSets))('renders %s values as in the golden file', async (name, values) => {
     const { code, stdout, stderr } = await template({ ...values, crds: { enabled: false } });
     expect(code, stderr).toBe(0);
     await expect(withoutSecrets(stdout)).toMatchFileSnapshot(`golden/${name}.yaml`);
   });
 
-  it('runs the NATS server that the integration tests run', async () => {
+  it('uses the same NATS version as the integration tests', async () => {
     const module = await readFile(join(chartFolder, '../../tools/local-cluster/go/go.mod'), 'utf8');
     const version = /nats-server\/v2 v(\S+)/.exec(module)?.[1];
     const values = parse(await readFile(join(chartFolder, 'values.yaml'), 'utf8')) as {
@@ -48,7 +48,7 @@ describe('the chart', () => {
     }
   });
 
-  it('keeps CRDs on uninstall unless told otherwise, and leaves them out when told', async () => {
+  it('keeps CRDs on uninstall unless crds.keep is false, and renders none if crds.enabled is false', async () => {
     const crdsWith = async (crds: object): Promise<readonly (string | undefined)[]> =>
       (await render({ crds }))
         .filter(({ kind }) => kind === 'CustomResourceDefinition')
@@ -58,7 +58,7 @@ describe('the chart', () => {
     expect(await crdsWith({ enabled: false })).toEqual([]);
   });
 
-  it('restarts the pods that use a password when it changes, and no others', async () => {
+  it('restarts pods when a password in them changes, and only those', async () => {
     const checksums = async (): Promise<Readonly<Record<string, string | undefined>>> =>
       Object.fromEntries(
         podTemplates(await render()).map(([name, { metadata }]) => [name, JSON.stringify(metadata.annotations)]),
@@ -70,7 +70,7 @@ describe('the chart', () => {
   });
 });
 
-/** Passwords are made up anew for every rendering that has no cluster to look them up in. */
+/** Replaces generated passwords and keys: without a cluster to look them up in, every rendering generates new ones. */
 function withoutSecrets(text: string): string {
   return text
     .replaceAll(/^( {2}(?:[a-z]+-controller|api|gateway|events-[a-z]+|admin|password)): [A-Za-z0-9+/=]{40,}$/gm, '$1: MADE-UP')

@@ -5,12 +5,12 @@ import type { Rendered } from './chart.ts';
 
 const SECRET = 'sandlot-runtime';
 
-function decoded({ data = {} }: Rendered, key: string): string {
+function decode({ data = {} }: Rendered, key: string): string {
   return Buffer.from(data[key] ?? '', 'base64').toString();
 }
 
-/** Keys of the Secret that each pod is given, by the variable. */
-function handedOut(objects: readonly Rendered[]): Record<string, object> {
+/** Returns, by workload and variable, the keys of the Secret that each pod gets. */
+function findKeyVariables(objects: readonly Rendered[]): Record<string, object> {
   const isKey = ({ valueFrom }: Variable): boolean => /"(signing|envd)\.[a-z]+"/.test(JSON.stringify(valueFrom ?? {}));
   const named = podTemplates(objects).map(([name, { spec }]): [string, object] => {
     const variables: readonly Variable[] = spec.containers.flatMap(({ env = [] }) => env);
@@ -27,23 +27,23 @@ interface Variable {
 const key = (name: string, secret = SECRET): object => ({ secretKeyRef: { name: secret, key: name } });
 
 describe('the keys of the in-sandbox daemon', () => {
-  it('are a pair that signs and verifies, and 32 bytes to make tokens from', async () => {
+  it('are a signing key pair and 32 bytes from which tokens are derived', async () => {
     const secret = find(await render(), 'Secret', SECRET);
-    const signature = sign(null, Buffer.from('init'), createPrivateKey(decoded(secret, 'signing.key')));
-    const publicKey = createPublicKey(decoded(secret, 'signing.pub'));
+    const signature = sign(null, Buffer.from('init'), createPrivateKey(decode(secret, 'signing.key')));
+    const publicKey = createPublicKey(decode(secret, 'signing.pub'));
     expect(verify(null, Buffer.from('init'), publicKey, signature)).toBe(true);
-    expect(Buffer.from(decoded(secret, 'envd.key'), 'base64')).toHaveLength(32);
+    expect(Buffer.from(decode(secret, 'envd.key'), 'base64')).toHaveLength(32);
   });
 
-  it('go to whoever needs them: the public one to who builds pods, the others to who speaks to daemons', async () => {
-    const { 'sandlot-sandbox-controller': builder, 'sandlot-claim-controller': speaker } = handedOut(await render());
+  it('go only where needed: the public key to the sandbox-controller, the others to the claim-controller', async () => {
+    const { 'sandlot-sandbox-controller': builder, 'sandlot-claim-controller': speaker } = findKeyVariables(await render());
     expect(builder).toEqual({ RUNTIME_PUBLIC_KEY: key('signing.pub') });
     expect(speaker).toEqual({ RUNTIME_SIGNING_KEY: key('signing.key'), ENVD_TOKEN_KEY: key('envd.key') });
   });
 
-  it('may be in a Secret of the user, and then none is made', async () => {
+  it("may be in the user's own Secret, and then the chart creates none", async () => {
     const objects = await render({ runtime: { existingSecret: 'own' } });
     expect(objects.filter(({ kind, metadata }) => kind === 'Secret' && metadata.name === SECRET)).toEqual([]);
-    expect(handedOut(objects)['sandlot-sandbox-controller']).toEqual({ RUNTIME_PUBLIC_KEY: key('signing.pub', 'own') });
+    expect(findKeyVariables(objects)['sandlot-sandbox-controller']).toEqual({ RUNTIME_PUBLIC_KEY: key('signing.pub', 'own') });
   });
 });

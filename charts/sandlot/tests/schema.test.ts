@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { chartFolder, template } from './chart.ts';
 
-const refused: readonly (readonly [string, object, RegExp])[] = [
+const invalid: readonly (readonly [string, object, RegExp])[] = [
   ['an unknown key at the top', { natz: {} }, /additional properties 'natz' not allowed/],
   ['an unknown key inside', { nats: { replicas: 3 } }, /'\/nats': additional properties 'replicas' not allowed/],
   [
@@ -12,21 +12,21 @@ const refused: readonly (readonly [string, object, RegExp])[] = [
     /'\/claimController\/replicas': got string, want integer/,
   ],
   ['a number out of range', { claimController: { concurrency: 0 } }, /'\/claimController\/concurrency': minimum/],
-  ['a wrong word', { log: { level: 'loud' } }, /'\/log\/level': value must be one of 'debug', 'info', 'warn', 'error'/],
-  ['a template that cannot be one', { metrics: { templateLabels: ['a,b'] } }, /'\/metrics\/templateLabels\/0'/],
+  ['a value outside the enum', { log: { level: 'loud' } }, /'\/log\/level': value must be one of 'debug', 'info', 'warn', 'error'/],
+  ['an invalid template name', { metrics: { templateLabels: ['a,b'] } }, /'\/metrics\/templateLabels\/0'/],
   ['a volume size without a unit', { nats: { persistence: { size: '2' } } }, /'\/nats\/persistence\/size'/],
-  ['a made-up resource', { redis: { resources: { limits: { gpu: '1' } } } }, /additional properties 'gpu' not allowed/],
+  ['an unknown resource', { redis: { resources: { limits: { gpu: '1' } } } }, /additional properties 'gpu' not allowed/],
   [
     'a CIDR that blocks everything',
     { network: { extraBlockedCIDRs: ['0.0.0.0/0'] } },
     /'\/network\/extraBlockedCIDRs\/0'/,
   ],
   [
-    'a rule for what comes in among those for what goes out',
+    'an ingress rule among the egress rules',
     { network: { extraEgress: [{ from: [] }] } },
     /additional properties 'from' not allowed/,
   ],
-  ['a URL of another protocol', { nats: { enabled: false, external: { url: 'http://x' } } }, /'\/nats\/external\/url'/],
+  ['a URL with another protocol', { nats: { enabled: false, external: { url: 'http://x' } } }, /'\/nats\/external\/url'/],
   [
     'an external server without its Secret',
     { nats: { enabled: false, external: { url: 'nats://nats.example.com:4222' } } },
@@ -35,22 +35,22 @@ const refused: readonly (readonly [string, object, RegExp])[] = [
 ];
 
 describe('values.schema.json', () => {
-  it.each(refused)('refuses %s and says where', async (_, values, message) => {
+  it.each(invalid)('rejects %s and says where', async (_, values, message) => {
     const { code, stderr } = await template(values);
     expect(code).toBe(1);
     expect(stderr).toMatch(message);
   });
 
-  it('is closed: every object with named properties forbids others', async () => {
+  it('forbids additional properties in every object with named properties', async () => {
     const schema: unknown = JSON.parse(await readFile(join(chartFolder, 'values.schema.json'), 'utf8'));
-    expect(openObjects(schema, '')).toEqual([]);
+    expect(findOpenObjects(schema, '')).toEqual([]);
   });
 });
 
-/** Paths of schemas that name properties and still accept others. Conditions only add to what is declared elsewhere. */
-function openObjects(schema: unknown, path: string): readonly string[] {
+/** Returns paths of schemas that name properties but accept others. Ignores `allOf`, which only adds conditions. */
+function findOpenObjects(schema: unknown, path: string): readonly string[] {
   if (typeof schema !== 'object' || schema === null) return [];
   const open = 'properties' in schema && !('additionalProperties' in schema && schema.additionalProperties === false);
   const inner = Object.entries(schema).filter(([key]) => key !== 'allOf');
-  return [...(open ? [path] : []), ...inner.flatMap(([key, value]) => openObjects(value, `${path}/${key}`))];
+  return [...(open ? [path] : []), ...inner.flatMap(([key, value]) => findOpenObjects(value, `${path}/${key}`))];
 }

@@ -16,7 +16,7 @@ const workloads = [
 ];
 
 describe('pods of the release', () => {
-  it('are these seven', async () => {
+  it('belong to the seven known workloads', async () => {
     expect(
       podTemplates(await render())
         .map(([name]) => name)
@@ -53,7 +53,7 @@ describe('pods of the release', () => {
     }
   });
 
-  it('see the API token only where they talk to the API', async () => {
+  it('mount a service account token only if they use the Kubernetes API', async () => {
     const tokens = podTemplates(await render()).map(([name, { spec }]) => [name, spec.automountServiceAccountToken]);
     expect(Object.fromEntries(tokens)).toEqual({
       'sandlot-api': true,
@@ -66,7 +66,7 @@ describe('pods of the release', () => {
     });
   });
 
-  it('are spread and protected from disruption once there are two', async () => {
+  it('are spread over nodes and have a PodDisruptionBudget if there are two replicas', async () => {
     const objects = await render(valueSets['high-availability']);
     const budgets = objects.filter(({ kind }) => kind === 'PodDisruptionBudget').map(({ metadata }) => metadata.name);
     expect(budgets.sort()).toEqual(workloads.filter((name) => /-(?:controller|gateway|api)$/.test(name)));
@@ -74,7 +74,7 @@ describe('pods of the release', () => {
     expect((await render()).filter(({ kind }) => kind === 'PodDisruptionBudget')).toEqual([]);
   });
 
-  it('are cut off from everything but what a policy names', async () => {
+  it('are covered by these NetworkPolicies, including default-deny', async () => {
     const policies = (await render())
       .filter(({ kind }) => kind === 'NetworkPolicy')
       .map(({ metadata }) => metadata.name);
@@ -95,10 +95,10 @@ describe('pods of the release', () => {
 describe('passwords', () => {
   it('have no default', async () => {
     const values: unknown = parse(await readFile(join(chartFolder, 'values.yaml'), 'utf8'));
-    expect(passwordKeys(values)).toEqual([]);
+    expect(findPasswordKeys(values)).toEqual([]);
   });
 
-  it('are made up: long, different per user, different per installation', async () => {
+  it('are generated: long, and different for each user and installation', async () => {
     const first = secretsOf(await render());
     const second = secretsOf(await render());
     const all = [...first, ...second];
@@ -120,7 +120,7 @@ describe('passwords', () => {
     expect(literal).toEqual([]);
   });
 
-  it('are not made when a Secret is named', async () => {
+  it('are not generated if the values name a Secret', async () => {
     const objects = await render({
       nats: { auth: { existingSecret: 'mine' } },
       redis: { auth: { existingSecret: 'mine-too' } },
@@ -144,10 +144,10 @@ function secretsOf(objects: readonly Rendered[]): readonly string[] {
     .map((value) => Buffer.from(value, 'base64').toString());
 }
 
-/** Keys whose name speaks of a password and whose value is one. */
-function passwordKeys(values: unknown): readonly string[] {
+/** Returns the keys of values that contain a password or token. */
+function findPasswordKeys(values: unknown): readonly string[] {
   if (typeof values !== 'object' || values === null) return [];
   return Object.entries(values).flatMap(([key, value]) =>
-    /password|token/i.test(key) && value !== '' ? [key] : passwordKeys(value),
+    /password|token/i.test(key) && value !== '' ? [key] : findPasswordKeys(value),
   );
 }

@@ -25,7 +25,7 @@ async function install(...flags: readonly string[]): Promise<void> {
   if (code !== 0) throw new Error(stderr);
 }
 
-async function passwords(): Promise<Readonly<Record<string, unknown>>> {
+async function readPasswords(): Promise<Readonly<Record<string, unknown>>> {
   const read = async (secret: string): Promise<unknown> => {
     const text = await kubectl(['-n', release.namespace, 'get', 'secret', secret, '-o', 'json']);
     return (JSON.parse(text) as { data: unknown }).data;
@@ -37,13 +37,13 @@ async function passwords(): Promise<Readonly<Record<string, unknown>>> {
   };
 }
 
-async function templates(): Promise<string> {
+async function readTemplates(): Promise<string> {
   const path = '{range .items[*]}{.metadata.name} {.spec.template.metadata.annotations}{"\\n"}{end}';
   return kubectl(['-n', release.namespace, 'get', 'deployments,statefulsets', '-o', `jsonpath=${path}`]);
 }
 
-describe('against a real API server', () => {
-  it.each(Object.entries(valueSets))('accepts every object of %s values', async (_, values) => {
+describe('the chart on a real API server', () => {
+  it.each(Object.entries(valueSets))('renders only valid objects with %s values', async (_, values) => {
     const { stdout } = await template(values);
     const applied = await kubectl(
       ['apply', '--server-side', '--dry-run=server', '--validate=strict', '-f', '-'],
@@ -52,7 +52,7 @@ describe('against a real API server', () => {
     expect(applied).toContain('deployment.apps/sandlot-claim-controller serverside-applied');
   });
 
-  it('warns of nothing in a namespace that enforces the restricted Pod Security Standard', async () => {
+  it('causes no warning in a namespace with the restricted Pod Security Standard', async () => {
     const label = 'pod-security.kubernetes.io/warn=restricted';
     await kubectl(['label', 'namespace', release.namespace, label, '--overwrite']);
     const { stdout } = await template({ crds: { enabled: false } });
@@ -60,22 +60,22 @@ describe('against a real API server', () => {
     expect(stderr).toBe('');
   });
 
-  it('keeps passwords and pods over upgrades, and makes passwords again when they were deleted', async () => {
+  it('keeps passwords and pods on upgrade, and generates new passwords if their Secret was deleted', async () => {
     await install();
-    const [before, podsBefore] = [await passwords(), await templates()];
+    const [before, podsBefore] = [await readPasswords(), await readTemplates()];
     await install('--set', 'log.level=debug');
-    expect(await passwords()).toEqual(before);
-    expect(await templates()).toBe(podsBefore);
+    expect(await readPasswords()).toEqual(before);
+    expect(await readTemplates()).toBe(podsBefore);
 
     await kubectl(['-n', release.namespace, 'delete', 'secret', 'sandlot-nats-auth']);
     await install();
-    const after = await passwords();
+    const after = await readPasswords();
     expect(after['nats']).not.toEqual(before['nats']);
     expect(after['redis']).toEqual(before['redis']);
-    expect(await templates()).not.toBe(podsBefore);
+    expect(await readTemplates()).not.toBe(podsBefore);
   });
 
-  it('serves the four kinds in both versions after the installation', async () => {
+  it('installs CRDs that serve the four kinds in both versions', async () => {
     await install();
     const names = [
       'sandboxes.agents',
@@ -94,7 +94,7 @@ describe('against a real API server', () => {
     expect(served.trim().split('\n')).toEqual(names.map(() => 'v1beta1 v1alpha1'));
   });
 
-  it('fits its release into half of what a Secret holds', async () => {
+  it('needs at most half of the size limit of a Secret for its release', async () => {
     await install();
     const selector = `owner=helm,name=${release.name}`;
     const text = await kubectl(['-n', release.namespace, 'get', 'secrets', '-l', selector, '-o', 'json']);
@@ -102,7 +102,7 @@ describe('against a real API server', () => {
     for (const { data } of items) expect(Buffer.from(data.release, 'base64').length).toBeLessThan(512 * 1024);
   });
 
-  it('leaves the CRDs behind when it is uninstalled', async () => {
+  it('keeps the CRDs on uninstall', async () => {
     await install();
     await helm(['uninstall', release.name, '-n', release.namespace], { KUBECONFIG: plane.kubeconfigPath });
     const left = await kubectl(['get', 'crd', '-o', 'name']);

@@ -29,7 +29,7 @@ let objects: readonly Rendered[];
 const ports = { nats: 0, redis: 0 };
 const servers: ChildProcess[] = [];
 
-/** The chart's configurations with TLS and Secrets of the user's own, on real servers of this machine. */
+/** Runs real servers with the chart's configurations, with TLS and the user's own Secrets. */
 beforeAll(async () => {
   await ensurePackages(['redis-server']);
   const bin = await ensureBinaries(['pki', 'nats-server']);
@@ -45,7 +45,7 @@ beforeAll(async () => {
   });
   await issueCertificates(bin('pki'), { dir: join(folder, 'other'), certificates: [] });
   objects = await render(VALUES);
-  Object.assign(ports, { nats: await freePort(), redis: await freePort() });
+  Object.assign(ports, { nats: await findFreePort(), redis: await findFreePort() });
   await startNats(bin('nats-server'));
   await startRedis();
 });
@@ -57,7 +57,7 @@ afterAll(async () => {
 });
 
 async function startNats(program: string): Promise<void> {
-  const file = await localFile('nats', 'nats.conf', [
+  const file = await writeLocalFile('nats', 'nats.conf', [
     ['port: 4222', `host: 127.0.0.1\nport: ${ports.nats}`],
     ['http_port: 8222', 'http_port: -1'],
     ['store_dir: /data', `store_dir: ${folder}/jetstream`],
@@ -67,7 +67,7 @@ async function startNats(program: string): Promise<void> {
 }
 
 async function startRedis(): Promise<void> {
-  const file = await localFile('redis', 'redis.conf', [
+  const file = await writeLocalFile('redis', 'redis.conf', [
     ['bind * -::*', 'bind 127.0.0.1'],
     ['tls-port 6379', `tls-port ${ports.redis}`],
     ['dir /data', `dir ${folder}`],
@@ -80,8 +80,8 @@ async function startRedis(): Promise<void> {
   await vi.waitFor(async () => expect(await ping()).toBe(0), PATIENCE);
 }
 
-/** The rendered configuration, where each of the changes has to be possible, with the certificates where they are here. */
-async function localFile(
+/** Writes the rendered configuration with these changes and local certificate paths. Fails if a change has no match. */
+async function writeLocalFile(
   name: 'nats' | 'redis',
   key: string,
   changes: readonly (readonly [string, string])[],
@@ -91,12 +91,12 @@ async function localFile(
     expect(text).toContain(from);
     text = text.replace(from, to);
   }
-  await writeFile(join(folder, key), mounted(text, name));
+  await writeFile(join(folder, key), localisePaths(text, name));
   return join(folder, key);
 }
 
-/** Files of the Secret, where a pod has them and where they are here. */
-function mounted(text: string, name: string): string {
+/** Replaces the paths of the Secret's files in a pod by their paths on this machine. */
+function localisePaths(text: string, name: string): string {
   return text
     .replaceAll(`/etc/${name}-tls/tls.crt`, join(folder, `${name}.crt`))
     .replaceAll(`/etc/${name}-tls/tls.key`, join(folder, `${name}.key`))
@@ -109,7 +109,7 @@ function containerOf(workload: string): ContainerSpec {
   return container;
 }
 
-/** What the kubelet makes of a container's environment, with Secrets in which the password of a user is made of its name. */
+/** Returns a container's environment as the kubelet would set it. Passwords derive from the names of Secret and key. */
 function environment(workload: string): Record<string, string> {
   const entries = (containerOf(workload).env ?? []).map(({ name, value, valueFrom }): [string, string] => {
     const { secretKeyRef } = (valueFrom ?? {}) as { secretKeyRef?: { name: string; key: string } };
@@ -122,7 +122,7 @@ function passwordOf({ name, key }: { readonly name: string; readonly key: string
   return `p${name}${key}`.replaceAll('-', '');
 }
 
-/** The settings of the controller, towards this machine. */
+/** Returns the controller's settings, with the addresses of the local servers. */
 function settings(): Record<string, string> {
   const env = environment(`sandlot-${CONTROLLER}`);
   const local = (url = '', port = 0): string => url.replace(/\/\/[^/]*$/, `//localhost:${port}`);
@@ -130,12 +130,12 @@ function settings(): Record<string, string> {
     ...env,
     NATS_URL: local(env['NATS_URL'], ports.nats),
     REDIS_URL: local(env['REDIS_URL'], ports.redis),
-    NATS_CA_FILE: mounted(env['NATS_CA_FILE'] ?? '', 'nats'),
-    REDIS_CA_FILE: mounted(env['REDIS_CA_FILE'] ?? '', 'redis'),
+    NATS_CA_FILE: localisePaths(env['NATS_CA_FILE'] ?? '', 'nats'),
+    REDIS_CA_FILE: localisePaths(env['REDIS_CA_FILE'] ?? '', 'redis'),
   };
 }
 
-async function freePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1');
   await once(probe, 'listening');
   const { port } = probe.address() as AddressInfo;
@@ -144,11 +144,11 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** The readiness probe of Redis as it is rendered; its exit code. */
+/** Runs the rendered readiness probe of Redis and returns its exit code. */
 async function ping(): Promise<number> {
   const { exec } = containerOf('sandlot-redis').readinessProbe as { exec: { command: [string, string, string] } };
   const [shell, flag, script] = exec.command;
-  const local = mounted(script, 'redis').replace('redis-cli ', `redis-cli -p ${ports.redis} `);
+  const local = localisePaths(script, 'redis').replace('redis-cli ', `redis-cli -p ${ports.redis} `);
   const env = { ...process.env, ...environment('sandlot-redis') };
   return promisify(execFile)(shell, [flag, local], { env }).then(
     () => 0,
@@ -156,7 +156,7 @@ async function ping(): Promise<number> {
   );
 }
 
-function recorder(): { readonly log: Logger; readonly complaints: readonly string[] } {
+function createRecorder(): { readonly log: Logger; readonly complaints: readonly string[] } {
   const complaints: string[] = [];
   const complain = (fields: { readonly reason?: unknown }): void => void complaints.push(String(fields.reason));
   const log: Logger = { ...silentLogger, warn: complain, error: complain, child: () => log };
@@ -166,15 +166,15 @@ function recorder(): { readonly log: Logger; readonly complaints: readonly strin
 type Opened = AsyncDisposable & { readonly bus: Bus; readonly complaints: readonly string[] };
 
 async function openBus(url: string, caFile: string | undefined): Promise<Opened> {
-  const { log, complaints } = recorder();
+  const { log, complaints } = createRecorder();
   const { NATS_USER: user, NATS_PASSWORD: password } = settings();
   const tls = caFile === undefined ? undefined : { caFile };
   const bus = await connectBus({ url, user, password, tls, service: 'test', log });
   return { bus, complaints, [Symbol.asyncDispose]: () => bus.close() };
 }
 
-describe('NATS with the certificate and the passwords of Secrets of the user', () => {
-  it('takes events of a controller with the settings that the chart gives it', async () => {
+describe("NATS with certificate and passwords from the user's Secrets", () => {
+  it('accepts events of a controller that uses the settings of the chart', async () => {
     const { NATS_URL = '', NATS_CA_FILE } = settings();
     expect(NATS_URL).toMatch(/^tls:/);
     await using opened = await openBus(NATS_URL, NATS_CA_FILE);
@@ -186,7 +186,7 @@ describe('NATS with the certificate and the passwords of Secrets of the user', (
     await bus.send({ type, id: eventId({ uid, type, marker: 1 }), timeMs: 0, data });
   });
 
-  it('is refused when another authority signed its certificate', async () => {
+  it('is rejected by clients if another CA signed its certificate', async () => {
     const { NATS_URL = '' } = settings();
     await using wrong = await openBus(NATS_URL, join(folder, 'other', 'ca.crt'));
     await using unknown = await openBus(NATS_URL, undefined);
@@ -196,7 +196,7 @@ describe('NATS with the certificate and the passwords of Secrets of the user', (
     }
   });
 
-  it('gets no password of a client that was told to speak TLS when it speaks none', async () => {
+  it('gets no password from a client with a tls:// URL if it does not speak TLS', async () => {
     const heard: Buffer[] = [];
     const plain = createServer((socket) => {
       socket.on('data', (chunk: Buffer) => void heard.push(chunk)).on('error', () => undefined);
@@ -211,14 +211,14 @@ describe('NATS with the certificate and the passwords of Secrets of the user', (
   });
 });
 
-describe('Redis with the certificate and the passwords of Secrets of the user', () => {
+describe("Redis with certificate and passwords from the user's Secrets", () => {
   const connect = (ca: string, log = silentLogger) => {
     const { REDIS_URL: url = '', REDIS_USER, REDIS_PASSWORD, REDIS_PREFIX: prefix = '' } = settings();
     const access = { url, username: REDIS_USER, password: REDIS_PASSWORD, prefix, tls: { ca } };
     return connectDeadlineStore({ ...access, name: CONTROLLER, log });
   };
 
-  it('keeps the deadlines of a controller with the settings that the chart gives it', async () => {
+  it('stores deadlines of a controller that uses the settings of the chart', async () => {
     const { REDIS_URL, REDIS_CA_FILE = '' } = settings();
     expect(REDIS_URL).toMatch(/^rediss:/);
     const store = connect(await readFile(REDIS_CA_FILE, 'utf8'));
@@ -229,15 +229,15 @@ describe('Redis with the certificate and the passwords of Secrets of the user', 
     await store.close();
   });
 
-  it('is refused when another authority signed its certificate', async () => {
-    const { log, complaints } = recorder();
+  it('is rejected by clients if another CA signed its certificate', async () => {
+    const { log, complaints } = createRecorder();
     const store = connect(await readFile(join(folder, 'other', 'ca.crt'), 'utf8'), log);
     await vi.waitFor(() => expect(complaints.join()).toMatch(/certificate/), PATIENCE);
     expect(store.connected()).toBe(false);
     await store.close();
   });
 
-  it('answers its own probe', async () => {
+  it('passes its rendered readiness probe', async () => {
     expect(await ping()).toBe(0);
   });
 });
