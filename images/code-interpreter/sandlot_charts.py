@@ -1,7 +1,7 @@
-"""What is drawn and what tables hold, as data, in the form that clients of the code interpreter know.
+"""Describes charts and tables as data, in the format that clients of the code interpreter expect.
 
-An extension of IPython: a figure that is shown has its chart beside its picture, a table its columns beside its text.
-Nothing is imported before the user's code does it, and nothing that fails here takes anything away from a result.
+An IPython extension: it adds the chart's data to a displayed figure, and the columns to a displayed table. It imports
+libraries only after the user's code has done so, and an error here never removes anything from a result.
 """
 
 import datetime
@@ -12,10 +12,10 @@ import re
 CHART = "application/vnd.sandlot.chart+json"
 TABLE = "application/vnd.sandlot.table+json"
 
-# What marks the mean in a box plot, unless the user wants another.
+# matplotlib's default marker for the mean in a box plot.
 MEAN = "^"
 
-# A table beyond it is for its text alone: clients would have to hold all of it.
+# Larger tables are sent as text only, because clients would have to hold all cells in memory.
 MAX_CELLS = 100_000
 
 
@@ -33,7 +33,7 @@ def add_formatter(shell, mime, kinds, describe):
     from IPython.core.formatters import BaseFormatter
 
     class DataFormatter(BaseFormatter):
-        # What is registered for a type does not last: matplotlib's integration removes all that others have for figures.
+        # Registering by type is not reliable: matplotlib's integration removes the formatters of others for figures.
         def __call__(self, value):
             names = {(kind.__module__, kind.__name__) for kind in type(value).__mro__}
             return or_nothing(describe, value) if kinds & names else None
@@ -45,12 +45,12 @@ def add_formatter(shell, mime, kinds, describe):
 def or_nothing(describe, value):
     try:
         return describe(value)
-    except Exception:  # whatever libraries of the user's own versions do differently
+    except Exception:  # the user's versions of the libraries may differ
         return None
 
 
 def plain(value):
-    """A value as JSON has it; None for what JSON lacks."""
+    """Converts a value to JSON types. Returns None for NaN, infinity and NaT."""
     if value is None or isinstance(value, (str, bool)):
         return value
     if isinstance(value, (datetime.date, datetime.datetime)):
@@ -80,7 +80,7 @@ def chart_of_figure(figure):
 
 
 def chart_of(ax):
-    """The chart in one pair of axes: what stands out of what was drawn decides what it is."""
+    """Describes the chart in one pair of axes. The first kind of chart that matches wins."""
     title = ax.get_title() or None
     for find in (pie_of, boxes_of, bars_of, scatter_of, lines_of):
         found = find(ax)
@@ -130,7 +130,7 @@ def lines_of(ax):
 
 
 def boxes_of(ax):
-    """Box plots leave nothing but lines: the corners of a box, and what lies in the same column as it."""
+    """Finds box plots. matplotlib draws them as plain lines: each box, with whiskers, caps and median in its column."""
     from matplotlib.patches import PathPatch
 
     lines = [(line, [tuple(point) for point in line.get_xydata()]) for line in ax.lines]
@@ -146,18 +146,18 @@ def boxes_of(ax):
 
 
 def corners_of(shape):
-    """The corners of a box, which may have a notch at its median and be closed as a path; None for what is none."""
+    """Returns the corners of a box, which may have a notch or be a closed path, or None if the shape is not a box."""
     if len(shape) in (11, 12) and shape[0] == shape[10]:
         shape = [shape[0], shape[1], shape[5], shape[6], shape[10]]
     if len(shape) not in (5, 6) or shape[0] != shape[4]:
         return None
     xs, ys = {x for x, _ in shape[:5]}, {y for _, y in shape[:5]}
-    # Where all values are the same it is flat.
+    # A box is flat if all values are equal.
     return shape[:5] if len(xs) <= 2 and len(ys) <= 2 and len(xs) + len(ys) >= 3 else None
 
 
 def is_lying(box, lines):
-    """Whether the values run from left to right: whiskers go along them, out of the box at its middle."""
+    """Tells whether a box plot is horizontal: a whisker then leaves the box horizontally, at its middle."""
     middle = (min(y for _, y in box) + max(y for _, y in box)) / 2
     level = [line for line in lines if len(line) == 2 and line[0][1] == line[1][1] and line[0][0] != line[1][0]]
     return any(close(line[0][1], middle) and not inside(line, box) for line in level)
@@ -185,7 +185,7 @@ def box_of(box, lines, labels):
         elif len(points) == 2 and close(xs[0], middle) and close(xs[1], middle):
             ends += ys
         elif len(points) == 2 and ys[0] == ys[1] and low <= ys[0] <= high and left <= min(xs) and max(xs) <= right:
-            # Caps of a whisker of no length lie on the edge of the box, and come before it.
+            # The last match is the median: caps of a whisker without length lie on the edge of the box and come earlier.
             median = ys[0]
     return {
         "label": label_at(labels, middle),
@@ -203,7 +203,7 @@ def close(one, other):
 
 
 def named(artist):
-    """A name that the user gave; those that matplotlib makes up begin with an underscore."""
+    """Returns the name that the user gave, or ''. Names that matplotlib generates begin with an underscore."""
     label = str(artist.get_label() or "")
     return "" if label.startswith("_") else label
 
@@ -214,7 +214,7 @@ def labelled(ax):
 
 
 def unit_in(label):
-    """Of `Time (s)` or `Time [s]` what is in the brackets."""
+    """Returns the unit in brackets of labels such as `Time (s)` or `Time [s]`."""
     found = re.search(r"[(\[]([^()\[\]]+)[)\]]\s*$", label or "")
     return found.group(1) if found else None
 
@@ -241,7 +241,7 @@ def scale_name(axis):
 
 
 def tick_labels(axis):
-    """The ticks in sight with their labels."""
+    """Returns the visible ticks with their labels."""
     places = list(axis.get_majorticklocs())
     labels = axis.get_major_formatter().format_ticks(places)
     low, high = sorted(axis.get_view_interval())
@@ -249,13 +249,13 @@ def tick_labels(axis):
 
 
 def names_on(axis):
-    """The ticks whose labels were given, rather than made of their places."""
+    """Returns the ticks whose labels are names, and not just their positions."""
     given = type(axis.get_major_formatter()).__name__ in ("StrCategoryFormatter", "FixedFormatter", "FuncFormatter")
     return [(place, label) for place, label in tick_labels(axis) if label] if given else []
 
 
 def label_at(names, place):
-    """The name next to it, as bars of a group stand beside their tick; the place itself where there are no names."""
+    """Returns the nearest name, because grouped bars stand beside their tick, or the position if no name is near."""
     nearest = min(names, key=lambda name: abs(name[0] - place), default=None)
     return nearest[1] if nearest is not None and abs(nearest[0] - place) < 0.5 else f"{place:g}"
 
@@ -266,7 +266,7 @@ def points_of(ax, points):
 
 
 def values_of(axis, places):
-    """Places on an axis as what they stand for: dates and names are numbers to matplotlib."""
+    """Converts positions on an axis to values: matplotlib stores dates and names as numbers."""
     scale = scale_name(axis)
     if scale == "datetime":
         from matplotlib.dates import num2date

@@ -1,7 +1,7 @@
-"""Python kernels over HTTP, as the code interpreter's client libraries expect them on port 49999.
+"""Serves Python kernels over HTTP, as the code interpreter's client libraries expect on port 49999.
 
-A context is one IPython kernel, in which executions follow one another. An execution is told as lines of JSON; a client
-that goes away interrupts it. Contexts live as long as this process: a pause of the sandbox ends them.
+A context is one IPython kernel, which runs one execution at a time. The response streams an execution as lines of JSON. A
+client that disconnects interrupts it. Contexts live as long as this process, so a pause of the sandbox ends them.
 """
 
 import asyncio
@@ -55,7 +55,7 @@ del _sandlot_before, _sandlot_os, _name, _value
 
 
 class Refused(Exception):
-    """What a client asked for cannot be done; `status` says whose fault that is."""
+    """Rejects a request with this HTTP status and message."""
 
     def __init__(self, status, message):
         super().__init__(message)
@@ -67,14 +67,14 @@ def timestamp():
 
 
 def unquoted(text):
-    """A text result without the pair of quotes that its representation has."""
+    """Removes the pair of quotes from the representation of a string."""
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
         return text[1:-1]
     return text
 
 
 def result_of(data, is_main):
-    """A result as clients read it; what has no field of its own goes into `extra`."""
+    """Converts a result to the clients' format. MIME types without their own field go to `extra`."""
     result = {"type": "result", "is_main_result": is_main}
     extra = {}
     for mime, value in data.items():
@@ -93,7 +93,7 @@ def result_of(data, is_main):
 
 
 def line_of(message):
-    """The line that a message of the kernel becomes; None for what clients are not told."""
+    """Converts a message of the kernel to a line of the response, or None if clients do not need it."""
     kind, content = message["header"]["msg_type"], message["content"]
     if kind == "stream":
         return {"type": content["name"], "text": content["text"], "timestamp": timestamp()}
@@ -110,7 +110,7 @@ def line_of(message):
 
 
 class Context:
-    """One kernel. `run` yields the lines of an execution; executions wait for one another."""
+    """One kernel. `run` passes the lines of an execution to `tell`. Executions wait for one another."""
 
     def __init__(self, language, cwd):
         self.id = str(uuid.uuid4())
@@ -158,7 +158,7 @@ class Context:
                     await self.execute(RESTORE_VARIABLES, silent=True)
 
     async def execute(self, code, tell=None, silent=False):
-        """Runs code to its end. A kernel that died is told as such, and is there again for the next execution."""
+        """Runs code to its end. If the kernel dies, reports that and restarts it for the next execution."""
         request = self.client.execute(code, silent=silent, store_history=not silent, allow_stdin=False)
         while True:
             try:
@@ -180,7 +180,7 @@ class Context:
 
 
 class Contexts:
-    """The contexts of this sandbox; the one of executions that name none is there from the start."""
+    """The contexts of this sandbox. The default one, for executions without a context id, exists from the start."""
 
     def __init__(self):
         self.all = {}
@@ -284,7 +284,7 @@ class Execute(Handler):
         if not isinstance(code, str):
             raise Refused(400, "code is missing")
         context = await self.contexts.wanted(body.get("context_id"), body.get("language"))
-        # Clients wait for the headers no longer than for any other answer.
+        # Sends the headers at once: clients wait for them only as long as for any other response.
         self.set_header("Content-Type", "application/x-ndjson")
         await self.flush()
         variables = {**await self.global_variables(), **(body.get("env_vars") or {})}
@@ -318,7 +318,7 @@ class Execute(Handler):
             asyncio.ensure_future(self.context.interrupt())
 
     async def global_variables(self):
-        """What the daemon of the sandbox was given; nothing where there is no daemon."""
+        """Returns the sandbox's variables from its daemon, or none if there is no daemon."""
         token = self.request.headers.get("X-Access-Token")
         headers = {} if token is None else {"X-Access-Token": token}
         try:

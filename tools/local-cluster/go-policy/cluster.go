@@ -17,15 +17,15 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-// cluster is what the API server says, and which addresses pods just got, which it does not say until later.
+// cluster holds the API server's state, and the new addresses of pods that the API server does not know yet.
 type cluster struct {
 	base                       snapshot
 	pods, namespaces, policies cache.SharedIndexInformer
 	changed                    func()
 
 	mu sync.Mutex
-	// announced addresses by pod UID, until the pod is gone. They win over the API server's: a pod that got a new
-	// address after its network was torn down has the old one there for a while.
+	// announced has addresses by pod UID until the pod is deleted. They override the pod's status, which for a while
+	// shows the old address of a pod whose network was set up again.
 	announced map[string]string
 }
 
@@ -54,7 +54,7 @@ func watchCluster(ctx context.Context, kubeconfig string, base snapshot, changed
 	factory.Start(ctx.Done())
 	for _, synced := range factory.WaitForCacheSync(ctx.Done()) {
 		if !synced {
-			return nil, errors.New("stopped before the API server told what there is")
+			return nil, errors.New("stopped before the caches were filled")
 		}
 	}
 	return c, nil
@@ -95,7 +95,7 @@ func (c *cluster) listen() error {
 	return errors.Join(podError, namespaceError, policyError)
 }
 
-// slim keeps of a pod what rules come from: there may be hundreds.
+// slim drops the fields of a pod that rules do not need, to save memory.
 func slim(object any) (any, error) {
 	p, isPod := object.(*v1.Pod)
 	if !isPod {
@@ -132,7 +132,7 @@ func (c *cluster) forget(object any) {
 	c.changed()
 }
 
-// announce notes the address of a pod whose network is being made, once the API server has told of the pod.
+// announce records the address of a pod whose network is being set up. It waits until the informer has the pod.
 func (c *cluster) announce(ctx context.Context, a announcement) error {
 	for {
 		object, there, err := c.pods.GetStore().GetByKey(a.Namespace + "/" + a.Name)
@@ -144,7 +144,7 @@ func (c *cluster) announce(ctx context.Context, a announcement) error {
 		}
 		select {
 		case <-ctx.Done():
-			return errors.New("the API server does not tell of this pod")
+			return errors.New("the API server has no such pod")
 		case <-time.After(5 * time.Millisecond):
 		}
 	}
@@ -167,8 +167,8 @@ func (c *cluster) snapshot() snapshot {
 	defer c.mu.Unlock()
 	for _, object := range c.pods.GetStore().List() {
 		p := object.(*v1.Pod)
-		ip, told := c.announced[string(p.UID)]
-		if !told {
+		ip, isAnnounced := c.announced[string(p.UID)]
+		if !isAnnounced {
 			ip = p.Status.PodIP
 		}
 		if ip != "" && !p.Spec.HostNetwork && !isOver(p) {

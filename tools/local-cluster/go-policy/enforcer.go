@@ -12,33 +12,33 @@ import (
 
 const retryAfter = time.Second
 
-// enforcer keeps the kernel's table as the cluster wants it. One goroutine applies; whatever changes meanwhile is
-// applied together.
+// enforcer keeps the kernel's table in line with the cluster. One goroutine applies changes, and applies those that
+// arrive meanwhile together.
 type enforcer struct {
 	observe func() snapshot
-	wake    chan struct{}
+	changes chan struct{}
 
 	mu      sync.Mutex
 	waiting []chan error
 }
 
-func newEnforcer() *enforcer { return &enforcer{wake: make(chan struct{}, 1)} }
+func newEnforcer() *enforcer { return &enforcer{changes: make(chan struct{}, 1)} }
 
-// changed asks for the table to be looked at, some time soon.
-func (e *enforcer) changed() {
+// enqueue makes the enforcer compute and apply the table again soon.
+func (e *enforcer) enqueue() {
 	select {
-	case e.wake <- struct{}{}:
+	case e.changes <- struct{}{}:
 	default:
 	}
 }
 
-// settle returns when what was known at its call is in the kernel.
-func (e *enforcer) settle(ctx context.Context) error {
+// waitUntilApplied returns when the kernel has everything that was known at the time of the call.
+func (e *enforcer) waitUntilApplied(ctx context.Context) error {
 	done := make(chan error, 1)
 	e.mu.Lock()
 	e.waiting = append(e.waiting, done)
 	e.mu.Unlock()
-	e.changed()
+	e.enqueue()
 	select {
 	case err := <-done:
 		return err
@@ -53,7 +53,7 @@ func (e *enforcer) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-e.wake:
+		case <-e.changes:
 		}
 		e.mu.Lock()
 		waiting := e.waiting
@@ -64,10 +64,10 @@ func (e *enforcer) run(ctx context.Context) {
 		err := apply(ctx, applied, wanted, s)
 		applied = &wanted
 		if err != nil {
-			// The kernel took nothing of it, but what it has is a matter of belief then: all anew.
+			// nft applies all or nothing, but the state of the kernel is now uncertain: write the whole table next time.
 			applied = nil
 			log.Print(err)
-			time.AfterFunc(retryAfter, e.changed)
+			time.AfterFunc(retryAfter, e.enqueue)
 		}
 		for _, done := range waiting {
 			done <- err
@@ -87,8 +87,8 @@ func apply(ctx context.Context, applied *table, wanted table, s snapshot) error 
 	}
 	command := exec.CommandContext(ctx, "nft", "-f", "-")
 	command.Stdin = strings.NewReader(script)
-	if said, err := command.CombinedOutput(); err != nil {
-		return fmt.Errorf("nft: %w: %s", err, said)
+	if output, err := command.CombinedOutput(); err != nil {
+		return fmt.Errorf("nft: %w: %s", err, output)
 	}
 	return nil
 }

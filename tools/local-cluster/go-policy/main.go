@@ -1,10 +1,10 @@
-// Command network-policy makes this machine's packets obey the cluster's NetworkPolicies.
+// Command network-policy enforces the cluster's NetworkPolicies on this machine with nftables.
 //
 //	network-policy serve KUBECONFIG SOCKET POD_CIDR BRIDGE DNS_ADDRESS:PORT
 //	network-policy ready SOCKET
 //
-// Called as a CNI plugin it tells the server of a pod's address and returns when the pod's rules are in place, before
-// anything in the pod runs.
+// As a CNI plugin it announces a pod's address to the server and returns when the pod's rules are in place, before the
+// pod's containers start.
 package main
 
 import (
@@ -24,7 +24,7 @@ import (
 
 const announceTimeout = 20 * time.Second
 
-// announcement is what the plugin tells the server.
+// announcement is the plugin's request to the server.
 type announcement struct{ Namespace, Name, UID, IP string }
 
 func main() {
@@ -53,13 +53,13 @@ func serve(kubeconfig, socket string, network []string) error {
 	defer stop()
 	e := newEnforcer()
 	base := snapshot{podCIDR: network[0], bridge: network[1], standIns: []standIn{dnsStandIn(dns)}}
-	c, err := watchCluster(ctx, kubeconfig, base, e.changed)
+	c, err := watchCluster(ctx, kubeconfig, base, e.enqueue)
 	if err != nil {
 		return err
 	}
 	e.observe = c.snapshot
 	go e.run(ctx)
-	if err := e.settle(ctx); err != nil {
+	if err := e.waitUntilApplied(ctx); err != nil {
 		return err
 	}
 	return listen(ctx, socket, c, e)
@@ -91,7 +91,7 @@ func listen(ctx context.Context, socket string, c *cluster, e *enforcer) error {
 		}
 		within, cancel := context.WithTimeout(r.Context(), announceTimeout)
 		defer cancel()
-		if err := errors.Join(c.announce(within, a), e.settle(within)); err != nil {
+		if err := errors.Join(c.announce(within, a), e.waitUntilApplied(within)); err != nil {
 			http.Error(w, fmt.Sprintf("pod %s/%s: %v", a.Namespace, a.Name, err), http.StatusServiceUnavailable)
 		}
 	})

@@ -8,11 +8,11 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 )
 
-// snapshot is everything the rules are derived from.
+// snapshot is the input from which rules are derived.
 type snapshot struct {
-	// podCIDR is where every pod of the node has its address.
+	// podCIDR contains the address of every pod of the node.
 	podCIDR string
-	// bridge is the link pods reach the node by.
+	// bridge is the network link between pods and node.
 	bridge     string
 	namespaces map[string]labelSet
 	pods       []pod
@@ -20,15 +20,15 @@ type snapshot struct {
 	standIns   []standIn
 }
 
-// pod is one that has an address of its own.
+// pod is a pod with its own address.
 type pod struct {
 	namespace, name, ip string
 	labels              labelSet
-	// ports are the container ports that have a name.
+	// ports are the named container ports.
 	ports []namedPort
 }
 
-// labelSet is what selectors match.
+// labelSet holds the labels that selectors match.
 type labelSet = labels.Set
 
 type namedPort struct {
@@ -37,10 +37,10 @@ type namedPort struct {
 	number   int32
 }
 
-// standIn is a process of the machine that clusters elsewhere run as a pod: policies name the pod and its port.
+// standIn is a process on the machine that other clusters run as a pod. Policies refer to that pod and its port.
 type standIn struct {
 	pod
-	// port is the pod's, hostPort the process's; for both TCP and UDP.
+	// port is the pod's port and hostPort the process's, for both TCP and UDP.
 	port, hostPort int32
 }
 

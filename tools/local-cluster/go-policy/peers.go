@@ -9,7 +9,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// setOf gives the name of the set of pods a peer means, and fills it. Peers that say the same share a set.
+// setOf returns the name of the set of pods that a peer selects, and fills it. Equal peers share a set.
 func (c *compiler) setOf(peer networking.NetworkPolicyPeer, namespace string) string {
 	name := "p-" + digest(peerKey(peer, namespace))
 	if c.table.define(name, "type ipv4_addr;") {
@@ -43,7 +43,7 @@ func (c *compiler) isPeer(peer networking.NetworkPolicyPeer, namespace string, p
 	return peer.PodSelector == nil || selects(peer.PodSelector, p.labels)
 }
 
-// namedDestinations: a port's name means a number of each destination's own.
+// namedDestinations returns matches for named ports. The same name may stand for a different number in each pod.
 func (c *compiler) namedDestinations(r rule, p pod) []string {
 	var lines []string
 	for _, port := range r.ports {

@@ -48,7 +48,7 @@ func add(config pluginConfig) error {
 		} `json:"ips"`
 	}
 	if err := json.Unmarshal(config.PrevResult, &result); err != nil || len(result.IPs) != 1 {
-		return fmt.Errorf("the plugins before gave no address: %s", config.PrevResult)
+		return fmt.Errorf("the previous plugins assigned no address: %s", config.PrevResult)
 	}
 	if err := disableIPv6(os.Getenv("CNI_NETNS"), os.Getenv("CNI_IFNAME")); err != nil {
 		return err
@@ -66,8 +66,8 @@ func add(config pluginConfig) error {
 	})
 }
 
-// disableIPv6 takes the pod the link-local address the kernel gives by itself: neighbours on the bridge would reach
-// each other there past every rule. Loopback keeps its own.
+// disableIPv6 removes the pod's link-local address, which the kernel assigns: pods on the bridge would use it to bypass
+// every rule. Loopback keeps its address.
 func disableIPv6(namespace, link string) error {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -91,7 +91,7 @@ func disableIPv6(namespace, link string) error {
 	return errors.Join(written, unix.Setns(int(own.Fd()), unix.CLONE_NEWNET))
 }
 
-// call asks the server and passes on what it has to complain about.
+// call sends a request to the server and returns its error message as an error.
 func call(socket, route string, body any) error {
 	text, err := json.Marshal(body)
 	if err != nil {
@@ -110,11 +110,11 @@ func call(socket, route string, body any) error {
 	if response.StatusCode == http.StatusOK {
 		return nil
 	}
-	said, _ := io.ReadAll(response.Body)
-	return fmt.Errorf("network policy: %s", bytes.TrimSpace(said))
+	message, _ := io.ReadAll(response.Body)
+	return fmt.Errorf("network policy: %s", bytes.TrimSpace(message))
 }
 
-// fail says it the way CNI wants to hear it: on standard output, with a status other than zero.
+// fail reports an error as CNI requires: as JSON on standard output. The exit code is then not zero.
 func fail(config pluginConfig, err error) error {
 	_ = json.NewEncoder(os.Stdout).Encode(map[string]any{"cniVersion": config.CNIVersion, "code": 100, "msg": err.Error()})
 	return err

@@ -14,10 +14,10 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// direction is seen from the pod a policy selects.
+// direction is ingress or egress, as seen from the pod that a policy selects.
 type direction struct {
 	kind networking.PolicyType
-	// peer is the address of the other side in a packet that opens a connection.
+	// peer is the field with the other side's address in a packet that opens a connection.
 	peer, verdicts, prefix string
 }
 
@@ -46,7 +46,7 @@ func (d direction) rulesOf(policy *networking.NetworkPolicy) []rule {
 	return rules
 }
 
-// compile derives the whole table from the snapshot. A pod no policy selects has no entry in the verdict maps.
+// compile derives the whole table from the snapshot. A pod that no policy selects has no entry in the verdict maps.
 func compile(s snapshot) table {
 	c := compiler{snapshot: s, table: newTable(), chains: map[string]string{}}
 	for _, p := range s.pods {
@@ -64,7 +64,7 @@ func compile(s snapshot) table {
 type compiler struct {
 	snapshot
 	table table
-	// chains by the policies and the named ports they came from: most pods share theirs.
+	// chains by policies and named ports, because most pods share a chain.
 	chains map[string]string
 }
 
@@ -91,7 +91,7 @@ func (c *compiler) chainFor(p pod, d direction) string {
 			lines = append(lines, c.matches(r, d, p)...)
 		}
 	}
-	// Sorted, so that the order in which policies are listed makes no new chain.
+	// Sorted, so that the order of policies does not affect the chain's name.
 	slices.Sort(lines)
 	lines = slices.Compact(lines)
 	for index := range lines {
@@ -104,7 +104,7 @@ func (c *compiler) chainFor(p pod, d direction) string {
 	return name
 }
 
-// matches gives one match per combination of peer and port; what matches one of them is allowed.
+// matches returns one match per combination of peer and port. A packet is allowed if any of them matches.
 func (c *compiler) matches(r rule, d direction, p pod) []string {
 	var lines []string
 	for _, peer := range c.peerMatches(r, d, p.namespace) {
@@ -134,14 +134,14 @@ func (c *compiler) peerMatches(r rule, d direction, namespace string) []string {
 	return lines
 }
 
-// blockMatch is empty for IPv6, which no pod of the node has.
+// blockMatch returns "" for IPv6 blocks, because no pod of the node has an IPv6 address.
 func blockMatch(block *networking.IPBlock, field string) string {
 	prefix, err := netip.ParsePrefix(block.CIDR)
 	if err != nil || !prefix.Addr().Is4() {
 		return ""
 	}
 	line := field + " " + prefix.Masked().String()
-	// One by one: a set refuses blocks that overlap, policies do not.
+	// One match per exception: nftables sets reject overlapping blocks, but policies may have them.
 	for _, except := range block.Except {
 		if hole, err := netip.ParsePrefix(except); err == nil {
 			line += fmt.Sprintf(" %s != %s", field, hole.Masked())

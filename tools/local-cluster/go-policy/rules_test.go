@@ -57,15 +57,15 @@ func TestIngress(t *testing.T) {
 		rules []networking.NetworkPolicyIngressRule
 		want  []string
 	}{
-		"no rule allows nothing":    {[]networking.NetworkPolicyIngressRule{}, nil},
-		"an empty rule allows all":  {[]networking.NetworkPolicyIngressRule{{}}, []string{" return"}},
-		"a named port is the pod's": {[]networking.NetworkPolicyIngressRule{{Ports: []networking.NetworkPolicyPort{port("TCP", intstr.FromString("http"))}}}, []string{"meta l4proto tcp th dport 8080 return"}},
-		"a name no port has":        {[]networking.NetworkPolicyIngressRule{{From: from, Ports: []networking.NetworkPolicyPort{port("UDP", intstr.FromString("http"))}}}, nil},
-		"a block without its holes": {
+		"no rule allows nothing":             {[]networking.NetworkPolicyIngressRule{}, nil},
+		"an empty rule allows all":           {[]networking.NetworkPolicyIngressRule{{}}, []string{" return"}},
+		"a named port uses the pod's number": {[]networking.NetworkPolicyIngressRule{{Ports: []networking.NetworkPolicyPort{port("TCP", intstr.FromString("http"))}}}, []string{"meta l4proto tcp th dport 8080 return"}},
+		"a name of no port matches nothing":  {[]networking.NetworkPolicyIngressRule{{From: from, Ports: []networking.NetworkPolicyPort{port("UDP", intstr.FromString("http"))}}}, nil},
+		"a block excludes its exceptions": {
 			[]networking.NetworkPolicyIngressRule{{From: []networking.NetworkPolicyPeer{{IPBlock: &networking.IPBlock{CIDR: "10.1.2.3/8", Except: []string{"10.2.0.0/16", "10.2.1.0/24"}}}}}},
 			[]string{"ip saddr 10.0.0.0/8 ip saddr != 10.2.0.0/16 ip saddr != 10.2.1.0/24 return"},
 		},
-		"no pod has an IPv6 address": {[]networking.NetworkPolicyIngressRule{{From: []networking.NetworkPolicyPeer{{IPBlock: &networking.IPBlock{CIDR: "::/0"}}}}}, nil},
+		"an IPv6 block matches nothing": {[]networking.NetworkPolicyIngressRule{{From: []networking.NetworkPolicyPeer{{IPBlock: &networking.IPBlock{CIDR: "::/0"}}}}}, nil},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +117,7 @@ func TestPeers(t *testing.T) {
 	}
 }
 
-func TestEgressToNamedPortsIsEachPodsOwnNumber(t *testing.T) {
+func TestEgressToANamedPortUsesEachPodsNumber(t *testing.T) {
 	s := world
 	rule := networking.NetworkPolicyEgressRule{Ports: []networking.NetworkPolicyPort{port("TCP", intstr.FromString("http"))}}
 	s.policies = []*networking.NetworkPolicy{policy(selector("app", "client"), nil, []networking.NetworkPolicyEgressRule{rule})}
@@ -136,11 +136,11 @@ func TestAProcessStandsInForAPod(t *testing.T) {
 		rule networking.NetworkPolicyEgressRule
 		want bool
 	}{
-		"where its port is allowed": {networking.NetworkPolicyEgressRule{To: everyone, Ports: dns}, true},
-		"not for other ports":       {networking.NetworkPolicyEgressRule{To: everyone, Ports: []networking.NetworkPolicyPort{port("UDP", intstr.FromInt32(5353))}}, false},
-		"not for other peers":       {networking.NetworkPolicyEgressRule{To: []networking.NetworkPolicyPeer{{PodSelector: selector("app", "dns")}}, Ports: dns}, false},
-		"not in a block's hole":     {networking.NetworkPolicyEgressRule{To: []networking.NetworkPolicyPeer{{IPBlock: &networking.IPBlock{CIDR: "0.0.0.0/0", Except: []string{"10.0.0.0/8"}}}}}, false},
-		"in a block":                {networking.NetworkPolicyEgressRule{To: []networking.NetworkPolicyPeer{{IPBlock: &networking.IPBlock{CIDR: "0.0.0.0/0"}}}}, true},
+		"where its port is allowed":  {networking.NetworkPolicyEgressRule{To: everyone, Ports: dns}, true},
+		"not for other ports":        {networking.NetworkPolicyEgressRule{To: everyone, Ports: []networking.NetworkPolicyPort{port("UDP", intstr.FromInt32(5353))}}, false},
+		"not for other peers":        {networking.NetworkPolicyEgressRule{To: []networking.NetworkPolicyPeer{{PodSelector: selector("app", "dns")}}, Ports: dns}, false},
+		"not in a block's exception": {networking.NetworkPolicyEgressRule{To: []networking.NetworkPolicyPeer{{IPBlock: &networking.IPBlock{CIDR: "0.0.0.0/0", Except: []string{"10.0.0.0/8"}}}}}, false},
+		"in a block":                 {networking.NetworkPolicyEgressRule{To: []networking.NetworkPolicyPeer{{IPBlock: &networking.IPBlock{CIDR: "0.0.0.0/0"}}}}, true},
 	}
 	for name, test := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -164,11 +164,11 @@ func TestDifferences(t *testing.T) {
 	s.pods = append(slices.Clone(s.pods), pod{"a", "web-2", "10.0.0.9", labelSet{"app": "web"}, []namedPort{{"http", "tcp", 8080}}})
 	script := difference(before, compile(s))
 	if strings.Contains(script, "chain") || !strings.Contains(script, "add element ip sandlot-policy pods { 10.0.0.9 }") {
-		t.Errorf("a pod more is elements more: %s", script)
+		t.Errorf("a new pod should only add elements: %s", script)
 	}
 	s.policies = nil
 	script = difference(before, compile(s))
 	if strings.Index(script, "delete element ip sandlot-policy ingress") > strings.Index(script, "delete chain") {
-		t.Errorf("a chain goes before what refers to it: %s", script)
+		t.Errorf("a chain is deleted before the elements that refer to it: %s", script)
 	}
 }

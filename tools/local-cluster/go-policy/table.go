@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// tableName is the nftables table, of which everything in here is part: `down` deletes it as a whole.
+// tableName is the nftables table that holds all our rules. `npm run down` deletes it.
 const tableName = "ip sandlot-policy"
 
 const (
@@ -17,14 +17,14 @@ const (
 	egressMap  = "egress"
 )
 
-// table is what the nftables table contains besides its base chains. Chains are named after their content and never
-// change; sets and maps change by elements.
+// table is the content of the nftables table without its base chains. Chains are named after their content and never
+// change. Sets and maps change element by element.
 type table struct {
 	chains map[string][]string
 	sets   map[string]set
 }
 
-// set is one of nftables' sets or, with values, verdict maps.
+// set is an nftables set or, with values, a verdict map.
 type set struct {
 	kind, definition string
 	elements         map[string]string
@@ -40,7 +40,7 @@ func newTable() table {
 	return t
 }
 
-// define makes an empty set and reports whether it was new.
+// define adds an empty set and reports whether it is new.
 func (t table) define(name, definition string) bool {
 	if _, there := t.sets[name]; there {
 		return false
@@ -51,7 +51,7 @@ func (t table) define(name, definition string) bool {
 
 func (t table) add(name, key, value string) { t.sets[name].elements[key] = value }
 
-// full gives the transaction that puts the table in place of whatever is there.
+// full returns the transaction that replaces the whole table.
 func full(t table, s snapshot) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "table %s {}\ndelete table %s\nadd table %s\n", tableName, tableName, tableName)
@@ -60,8 +60,9 @@ func full(t table, s snapshot) string {
 	return out.String()
 }
 
-// baseChains are where packets come in. What the node itself sends to pods passes neither: it is always allowed. Pods
-// nobody knows are refused, because nobody knows what they may; who talks to a pod that is gone is told at once.
+// baseChains returns the chains that packets enter first. The node's own packets to pods enter neither, so they are always
+// allowed. Packets from unknown pods are dropped, because their policies are unknown. Packets to unknown pods are rejected,
+// so that clients of a deleted pod fail at once.
 func baseChains(s snapshot) string {
 	return fmt.Sprintf(`table %[1]s {
   chain forward {
@@ -84,8 +85,8 @@ func baseChains(s snapshot) string {
 `, tableName, s.podCIDR, s.bridge)
 }
 
-// difference gives the transaction that leads from one table to the other; empty when they are the same. What is
-// referred to comes before, and goes after, what refers to it.
+// difference returns the transaction that turns one table into the other, or "" if they are equal. It adds objects before
+// those that refer to them, and deletes them after.
 func difference(before, after table) string {
 	var out strings.Builder
 	for _, name := range sortedKeys(after.sets) {
