@@ -9,8 +9,15 @@ import type { Stage } from '../claims/stage.ts';
 
 export interface LoadOptions {
   readonly seconds: number;
-  /** Stops the API server in the middle of the load, until this resolves. */
-  readonly outageUntil?: () => Promise<unknown>;
+  /** An outage of the API server in the middle of the load. */
+  readonly outage?: Outage;
+}
+
+interface Outage {
+  /** The outage starts when this resolves, but not before half of the load. */
+  readonly begin: () => Promise<unknown>;
+  /** The outage ends when this resolves. */
+  readonly end: () => Promise<unknown>;
 }
 
 const PER_SECOND = 4;
@@ -25,19 +32,20 @@ const FAILURES = 4;
  * Causes every kind of event that has a metric: warm and cold claims of two templates, a burst that empties a pool, claims that
  * fail and wait, stuck members, disks, suspensions, deadlines, and an outage of the API server.
  */
-export async function runLoad({ client, plane }: Stage, { seconds, outageUntil }: LoadOptions): Promise<void> {
+export async function runLoad({ client, plane }: Stage, { seconds, outage }: LoadOptions): Promise<void> {
   await Promise.all([
     claims(client, seconds),
     pause((seconds * 1_000) / 3).then(() => burst(client)),
     troubles(client),
     sleepers(client),
-    outageUntil === undefined ? undefined : pause((seconds * 1_000) / 2).then(() => outage(plane, outageUntil)),
+    outage === undefined ? undefined : pause((seconds * 1_000) / 2).then(() => interrupt(plane, outage)),
   ]);
 }
 
-async function outage(plane: ControlPlane, until: () => Promise<unknown>): Promise<void> {
+async function interrupt(plane: ControlPlane, { begin, end }: Outage): Promise<void> {
+  await begin();
   await plane.kill();
-  await until();
+  await end();
   await plane.restart();
 }
 

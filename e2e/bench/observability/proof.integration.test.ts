@@ -15,6 +15,7 @@ import {
 import type { Collected } from '@sandlot/observability';
 import { checkoutRoot } from '@sandlot/up';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { pause } from '../claims/shapes.ts';
 import { prepareLoad, runLoad } from './load.ts';
 import { SCRAPE_SECONDS, Scene } from './scene.ts';
 
@@ -33,10 +34,10 @@ beforeAll(async () => {
   const { stage, servers } = scene;
   const start = Date.now() / 1_000;
   await prepareLoad(stage);
-  undisturbed = Date.now() / 1_000 + SECONDS / 2 - 1;
   const done = new AbortController();
   const used = servers.use(done.signal);
-  await runLoad(stage, { seconds: SECONDS, outageUntil: () => servers.waitForFault() }).finally(() => done.abort());
+  const outage = { begin: waitForWarmClaims, end: () => servers.waitForFault() };
+  await runLoad(stage, { seconds: SECONDS, outage }).finally(() => done.abort());
   await used;
   range = { start, end: Date.now() / 1_000, step: 1 };
   const source = { url: scene.prometheus.url, scrapeSeconds: SCRAPE_SECONDS };
@@ -44,6 +45,17 @@ beforeAll(async () => {
 });
 
 afterAll(() => scene[Symbol.asyncDispose]());
+
+/** Waits until Prometheus has scraped warm claims: on a busy machine that takes longer than half of the load. */
+async function waitForWarmClaims(): Promise<void> {
+  for (;;) {
+    const query = 'sum(sandlot_claim_ready_seconds_count{launch_type="warm"})';
+    const [series] = await promQuery(scene.prometheus.url, query);
+    undisturbed = Date.now() / 1_000;
+    if ((series?.value ?? 0) > 0) return;
+    await pause(500);
+  }
+}
 
 describe('after a load in which every kind of event happens', () => {
   it('every query of every panel has values', () => {
