@@ -32,10 +32,10 @@ describe('the tokens of a bucket', () => {
   });
 
   it.each([
-    ['one that is there', 1, 1, 0],
-    ['one that is not there yet', 0.5, 1, 0.05],
-    ['several', 1, 5, 0.4],
-    ['one while others are owed', -1, 1, 0.2],
+    ['a token that is there', 1, 1, 0],
+    ['a token that is not there yet', 0.5, 1, 0.05],
+    ['several tokens', 1, 5, 0.4],
+    ['a token while others are owed', -1, 1, 0.2],
   ])('say how long it takes to get %s', (...[, left, count, seconds]) => {
     expect(secondsUntil({ left, atMs: 0 }, rate, count)).toBeCloseTo(seconds, 12);
   });

@@ -7,7 +7,7 @@ export interface Say {
   lines(texts: readonly string[]): void;
 }
 
-/** Creates a createNarrator that writes commands after a `$` and results indented below. */
+/** Creates a narrator that writes commands after a `$` and results indented below. */
 export function createNarrator(stream: NodeJS.WriteStream = process.stdout): Say {
   return {
     heading: (text) => void stream.write(`\n${text}\n`),

@@ -164,7 +164,7 @@ async function failStepOnError(step: ProgressStep, work: () => Promise<void>): P
   }
 }
 
-/** Formats a size in decimal formatMegabytes, as container tools print it. */
+/** Formats a size in decimal megabytes, as container tools print it. */
 export function formatMegabytes(bytes: number): string {
   return bytes < 10e6 ? `${(bytes / 1e6).toFixed(1)} MB` : `${Math.round(bytes / 1e6)} MB`;
 }
