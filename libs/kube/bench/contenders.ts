@@ -11,20 +11,20 @@ import {
 import { createInformer, createKubeClient, defineResource, loadCredentials, pods } from '../src/index.ts';
 import type { KubeObject } from '../src/index.ts';
 
-/** The same work for both clients, each used as its documentation says. */
+/** The same operations for both clients, each used as documented. */
 export interface Contender {
   getPod(name: string): Promise<unknown>;
   createConfigMap(name: string): Promise<unknown>;
   patchConfigMap(name: string, value: string): Promise<unknown>;
-  /** All pods of the namespace, held. */
+  /** Lists all pods of the namespace. */
   listPods(): Promise<readonly unknown[]>;
-  /** A cache of all pods of the namespace, complete. */
+  /** Fills a cache with all pods of the namespace. */
   cachePods(): Promise<{ readonly size: number }>;
-  /** Follows the ConfigMaps of the namespace; resolves when the first list is there. */
+  /** Follows the ConfigMaps of the namespace. Resolves when the first list is complete. */
   follow(onAdd: (name: string) => void): Promise<void>;
 }
 
-/** `restarted` is the stock client with an error handler that starts it again after 5 s, as its examples do. */
+/** `restarted` is the stock client with an error handler that restarts it after 5 s, as in its examples. */
 export type ContenderName = 'sandlot' | 'stock' | 'restarted';
 
 export interface Place {
@@ -112,7 +112,7 @@ function createStock({ kubeconfig, namespace }: Place, restarts: boolean): Conte
   };
 }
 
-/** Counts every TCP connection this process opens from now on. */
+/** Counts the TCP connections that this process opens from now on. */
 export function countConnections(): () => number {
   let count = 0;
   const connect = Reflect.get(Socket.prototype, 'connect') as (...args: unknown[]) => Socket;

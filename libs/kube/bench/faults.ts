@@ -14,7 +14,7 @@ export const FAULTS = ['410', '429', '500', 'stalled watch', 'half-open connecti
 export type Fault = (typeof FAULTS)[number];
 
 export interface FaultProxy {
-  /** A kubeconfig's content that leads through this proxy. */
+  /** Content of a kubeconfig for this proxy. */
   readonly kubeconfig: string;
   inject(fault: Fault): void;
   close(): void;
@@ -26,10 +26,10 @@ interface OpenWatch {
   readonly response: Outgoing;
 }
 
-/** Headers that belong to one connection; HTTP/2 forbids them. */
+/** Headers that apply to one connection. HTTP/2 forbids them. */
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'upgrade', 'host', 'authorization']);
 
-/** What the API server says in each case; 410 comes as an event on an open watch, the others as status. */
+/** The answer of the API server to each fault: 410 as an event of a watch, the others as an HTTP status. */
 const REFUSALS: Partial<Record<Fault, (response: Outgoing) => void>> = {
   '410': (response) => {
     const object = { kind: 'Status', code: 410, reason: 'Expired', message: 'too old resource version' };
@@ -48,7 +48,7 @@ function answer(response: Outgoing, status: number, body: object): void {
   response.end(`${JSON.stringify(body)}\n`);
 }
 
-/** A TLS proxy in front of an API server, speaking HTTP/2 and HTTP/1.1, behind a TCP hop that can fall silent. */
+/** Starts a TLS proxy for an API server, with HTTP/2 and HTTP/1.1, behind a TCP relay that can freeze. */
 export async function startFaultProxy(target: Credentials): Promise<FaultProxy> {
   const watches = new Set<OpenWatch>();
   let refuseNext: ((response: Outgoing) => void) | undefined;
@@ -114,7 +114,7 @@ function keepEndToEnd<V>(headers: Readonly<Record<string, V>>): Record<string, V
 
 interface Hop {
   readonly port: number;
-  /** From now on the open connections carry nothing, without an error on either side. */
+  /** Stops all traffic on the open connections without an error on either side. */
   freeze(): void;
   close(): void;
 }
@@ -155,8 +155,8 @@ function kubeconfigFor(server: string): string {
   const ca = Buffer.from(tls.cert).toString('base64');
   return JSON.stringify({
     clusters: [{ name: 'proxy', cluster: { server, 'certificate-authority-data': ca } }],
-    users: [{ name: 'anyone', user: { token: 'checked-by-nobody' } }],
-    contexts: [{ name: 'proxy', context: { cluster: 'proxy', user: 'anyone' } }],
+    users: [{ name: 'bench', user: { token: 'unused' } }],
+    contexts: [{ name: 'proxy', context: { cluster: 'proxy', user: 'bench' } }],
     'current-context': 'proxy',
   });
 }

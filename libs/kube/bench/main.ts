@@ -18,18 +18,18 @@ const sizes: Sizes = flags.quick
   ? { pods: 500, requests: 400, rounds: 1, recoveryLimitMs: 20_000 }
   : { pods: 10_000, requests: 4_000, rounds: 3, recoveryLimitMs: 300_000 };
 
-const say = (text: string): void => void process.stderr.write(`${text}\n`);
+const logProgress = (text: string): void => void process.stderr.write(`${text}\n`);
 const folder = await mkdtemp(join(tmpdir(), 'sandlot-bench-'));
-say('starting a control plane');
+logProgress('starting a control plane');
 const plane = await startControlPlane();
 try {
   const kubeconfig = plane.kubeconfigPath;
   const credentials = await loadCredentials({ kubeconfig });
   const client = createKubeClient({ credentials, limits: { normal: { perSecond: 1e9, burst: 1e9 } } });
   const cluster = { kubeconfig, credentials, client, folder };
-  say(`making ${sizes.pods} pods`);
+  logProgress(`making ${sizes.pods} pods`);
   await seed(cluster, sizes);
-  const step = <T>(text: string, work: Promise<T>): Promise<T> => (say(text), work);
+  const step = <T>(text: string, work: Promise<T>): Promise<T> => (logProgress(text), work);
   const { version } = createRequire(import.meta.url)('@kubernetes/client-node/package.json') as { version: string };
   const { stdout } = await plane.kubectl(['version', '-o', 'json']);
   const { serverVersion } = JSON.parse(stdout) as { serverVersion: { gitVersion: string } };

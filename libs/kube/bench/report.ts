@@ -19,15 +19,19 @@ type Row = readonly string[];
 
 const number = (value: number): string => value.toLocaleString('en', { maximumFractionDigits: value < 10 ? 2 : 0 });
 
-/** The least of all rounds: what the client costs when nothing else disturbs it. */
-function least<R>(rounds: readonly R[] | undefined, of: (round: R) => number): number {
+/** The minimum of all rounds, which is the least disturbed by other load. */
+function minOf<R>(rounds: readonly R[] | undefined, of: (round: R) => number): number {
   return Math.min(...(rounds ?? []).map(of));
 }
 
-/** `better` says which direction is good, so that a ratio above 1 always speaks for libs/kube. */
-function row<R>(name: string, rounds: Rounds<R>, [of, better]: readonly [(round: R) => number, 'less' | 'more']): Row {
+/** `better` is the better direction. A ratio above 1 always means that libs/kube is better. */
+function formatRow<R>(
+  name: string,
+  rounds: Rounds<R>,
+  [of, better]: readonly [(round: R) => number, 'less' | 'more'],
+): Row {
   const [stock, ours] = [rounds['stock'], rounds['sandlot']].map((each) =>
-    better === 'less' ? least(each, of) : -least(each, (round) => -of(round)),
+    better === 'less' ? minOf(each, of) : -minOf(each, (round) => -of(round)),
   );
   if (stock === undefined || ours === undefined) return [name, '', '', ''];
   const ratio = better === 'less' ? stock / ours : ours / stock;
@@ -36,25 +40,25 @@ function row<R>(name: string, rounds: Rounds<R>, [of, better]: readonly [(round:
 
 const perCpuSecond = ({ requests, cpuMs }: RequestsResult): number => requests / (cpuMs / 1_000);
 
-/** Markdown tables: costs, best of all rounds, then recovery. */
+/** Renders Markdown tables: the best round of each cost, then recovery times. */
 export function renderReport({ get, write, list, cache, recovery }: Results): string {
   const costs: Row[] = [
     ['', 'stock', 'libs/kube', 'ratio'],
-    row('get: requests per CPU second', get, [perCpuSecond, 'more']),
-    row('get: p50, ms', get, [({ p50Ms }) => p50Ms, 'less']),
-    row('get: p99, ms', get, [({ p99Ms }) => p99Ms, 'less']),
-    row('get: connections opened', get, [({ connections }) => connections, 'less']),
-    row('create and patch: requests per CPU second', write, [perCpuSecond, 'more']),
-    row('create and patch: p50, ms', write, [({ p50Ms }) => p50Ms, 'less']),
-    row('create and patch: p99, ms', write, [({ p99Ms }) => p99Ms, 'less']),
-    row('create and patch: connections opened', write, [({ connections }) => connections, 'less']),
-    row('list: time, ms', list, [({ wallMs }) => wallMs, 'less']),
-    row('list: CPU time, ms', list, [({ cpuMs }) => cpuMs, 'less']),
-    row('list: heap held, MiB', list, [({ heapMb }) => heapMb, 'less']),
-    row('list: peak RSS, MiB', list, [({ peakRssMb }) => peakRssMb, 'less']),
-    row('informer cache: time to sync, ms', cache, [({ wallMs }) => wallMs, 'less']),
-    row('informer cache: heap held, MiB', cache, [({ heapMb }) => heapMb, 'less']),
-    row('informer cache: peak RSS, MiB', cache, [({ peakRssMb }) => peakRssMb, 'less']),
+    formatRow('get: requests per CPU second', get, [perCpuSecond, 'more']),
+    formatRow('get: p50, ms', get, [({ p50Ms }) => p50Ms, 'less']),
+    formatRow('get: p99, ms', get, [({ p99Ms }) => p99Ms, 'less']),
+    formatRow('get: connections opened', get, [({ connections }) => connections, 'less']),
+    formatRow('create and patch: requests per CPU second', write, [perCpuSecond, 'more']),
+    formatRow('create and patch: p50, ms', write, [({ p50Ms }) => p50Ms, 'less']),
+    formatRow('create and patch: p99, ms', write, [({ p99Ms }) => p99Ms, 'less']),
+    formatRow('create and patch: connections opened', write, [({ connections }) => connections, 'less']),
+    formatRow('list: time, ms', list, [({ wallMs }) => wallMs, 'less']),
+    formatRow('list: CPU time, ms', list, [({ cpuMs }) => cpuMs, 'less']),
+    formatRow('list: heap held, MiB', list, [({ heapMb }) => heapMb, 'less']),
+    formatRow('list: peak RSS, MiB', list, [({ peakRssMb }) => peakRssMb, 'less']),
+    formatRow('informer cache: time to sync, ms', cache, [({ wallMs }) => wallMs, 'less']),
+    formatRow('informer cache: heap held, MiB', cache, [({ heapMb }) => heapMb, 'less']),
+    formatRow('informer cache: peak RSS, MiB', cache, [({ peakRssMb }) => peakRssMb, 'less']),
   ];
   const faults = [...new Set(recovery.map(({ fault }) => fault))];
   const cell = (fault: string, contender: string): string => {
@@ -65,10 +69,10 @@ export function renderReport({ get, write, list, cache, recovery }: Results): st
     ['watch after', 'stock', 'stock, restarted on error', 'libs/kube'],
     ...faults.map((fault) => [fault, cell(fault, 'stock'), cell(fault, 'restarted'), cell(fault, 'sandlot')]),
   ];
-  return `${markdown(costs)}\n\n${markdown(recoveries)}\n`;
+  return `${formatTable(costs)}\n\n${formatTable(recoveries)}\n`;
 }
 
-function markdown([head = [], ...rows]: readonly Row[]): string {
+function formatTable([head = [], ...rows]: readonly Row[]): string {
   const line = (cells: Row): string => `| ${cells.join(' | ')} |`;
   return [line(head), line(head.map((_, column) => (column === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
 }

@@ -14,9 +14,9 @@ import type { Job, ListResult, RequestsResult } from './worker.ts';
 export interface Cluster {
   readonly kubeconfig: string;
   readonly credentials: Credentials;
-  /** Seeds and injects; never measured. */
+  /** Creates test objects. Not measured. */
   readonly client: KubeClient;
-  /** A folder for files of this run. */
+  /** Folder for the files of this run. */
   readonly folder: string;
 }
 
@@ -24,14 +24,14 @@ export interface Sizes {
   readonly pods: number;
   readonly requests: number;
   readonly rounds: number;
-  /** How long a client may take to recover before it counts as lost. */
+  /** After this time, a client counts as not recovered. */
   readonly recoveryLimitMs: number;
 }
 
 export interface Recovery {
   readonly fault: Fault;
   readonly contender: ContenderName;
-  /** Until an object made right after the fault was delivered; undefined when it never was. */
+  /** Time until the client saw an object created right after the fault. Undefined when it never did. */
   readonly recoveredMs: number | undefined;
 }
 
@@ -49,7 +49,7 @@ const serviceAccounts = defineResource<KubeObject>({
 });
 const configMaps = defineResource<KubeObject>({ ...serviceAccounts, plural: 'configmaps', kind: 'ConfigMap' });
 
-function podNamed(name: string): Pod {
+function buildPod(name: string): Pod {
   const env = Array.from({ length: 6 }, (_, n) => ({ name: `SETTING_${n}`, value: `value of setting ${n}` }));
   const resources = { requests: { cpu: '100m', memory: '128Mi' }, limits: { cpu: '1', memory: '512Mi' } };
   return {
@@ -66,18 +66,18 @@ function podNamed(name: string): Pod {
   };
 }
 
-/** The pods that are read and listed; no scheduler runs, so they stay as they are. */
+/** Creates the pods that the clients read and list. No scheduler runs, so the pods do not change. */
 export async function seed({ client }: Cluster, { pods: count }: Sizes): Promise<void> {
   await client.create(namespaces, { metadata: { name: NAMESPACE } });
   await client.create(serviceAccounts, { metadata: { namespace: NAMESPACE, name: 'default' } });
   let next = 0;
   const maker = async (): Promise<void> => {
-    while (next < count) await client.create(pods, podNamed(`pod-${next++}`));
+    while (next < count) await client.create(pods, buildPod(`pod-${next++}`));
   };
   await Promise.all(Array.from({ length: 32 }, maker));
 }
 
-/** Rounds of both clients in turn, each in a fresh process. */
+/** Runs both clients in turn, each round in a new process. */
 export async function measureRequests(cluster: Cluster, sizes: Sizes, kind: 'get' | 'write') {
   const results: Record<string, RequestsResult[]> = { stock: [], sandlot: [] };
   for (let round = 0; round < sizes.rounds; round += 1) {
@@ -102,7 +102,7 @@ export async function measureMemory(cluster: Cluster, sizes: Sizes, kind: 'list'
   return results;
 }
 
-/** Every fault for every client, all at the same time: the clients are idle but for the one event they wait for. */
+/** Tests every fault with every client, all at the same time, because the clients only wait for one event. */
 export async function measureRecovery(cluster: Cluster, sizes: Sizes): Promise<Recovery[]> {
   const runs = FAULTS.flatMap((fault) => FOLLOWING.map((contender) => ({ fault, contender })));
   return Promise.all(
@@ -113,7 +113,7 @@ export async function measureRecovery(cluster: Cluster, sizes: Sizes): Promise<R
       const namespace = `fault-${n}`;
       await cluster.client.create(namespaces, { metadata: { name: namespace } });
       const worker = startWorker({ kubeconfig, namespace, contender, task: { kind: 'follow' } });
-      const lines = reader(worker);
+      const lines = readLinesOf(worker);
       const make = (name: string) => cluster.client.create(configMaps, { metadata: { namespace, name } });
       try {
         await lines.find({ synced: true }, 60_000);
@@ -150,8 +150,8 @@ async function runJob<R>({ kubeconfig }: Cluster, job: Pick<Job, 'contender' | '
   return results;
 }
 
-/** Finds lines a worker prints, those printed before the question included. */
-function reader(worker: ChildProcess) {
+/** Reads the lines that a worker prints. `find` also finds lines printed before the call. */
+function readLinesOf(worker: ChildProcess) {
   if (worker.stdout === null) throw new Error('worker has no output');
   const seen = new Set<string>();
   const waiting = new Map<string, () => void>();

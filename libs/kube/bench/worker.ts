@@ -1,4 +1,4 @@
-// One measurement in a process of its own, so that CPU time and heap belong to one client alone. Prints JSON lines.
+// Runs one measurement in its own process, so that CPU time and heap belong to one client. Prints JSON lines.
 import { countConnections, createContender } from './contenders.ts';
 import type { Contender, ContenderName, Place } from './contenders.ts';
 
@@ -31,12 +31,12 @@ export interface ListResult {
   readonly peakRssMb: number;
 }
 
-const mb = (bytes: number): number => bytes / 2 ** 20;
-const print = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
+const toMb = (bytes: number): number => bytes / 2 ** 20;
+const printJson = (value: unknown): void => void process.stdout.write(`${JSON.stringify(value)}\n`);
 
 function heapMb(): number {
   for (let n = 0; n < 4; n += 1) globalThis.gc?.();
-  return mb(process.memoryUsage().heapUsed);
+  return toMb(process.memoryUsage().heapUsed);
 }
 
 function cpuMs(since?: NodeJS.CpuUsage): number {
@@ -46,7 +46,7 @@ function cpuMs(since?: NodeJS.CpuUsage): number {
 
 type Operation = (contender: Contender, n: number) => Promise<unknown>;
 
-/** A fixed number of calls by a fixed number of callers; the first tenth is warm-up and not counted. */
+/** Makes a fixed number of calls from a fixed number of callers, after a warm-up of a tenth of that number. */
 async function runRequests(contender: Contender, task: Extract<Task, { count: number }>): Promise<RequestsResult> {
   const operation: Operation =
     task.kind === 'get'
@@ -60,7 +60,7 @@ async function runRequests(contender: Contender, task: Extract<Task, { count: nu
   const pass = async (from: number, to: number): Promise<void> => {
     let next = from;
     const caller = async (): Promise<void> => {
-      // Pairs, so that a patch finds what its create has made.
+      // Each caller works in pairs, so that a patch finds the object of its create.
       while (next < to) {
         const first = next;
         next += 2;
@@ -93,7 +93,7 @@ async function runRequests(contender: Contender, task: Extract<Task, { count: nu
   };
 }
 
-async function measureHeld(contender: Contender, hold: () => Promise<{ size: number }>): Promise<ListResult> {
+async function measureHold(contender: Contender, hold: () => Promise<{ size: number }>): Promise<ListResult> {
   await contender.getPod('pod-0');
   const heapBefore = heapMb();
   const cpuStart = process.cpuUsage();
@@ -116,28 +116,28 @@ const contender = await createContender(name, { kubeconfig, namespace });
 switch (task.kind) {
   case 'get':
   case 'write':
-    print(await runRequests(contender, task));
+    printJson(await runRequests(contender, task));
     process.exit(0);
     break;
   case 'list':
     for (let round = 0; round < task.rounds; round += 1) {
-      print(await measureHeld(contender, async () => sized(await contender.listPods())));
+      printJson(await measureHold(contender, async () => withSize(await contender.listPods())));
     }
     process.exit(0);
     break;
   case 'cache':
-    print(await measureHeld(contender, () => contender.cachePods()));
+    printJson(await measureHold(contender, () => contender.cachePods()));
     process.exit(0);
     break;
   case 'follow':
-    await contender.follow((added) => print({ added }));
-    print({ synced: true });
-    // A client that has given up must not look like one that crashed.
+    await contender.follow((added) => printJson({ added }));
+    printJson({ synced: true });
+    // Keep the process alive: a client that has stopped watching must not look like a crash.
     setInterval(() => undefined, 60_000);
     break;
 }
 
 /** Keeps the list reachable until its heap has been measured. */
-function sized(items: readonly unknown[]): { readonly size: number; readonly items: readonly unknown[] } {
+function withSize(items: readonly unknown[]): { readonly size: number; readonly items: readonly unknown[] } {
   return { size: items.length, items };
 }

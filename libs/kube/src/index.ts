@@ -55,5 +55,5 @@ export { createWorkQueue } from './queue/workqueue.ts';
 export type { AddOptions, QueueStats, WorkQueue, WorkQueueOptions } from './queue/workqueue.ts';
 export { createEventRecorder } from './events/recorder.ts';
 export type { EventInput, EventRecorder, EventRecorderOptions } from './events/recorder.ts';
-export { limitsWithin } from './transport/limiter.ts';
+export { splitLimits } from './transport/limiter.ts';
 export type { RateLimits } from './transport/limiter.ts';

@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { connectBus, nullBus } from '@sandlot/bus';
 import type { Bus, BusOptions } from '@sandlot/bus';
-import { createKubeClient, createKubeMetrics, limitsWithin, loadCredentials } from '@sandlot/kube';
+import { createKubeClient, createKubeMetrics, splitLimits, loadCredentials } from '@sandlot/kube';
 import type { KubeClient, KubeMetrics, RateLimits } from '@sandlot/kube';
 import { systemClock, systemRandom } from '@sandlot/std';
 import type { Clock, Logger, Random } from '@sandlot/std';
@@ -90,7 +90,7 @@ function metricsOf({ BUILD_VERSION, BUILD_COMMIT, BUILD_DATE }: ProcessSettings)
 }
 
 function limitsOf({ KUBE_API_QPS: perSecond, KUBE_API_BURST: burst }: ProcessSettings): RateLimits | undefined {
-  return perSecond <= 0 ? undefined : limitsWithin({ perSecond, burst: burst <= 0 ? perSecond * 2 : burst });
+  return perSecond <= 0 ? undefined : splitLimits({ perSecond, burst: burst <= 0 ? perSecond * 2 : burst });
 }
 
 /** Default endpoint of the OpenTelemetry exporters. */

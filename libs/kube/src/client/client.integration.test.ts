@@ -40,7 +40,7 @@ const make = (
 ): Promise<ConfigMap> => client.create(configMaps, { metadata: { ...at(name), labels }, data });
 
 describe('a real API server', () => {
-  it('creates, reads, patches in three ways and deletes', async () => {
+  it('creates, reads, patches in three formats and deletes an object', async () => {
     const key = at('writes');
     const created = await make('writes', { a: '1' });
     expect(created).toMatchObject({ apiVersion: 'v1', kind: 'ConfigMap', data: { a: '1' } });
@@ -56,7 +56,7 @@ describe('a real API server', () => {
     expect(isNotFound(await errorOf(client.get(configMaps, key)))).toBe(true);
   });
 
-  it('refuses guarded writes to what has changed, existing names, foreign fields and nonsense, each by its own error', async () => {
+  it('refuses outdated preconditions, existing names, foreign fields and invalid objects, each with its own error', async () => {
     const key = at('refused');
     const { metadata } = await make('refused', { a: '1' });
     await client.mergePatch(configMaps, key, { data: { a: '2' } }, { fieldManager: 'other' });
@@ -71,14 +71,14 @@ describe('a real API server', () => {
     expect((await client.get(configMaps, key)).data).toEqual({ a: '2' });
   });
 
-  it('forbids what a user without roles asks for', async () => {
+  it('forbids the requests of a user without roles', async () => {
     const kubeconfig = await plane.kubeconfigFor('nobody');
     const stranger = createKubeClient({ credentials: await loadCredentials({ kubeconfig }) });
     expect(await errorOf(stranger.list(configMaps))).toSatisfy(isForbidden);
     await stranger.close();
   });
 
-  it('lists all pages of one snapshot and selects by label', async () => {
+  it('lists all pages of one snapshot and filters by label', async () => {
     await Promise.all(Array.from({ length: 7 }, (_, n) => make(`paged-${n}`, {}, { paged: 'yes' })));
     const { items } = await client.listAll(configMaps, { namespace: 'default', labelSelector: 'paged=yes', limit: 3 });
     expect(items.map(({ metadata, kind }) => `${kind} ${metadata.name}`)).toEqual(
@@ -86,7 +86,7 @@ describe('a real API server', () => {
     );
   });
 
-  it('watches from a list on, events in order and text whole', async () => {
+  it('sends the events after a list in order, with text intact', async () => {
     const { resourceVersion } = await client.list(configMaps, { namespace: 'default' });
     await make('watched', { text: 'ünïcödé 🏖' });
     await client.mergePatch(configMaps, at('watched'), { data: { text: null } });
@@ -103,7 +103,7 @@ describe('a real API server', () => {
     ]);
   });
 
-  it('streams a list that ends with a bookmark saying so', async () => {
+  it('marks the end of a streaming list with a bookmark', async () => {
     await make('streamed', {}, { streamed: 'yes' });
     const seen: string[] = [];
     const options = { labelSelector: 'streamed=yes', sendInitialEvents: true };
@@ -114,7 +114,7 @@ describe('a real API server', () => {
     expect(seen).toEqual(['ADDED', 'BOOKMARK']);
   });
 
-  it('is reached again after it was killed and restarted', async () => {
+  it('answers the same client after a kill and restart', async () => {
     await make('survivor');
     await plane.restart();
     expect((await client.get(configMaps, at('survivor'))).metadata.name).toBe('survivor');

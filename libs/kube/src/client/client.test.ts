@@ -75,7 +75,7 @@ describe('requests', () => {
     expect(server.seen.map(summary)).toEqual([wanted]);
   });
 
-  it('carry authorization, impersonation and user agent, under the path of the server', async () => {
+  it('carry authorization, impersonation and user agent, and include the path of the server URL', async () => {
     await using server = await startServer((_seen, respond) => respond());
     const credentials = server.credentials({
       server: `${server.origin}/clusters/a/`,
@@ -95,7 +95,7 @@ describe('requests', () => {
     });
   });
 
-  it('keep fields this library does not know', async () => {
+  it('keep fields that this library does not know', async () => {
     const object = { metadata: { name: 'a', novel: { deep: [1] } }, future: true };
     await using server = await startServer((_seen, respond) => respond({ body: object }));
     await using client = testClient({ credentials: server.credentials() });
@@ -106,14 +106,14 @@ describe('requests', () => {
 describe('find', () => {
   const status = (code: number, reason: string) => ({ status: code, body: { kind: 'Status', code, reason } });
 
-  it('gives the object that get gives', async () => {
+  it('returns the same object as get', async () => {
     await using server = await startServer((_seen, respond) => respond({ body: { metadata: { name: 'a' } } }));
     await using client = testClient({ credentials: server.credentials() });
     expect(await client.find(boxes, key, { subresource: 'status' })).toEqual({ metadata: { name: 'a' } });
     expect(server.seen[0]?.path).toBe('/apis/example.com/v1beta1/namespaces/n/boxes/a/status');
   });
 
-  it('gives undefined when the server answers 404', async () => {
+  it('returns undefined when the server answers 404', async () => {
     await using server = await startServer((_seen, respond) => respond(status(404, 'NotFound')));
     await using client = testClient({ credentials: server.credentials() });
     expect(await client.find(boxes, key)).toBeUndefined();
@@ -131,14 +131,14 @@ describe('lists', () => {
     body: { metadata: { resourceVersion: '5', continue: next }, items: [{ metadata: { name } }] },
   });
 
-  it('give their items the apiVersion and kind that the server leaves out', async () => {
+  it('add to their items the apiVersion and kind that the server leaves out', async () => {
     await using server = await startServer((_seen, respond) => respond(page('a', '')));
     await using client = testClient({ credentials: server.credentials() });
     const items = [{ apiVersion: 'example.com/v1beta1', kind: 'Box', metadata: { name: 'a' } }];
     expect(await client.list(boxes)).toEqual({ items, resourceVersion: '5', continue: undefined });
   });
 
-  it('are read to the last page, each continued without a resourceVersion', async () => {
+  it('are read to the last page, with a resourceVersion only in the first request', async () => {
     await using server = await startServer(({ path }, respond) =>
       respond(
         path.includes('continue=t2') ? page('c') : path.includes('continue=t1') ? page('b', 't2') : page('a', 't1'),
@@ -171,16 +171,16 @@ describe('watches', () => {
   const added = { type: 'ADDED', object: { metadata: { name: 'a' } } };
   const bookmark = { type: 'BOOKMARK', object: { metadata: { resourceVersion: '9' } } };
 
-  async function received(client: KubeClient): Promise<object[]> {
+  async function readEvents(client: KubeClient): Promise<object[]> {
     const events: object[] = [];
     for await (const event of client.watch(boxes, { resourceVersion: '5', timeoutSeconds: 240 })) events.push(event);
     return events;
   }
 
-  it('pass events and bookmarks on until the server ends them', async () => {
+  it('yield events and bookmarks until the server ends the watch', async () => {
     await using server = await startServer((_seen, respond) => respond({ body: lines(added, bookmark) }));
     await using client = testClient({ credentials: server.credentials() });
-    expect(await received(client)).toEqual([added, bookmark]);
+    expect(await readEvents(client)).toEqual([added, bookmark]);
     const { searchParams } = new URL(server.seen[0]!.path, server.origin);
     expect(Object.fromEntries(searchParams)).toEqual({
       watch: 'true',
@@ -190,7 +190,7 @@ describe('watches', () => {
     });
   });
 
-  it('ask for a streaming list that is not older than the one given', async () => {
+  it('request a streaming list with resourceVersionMatch=NotOlderThan', async () => {
     await using server = await startServer((_seen, respond) => respond({ body: lines(bookmark) }));
     await using client = testClient({ credentials: server.credentials() });
     for await (const { type } of client.watch(boxes, { sendInitialEvents: true })) expect(type).toBe('BOOKMARK');
@@ -205,13 +205,13 @@ describe('watches', () => {
       respond({ body: lines(added, { type: 'ERROR', object }) }),
     );
     await using client = testClient({ credentials: server.credentials() });
-    expect(await errorOf(received(client))).toSatisfy(predicate);
+    expect(await errorOf(readEvents(client))).toSatisfy(predicate);
   });
 
-  it('fail without a retry when they are refused: the reflector decides when to retry', async () => {
+  it('fail without a retry when the server refuses them: the reflector decides when to retry', async () => {
     await using server = await startServer((_seen, respond) => respond({ status: 500, body: 'etcd is away' }));
     await using client = testClient({ credentials: server.credentials() });
-    expect(await errorOf(received(client))).toMatchObject({
+    expect(await errorOf(readEvents(client))).toMatchObject({
       code: 'ServerError',
       verb: 'watch',
       resource: 'boxes.example.com',
@@ -219,7 +219,7 @@ describe('watches', () => {
     expect(server.seen).toHaveLength(1);
   });
 
-  it('end when not even a bookmark comes for three minutes, although PINGs are answered', async () => {
+  it('end after three minutes without an event or bookmark, even if the server answers PINGs', async () => {
     const clock = new FakeClock();
     let pings = 0;
     let write: (text: string) => void = () => undefined;
@@ -268,7 +268,7 @@ describe('watches', () => {
     await until(() => closed);
   });
 
-  it('slow the server down while the reader is slow, and delay no other call', async () => {
+  it('apply back-pressure to the server while the reader is slow, and delay no other call', async () => {
     const big = lines({ type: 'ADDED', object: { metadata: { name: 'x'.repeat(64 * 1024) } } });
     let writtenBytes = 0;
     let blockedTurns = 0;

@@ -8,7 +8,7 @@ import type { KubeMetrics } from '../metrics.ts';
 import { apiVersionOf, formatKey } from '../objects/object.ts';
 import type { JsonObject, JsonPatchOp, KubeObject, ObjectKey, Resource } from '../objects/object.ts';
 import { pods } from '../objects/resources.ts';
-import { failure, statusError } from '../transport/answer.ts';
+import { toCallError, toStatusError } from '../transport/answer.ts';
 import type { StatusObject } from '../transport/answer.ts';
 import { defaultLimits } from '../transport/limiter.ts';
 import type { RateLimits } from '../transport/limiter.ts';
@@ -30,11 +30,11 @@ import type {
 const DEADLINE_MS = 15_000;
 const PAGE_SIZE = 500;
 
-/** How much later than the server the client ends a watch. */
+/** The client ends a watch this much later than the server should. */
 const WATCH_GRACE_MS = 10_000;
 const WATCH_SECONDS = 300;
 
-/** Servers send the first bookmark after up to two minutes, then one a minute. */
+/** Servers send the first bookmark within two minutes, then one per minute. */
 const WATCH_SILENCE_MS = 180_000;
 
 const JSON_TYPE = 'application/json';
@@ -46,11 +46,11 @@ export interface KubeClientOptions {
   readonly metrics?: KubeMetrics | undefined;
   /** Default `sandlot-kube`. */
   readonly userAgent?: string | undefined;
-  /** Our own rate limit by priority; a priority left out keeps its default. */
+  /** Client-side rate limit by priority. Priorities that are left out keep their default. */
   readonly limits?: Partial<RateLimits> | undefined;
 }
 
-/** A client for one API server. Connects on first use and holds connections until `close`. */
+/** Creates a client for one API server. It connects on first use and keeps its connections until `close`. */
 export function createKubeClient(options: KubeClientOptions): KubeClient {
   const { credentials, clock = systemClock, random = systemRandom, metrics = noMetrics } = options;
   const { userAgent = 'sandlot-kube' } = options;
@@ -66,7 +66,7 @@ interface Call {
   readonly query?: Parameters<typeof pathOf>[2];
   readonly body?: object | undefined;
   readonly contentType?: string;
-  /** Default true: patches and creates with a name we chose either repeat harmlessly or fail as Conflict or AlreadyExists. */
+  /** Default true: a repeated patch, or create with a chosen name, has no effect or fails as Conflict or AlreadyExists. */
   readonly idempotent?: boolean;
   readonly subresource?: string;
 }
@@ -121,7 +121,7 @@ class HttpKubeClient implements KubeClient {
     let page = await this.list(resource, { limit: PAGE_SIZE, ...options });
     const { items } = page;
     while (page.continue !== undefined) {
-      // A continue token carries the resourceVersion of its snapshot; the server refuses a second one.
+      // The continue token contains the resourceVersion of its snapshot, and the server refuses another one beside it.
       const rest = { ...options, resourceVersion: undefined, resourceVersionMatch: undefined };
       page = await this.list(resource, { limit: PAGE_SIZE, ...rest, continue: page.continue });
       for (const item of page.items) items.push(item);
@@ -174,7 +174,7 @@ class HttpKubeClient implements KubeClient {
   async evict(key: ObjectKey, options: CallOptions = {}): Promise<void> {
     const body = { apiVersion: 'policy/v1', kind: 'Eviction', metadata: key };
     const subresource = 'eviction';
-    // 429 is the answer of a disruption budget here, not a request to slow down.
+    // Here, 429 means that a disruption budget forbids the eviction, not that the client should slow down.
     const idempotent = false;
     await this.#call(pods, { verb: 'evict', method: 'POST', key, options, body, subresource, idempotent });
   }
@@ -194,15 +194,15 @@ class HttpKubeClient implements KubeClient {
     using deadline = this.#transport.deadline(request);
     try {
       const body = await this.#transport.open(request, deadline);
-      deadline.expectWithin(options.silenceMs ?? WATCH_SILENCE_MS);
+      deadline.limitSilence(options.silenceMs ?? WATCH_SILENCE_MS);
       for await (const line of readLines(body)) {
         const event = JSON.parse(line) as WatchLine<T>;
-        if (event.type === 'ERROR') throw statusError(request, event.object);
+        if (event.type === 'ERROR') throw toStatusError(request, event.object);
         yield event;
-        deadline.heard();
+        deadline.recordActivity();
       }
     } catch (error) {
-      throw failure(request, error, { sent: true });
+      throw toCallError(request, error, { sent: true });
     } finally {
       deadline.cancel();
     }

@@ -12,14 +12,14 @@ async function* chunksOf(chunks: readonly Buffer[]): AsyncGenerator<Buffer> {
   yield* chunks;
 }
 
-/** Cuts at the given shares of the length, wherever they fall. */
+/** Cuts the bytes at the given fractions of their length. */
 function cut(bytes: Buffer, shares: readonly number[]): Buffer[] {
   const at = [...shares.map((share) => Math.floor(share * bytes.length)), bytes.length].sort((a, b) => a - b);
   return at.map((end, n) => bytes.subarray(at[n - 1] ?? 0, end));
 }
 
 describe('readLines', () => {
-  it('gives the same lines wherever the chunks are cut, inside of characters too', async () => {
+  it('yields the same lines for any chunk boundaries, even inside characters', async () => {
     const line = fc.string({ unit: 'grapheme' }).map((text) => text.replaceAll('\n', ' '));
     const shares = fc.array(fc.double({ min: 0, max: 1, noNaN: true }));
     await fc.assert(
@@ -30,13 +30,13 @@ describe('readLines', () => {
     );
   });
 
-  it('cuts a four-byte character at every place', async () => {
+  it('joins a four-byte character that arrives byte by byte', async () => {
     const bytes = Buffer.from('"🏖"\n');
     const bytewise = Array.from(bytes, (byte) => Buffer.from([byte]));
     expect(await linesOf(bytewise)).toEqual(['"🏖"']);
   });
 
-  it('drops a last line that was cut off', async () => {
+  it('drops an incomplete last line', async () => {
     expect(await linesOf([Buffer.from('{}\n{"type":"ADD')])).toEqual(['{}']);
   });
 });

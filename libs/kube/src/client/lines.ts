@@ -1,8 +1,8 @@
 import { StringDecoder } from 'node:string_decoder';
 
 /**
- * Lines of a byte stream, as they complete. Each byte is looked at once however the chunks fall; a character split over
- * chunks stays whole. A last line without its newline was cut off and is dropped.
+ * Yields the lines of a byte stream as they complete. Scans each byte once and joins characters that are split between
+ * chunks. Drops a last line without a newline, because it is incomplete.
  */
 export async function* readLines(chunks: AsyncIterable<Buffer>): AsyncGenerator<string, void, undefined> {
   const decoder = new StringDecoder('utf8');

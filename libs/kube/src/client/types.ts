@@ -2,18 +2,18 @@ import type { JsonObject, JsonPatchOp, KubeObject, ObjectKey, Resource } from '.
 
 /**
  * Each priority has its own token bucket, so that claims never wait behind refills. `background` is for work that can
- * wait: it has few requests in flight while the server is busy with requests of any client.
+ * wait: the client keeps few such requests in flight while the server is busy.
  */
 export type Priority = 'claim' | 'normal' | 'background';
 
 export interface CallOptions {
-  /** Ends the call at once with an `Aborted` error; a write that was already sent may still be committed. */
+  /** Ends the call at once with an `Aborted` error. The server may still commit a write that was already sent. */
   signal?: AbortSignal | undefined;
-  /** Time for the whole call, its retries and its wait in the token bucket included. Default 15,000 ms. */
+  /** Limit for the whole call, including retries and the wait for a token. Default 15,000 ms. */
   deadlineMs?: number | undefined;
   /** Default `normal`. */
   priority?: Priority | undefined;
-  /** Recorded by the server as owner of the fields a write sets. */
+  /** The server records it as the owner of the fields that a write sets. */
   fieldManager?: string | undefined;
   subresource?: 'status' | 'scale' | undefined;
 }
@@ -32,7 +32,7 @@ export interface ListOptions extends CallOptions, Selection {
   resourceVersionMatch?: 'Exact' | 'NotOlderThan' | undefined;
 }
 
-/** Items carry `apiVersion` and `kind`, as objects from a watch do. */
+/** Items have `apiVersion` and `kind`, like objects of a watch. */
 export interface ListPage<T> {
   items: T[];
   resourceVersion: string;
@@ -40,77 +40,78 @@ export interface ListPage<T> {
 }
 
 export interface WatchOptions extends CallOptions, Selection {
-  /** Where to start; events after it are delivered. */
+  /** The watch delivers the events after this version. */
   resourceVersion?: string | undefined;
-  /** Streaming list: the present objects as ADDED, then a bookmark with the `k8s.io/initial-events-end` annotation. */
+  /** Streaming list: existing objects as ADDED, then a bookmark with the `k8s.io/initial-events-end` annotation. */
   sendInitialEvents?: boolean | undefined;
   /** The server ends the watch after this time. The client's own deadline is 10 s later unless `deadlineMs` is given. Default 300. */
   timeoutSeconds?: number | undefined;
   /**
-   * Ends the watch with a `Timeout` when not even a bookmark comes for this long: the stream has stalled although its
-   * connection answers. Default 180,000 ms.
+   * Ends the watch with a `Timeout` after this time without an event or bookmark: the stream has stalled even if the
+   * connection still works. Default 180,000 ms.
    */
   silenceMs?: number | undefined;
 }
 
-/** A bookmark moves the resourceVersion only: its object has no other content. */
+/** The object of a bookmark contains only a resourceVersion. */
 export type WatchEvent<T> =
   | { readonly type: 'ADDED' | 'MODIFIED' | 'DELETED'; readonly object: T }
   | { readonly type: 'BOOKMARK'; readonly object: KubeObject };
 
 export type ApplyOptions = CallOptions & {
   fieldManager: string;
-  /** Takes over fields that others own; without it, theirs are a `Conflict`. */
+  /** Takes over fields of other owners. When false, such fields cause a `Conflict`. */
   force: boolean;
 };
 
 export type DeleteOptions = CallOptions & {
-  /** Deletes only this incarnation of the name: `Conflict` otherwise. */
+  /** Precondition: fails with `Conflict` when the object has another uid. */
   uid?: string | undefined;
-  /** Deletes only this version of the object: `Conflict` otherwise. */
+  /** Precondition: fails with `Conflict` when the object has another version. */
   resourceVersion?: string | undefined;
   propagationPolicy?: 'Background' | 'Foreground' | 'Orphan' | undefined;
   gracePeriodSeconds?: number | undefined;
 };
 
 /**
- * The Kubernetes API as raw JSON: what the server sends is what callers get, unknown fields included.
- * Every method rejects with a `KubeError`. A write that fails without a clear answer satisfies `isUnknownOutcome`:
- * it may have been committed.
+ * The Kubernetes API as raw JSON. Callers get exactly what the server sends, including unknown fields. Every method
+ * rejects with a `KubeError`. When a write fails without a clear answer, the error satisfies `isUnknownOutcome`: the
+ * server may have committed the write.
  */
 export interface KubeClient {
   get<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, options?: CallOptions): Promise<T>;
-  /** As `get`, but undefined when the server answers 404: the object, or the whole resource, does not exist. */
+  /** Like `get`, but returns undefined when the server answers 404: the object or its resource does not exist. */
   find<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, options?: CallOptions): Promise<T | undefined>;
-  /** One page; `continue` is set when there are more. An expired token is `Gone`. */
+  /** Reads one page. `continue` is set when there are more pages. Fails with `Gone` when the token has expired. */
   list<T extends KubeObject>(resource: Resource<T>, options?: ListOptions): Promise<ListPage<T>>;
-  /** All pages (500 objects each unless `limit` says otherwise) of one consistent snapshot. */
+  /** Reads all pages of one consistent snapshot. `limit` is the page size, default 500. */
   listAll<T extends KubeObject>(resource: Resource<T>, options?: ListOptions): Promise<ListPage<T>>;
-  /** Into the namespace of the object's own metadata; `apiVersion` and `kind` are the resource's. */
+  /** Creates the object in the namespace of its metadata, with the resource's `apiVersion` and `kind`. */
   create<T extends KubeObject>(resource: Resource<T>, object: T, options?: CallOptions): Promise<T>;
-  /** RFC 7396; lists are replaced whole. `metadata.resourceVersion` or `metadata.uid` in the patch guard it. */
+  /** RFC 7396; replaces whole lists. `metadata.resourceVersion` and `metadata.uid` in the patch are preconditions. */
   mergePatch<T extends KubeObject>(
     resource: Resource<T>,
     key: ObjectKey,
     patch: JsonObject,
     options?: CallOptions,
   ): Promise<T>;
-  /** RFC 6902; guard it with a leading `test`. */
+  /** RFC 6902. A leading `test` operation serves as the precondition. */
   jsonPatch<T extends KubeObject>(
     resource: Resource<T>,
     key: ObjectKey,
     ops: readonly JsonPatchOp[],
     options?: CallOptions,
   ): Promise<T>;
-  /** Server-side apply: creates the object, or changes exactly the fields given. */
+  /** Server-side apply: creates the object or changes exactly the given fields. */
   apply<T extends KubeObject>(resource: Resource<T>, object: T, options: ApplyOptions): Promise<T>;
-  /** Resolves when the deletion is accepted; finalizers may keep the object for longer. */
+  /** Resolves when the server has accepted the deletion. Finalizers may keep the object longer. */
   delete(resource: Resource<KubeObject>, key: ObjectKey, options?: DeleteOptions): Promise<void>;
-  /** Deletes a pod unless a disruption budget forbids it: then `TooManyRequests`. */
+  /** Deletes a pod. Fails with `TooManyRequests` when a disruption budget forbids it. */
   evict(key: ObjectKey, options?: CallOptions): Promise<void>;
   /**
-   * Events until the server ends the watch. A slow reader slows the server down, nothing is dropped or buffered without
-   * bound. An ERROR event is thrown as the `KubeError` it describes (`Gone`: list again). Leaving the loop closes the stream.
+   * Yields events until the server ends the watch. A slow reader slows the server down: the client neither drops events
+   * nor buffers them without limit. Throws an ERROR event as the `KubeError` it describes (`Gone`: list again). Leaving
+   * the loop closes the stream.
    */
   watch<T extends KubeObject>(resource: Resource<T>, options?: WatchOptions): AsyncIterable<WatchEvent<T>>;
   /** Ends every call and watch and closes all connections. */

@@ -51,20 +51,20 @@ function start(reconcile: ControllerOptions['reconcile'], options: Partial<Contr
   return { clock, queue, controller, runs, outcomes, term, running: controller.run(term.signal) };
 }
 
-const fails = (error: Error) => (): Promise<never> => Promise.reject(error);
+const failWith = (error: Error) => (): Promise<never> => Promise.reject(error);
 
 const kubeError = (code: KubeErrorCode, retryAfterMs?: number): KubeError =>
   new KubeError({ verb: 'get', resource: 'pods', key: 'ns/a', message: 'scripted', code, retryAfterMs });
 
-/** Until the signal aborts. */
+/** A reconcile that runs until its signal aborts. */
 const hang = (_: string, { signal }: ReconcileContext): Promise<never> =>
   new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(signal.reason as Error)));
 
 describe('the result of a reconcile', () => {
   it.each<[string, ControllerOptions['reconcile'], string, [number, number][]]>([
-    ['done: waits for a change', async () => done, 'done', []],
+    ['done: does not run again before a change', async () => done, 'done', []],
     [
-      'requeueAfter: runs again then',
+      'requeueAfter: runs again after that time',
       async () => requeueAfter(500, 'expiry'),
       'requeue',
       [
@@ -72,10 +72,10 @@ describe('the result of a reconcile', () => {
         [1_000, 0],
       ],
     ],
-    ['a terminal error: waits for a change', fails(new TerminalError('bad name')), 'terminal', []],
+    ['a terminal error: does not run again before a change', failWith(new TerminalError('bad name')), 'terminal', []],
     [
       'a retryable error: backs off',
-      fails(new RetryableError('later')),
+      failWith(new RetryableError('later')),
       'retry',
       [
         [5, 1],
@@ -84,18 +84,23 @@ describe('the result of a reconcile', () => {
       ],
     ],
     [
-      'a retryable error with a time: waits that long',
-      fails(new RetryableError('later', { retryAfterMs: 400 })),
+      'a retryable error with retryAfterMs: waits that long',
+      failWith(new RetryableError('later', { retryAfterMs: 400 })),
       'retry',
       [
         [400, 0],
         [800, 0],
       ],
     ],
-    ['an API error with Retry-After: waits that long', fails(kubeError('TooManyRequests', 600)), 'error', [[600, 0]]],
+    [
+      'an API error with Retry-After: waits that long',
+      failWith(kubeError('TooManyRequests', 600)),
+      'error',
+      [[600, 0]],
+    ],
     [
       'a conflict: backs off',
-      fails(kubeError('Conflict')),
+      failWith(kubeError('Conflict')),
       'conflict',
       [
         [5, 1],
@@ -104,16 +109,16 @@ describe('the result of a reconcile', () => {
     ],
     [
       'any other error: backs off',
-      fails(new Error('bug')),
+      failWith(new Error('bug')),
       'error',
       [
         [5, 1],
         [15, 2],
       ],
     ],
-    ['what is not even an Error: backs off', fails('text' as unknown as Error), 'error', [[5, 1]]],
+    ['a thrown value that is no Error: backs off', failWith('text' as unknown as Error), 'error', [[5, 1]]],
     [
-      'a throw before the promise: backs off',
+      'a synchronous throw: backs off',
       () => {
         throw new Error('sync');
       },
@@ -131,8 +136,8 @@ describe('the result of a reconcile', () => {
     expect(new Set(outcomes)).toEqual(new Set([outcome]));
   });
 
-  it('starts the backoff anew after a success', async () => {
-    const results = [fails(new Error('1')), fails(new Error('2')), async () => done, fails(new Error('3'))];
+  it('resets the backoff after a success', async () => {
+    const results = [failWith(new Error('1')), failWith(new Error('2')), async () => done, failWith(new Error('3'))];
     const { clock, queue, runs } = start(() => (results.shift() ?? (async () => done))());
     queue.add('ns/a');
     await clock.advance(100);
@@ -143,7 +148,7 @@ describe('the result of a reconcile', () => {
 });
 
 describe('a controller', () => {
-  it('works on as many keys at once as it may, and never twice on one', async () => {
+  it('works on as many keys at once as its concurrency allows, and never twice on one key', async () => {
     let most = 0;
     const working = new Set<string>();
     const { clock, queue } = start(async (key) => {
@@ -160,7 +165,7 @@ describe('a controller', () => {
     expect(most).toBe(2);
   });
 
-  it('names each run for the logs', async () => {
+  it('gives each run a logger with the controller, the key and a reconcileId', async () => {
     const ids: string[] = [];
     const fields: object[] = [];
     const log = { ...silentLogger, child: (more: object) => (fields.push(more), silentLogger) };
@@ -187,9 +192,9 @@ describe('a controller', () => {
     expect(fields).toEqual([{ controller: 'pods', key: 'ns/a', reconcileId: '800000000000' }]);
   });
 
-  it('runs, and judges the outcome, within the context that a key belongs to', async () => {
+  it('reconciles a key and handles the outcome inside `within`', async () => {
     const order: string[] = [];
-    const { clock, queue, outcomes, term, running } = start(fails(new TerminalError('no')), {
+    const { clock, queue, outcomes, term, running } = start(failWith(new TerminalError('no')), {
       within: async (key, run) => {
         order.push(`begin ${key}`);
         await run();
@@ -204,7 +209,7 @@ describe('a controller', () => {
     await running;
   });
 
-  it('aborts a run that exceeds its deadline and retries it', async () => {
+  it('aborts a run that exceeds its deadline, and retries it', async () => {
     const { clock, queue, runs, outcomes } = start(hang, { deadlineMs: 1_000 });
     queue.add('ns/a');
     await clock.advance(1_004);
@@ -213,7 +218,7 @@ describe('a controller', () => {
     expect(runs.at(-1)).toEqual({ key: 'ns/a', atMs: 1_005, attempt: 1 });
   });
 
-  it('aborts what is in progress when its term ends, waits for it, and has the keys again in another term', async () => {
+  it('aborts and awaits its runs when its term ends, and enqueues their keys again in the next term', async () => {
     const { clock, queue, controller, outcomes, term, running } = start(hang);
     queue.add('ns/a');
     queue.add('ns/b');
@@ -239,15 +244,15 @@ describe('a controller', () => {
   });
 });
 
-describe('a controller is moving', () => {
-  it('while runs respect their deadline', async () => {
+describe('isMoving', () => {
+  it('is true while runs respect their deadline', async () => {
     const { clock, queue, controller } = start(hang, { deadlineMs: 1_000 });
     queue.add('ns/a');
     await clock.advance(300_000);
     expect(controller.isMoving()).toBe(true);
   });
 
-  it('no longer when a run ignores its signal', async () => {
+  it('is false when a run ignores its signal', async () => {
     const { clock, queue, controller } = start(() => new Promise(() => undefined), { deadlineMs: 1_000 });
     queue.add('ns/a');
     await clock.advance(61_000);
@@ -256,7 +261,7 @@ describe('a controller is moving', () => {
     expect(controller.isMoving()).toBe(false);
   });
 
-  it('while it waits for the lease, however much it holds', async () => {
+  it('is true while the controller waits for the lease with queued keys', async () => {
     const { clock, queue, controller, term, running } = start(async () => done);
     term.abort();
     await running;

@@ -9,12 +9,12 @@ import type { KeySink, Source } from './source.ts';
 export interface ReconcileContext {
   /**
    * Aborts when this run has exceeded its deadline, when the lease is lost, or when a shutdown cannot wait any longer.
-   * Give it to every call: after it, nothing may be written.
+   * Pass it to every call: after the abort, the run must not write anything.
    */
   readonly signal: AbortSignal;
   /** Carries controller, key and reconcileId. */
   readonly log: Logger;
-  /** 0 on the first try; grows with every retry that the queue's backoff delays, until a run succeeds. */
+  /** 0 for the first attempt. Grows with every retry after a backoff, until a run succeeds. */
   readonly attempt: number;
   readonly reconcileId: string;
 }
@@ -22,22 +22,22 @@ export interface ReconcileContext {
 export interface ControllerOptions {
   /** Label in logs and metrics. */
   readonly name: string;
-  /** Keys in progress at the same time. */
+  /** The number of keys in progress at the same time. */
   readonly concurrency: number;
   readonly sources: readonly Source[];
   /**
-   * Brings the cluster in line with the object of this key; may be called at any time. The same key is never reconciled
-   * twice at once. To fail, throw: `RetryableError`, `TerminalError`, or anything else, which is retried with backoff.
+   * Brings the cluster in line with the object of this key. May be called at any time, but never twice at once for the
+   * same key. To fail, throw `RetryableError`, `TerminalError`, or any other error, which is retried with backoff.
    */
   reconcile(key: string, context: ReconcileContext): Promise<ReconcileResult>;
   /**
-   * Has to call `run`, once, and to await it: a whole run, with what is logged about its outcome. For a context that the
-   * run belongs to, such as a trace. Must not throw.
+   * Wraps a run and the logging of its outcome in a context such as a trace. Must call `run` once and await it. Must not
+   * throw.
    */
   readonly within?: ((key: string, run: () => Promise<void>) => Promise<void>) | undefined;
   /** Default: a queue by priority, named like the controller. */
   readonly queue?: WorkQueue | undefined;
-  /** How long one run may take before its signal aborts. Default 60,000 ms. */
+  /** Limit for one run, after which its signal aborts. Default 60,000 ms. */
   readonly deadlineMs?: number | undefined;
 }
 
@@ -51,13 +51,13 @@ export interface ControllerDeps {
 
 const DEADLINE_MS = 60_000;
 
-/** The lowest priority: keys left from a term that has ended are not urgent. */
+/** The lowest priority, because keys left over from an earlier term are not urgent. */
 const LEFTOVER_PRIORITY = -200;
 
-/** Beyond its deadline by this much, a run that ignores its signal is stuck for good. */
+/** A run that ignores its signal counts as stuck this long after its deadline. */
 const STUCK_MS = 60_000;
 
-/** Reason of an aborted reconcile when it is not a shutdown. */
+/** Reason of a reconcile that was aborted because of its deadline. */
 class DeadlineExceeded extends Error {
   override readonly name = 'DeadlineExceeded';
 }
@@ -66,8 +66,8 @@ class DeadlineExceeded extends Error {
 type Outcome = 'done' | 'requeue' | 'retry' | 'conflict' | 'terminal' | 'aborted' | 'error';
 
 /**
- * Takes keys from a queue, a few at a time, and acts on the result of each reconcile. It has a queue only while it runs: a
- * new leader gets all keys from the caches.
+ * Takes keys from a queue, reconciles a few of them at a time, and acts on each result. It queues keys only while it
+ * runs: a new leader gets all keys from the caches.
  */
 export class Controller {
   readonly queue: WorkQueue;
@@ -75,8 +75,8 @@ export class Controller {
   readonly #deps: ControllerDeps;
   readonly #deadlineMs: number;
   readonly #runs = new Set<AbortController>();
-  /** Keys of the previous term: this process may hold state about them although their objects are deleted. */
-  #former: Iterable<string> = [];
+  /** Keys of the previous term. This process may still have state about them after their objects were deleted. */
+  #leftoverKeys: Iterable<string> = [];
 
   constructor(options: ControllerOptions, deps: ControllerDeps) {
     this.queue = deps.queue;
@@ -87,14 +87,14 @@ export class Controller {
   }
 
   /**
-   * One term: queues what there is, then what changes, and works until the queue is shut down and drained, or until the
-   * signal aborts, which aborts every run in progress. Resolves when the last run has ended; never rejects.
+   * Runs one term: enqueues all existing keys, then those of changes, and works until the queue is shut down and drained
+   * or the signal aborts. The abort also aborts every run in progress. Resolves when the last run has ended. Never rejects.
    */
   async run(signal: AbortSignal): Promise<void> {
     const { name, concurrency } = this.#options;
     const connections = this.#connect(this.queue);
-    for (const key of this.#former) this.queue.add(key, { priority: LEFTOVER_PRIORITY });
-    this.#former = [];
+    for (const key of this.#leftoverKeys) this.queue.add(key, { priority: LEFTOVER_PRIORITY });
+    this.#leftoverKeys = [];
     const onAbort = (): void => {
       disconnect(connections);
       for (const run of this.#runs) run.abort(signal.reason);
@@ -106,10 +106,10 @@ export class Controller {
     this.#deps.metrics.workersStarted(name, 0);
     signal.removeEventListener('abort', onAbort);
     disconnect(connections);
-    if (signal.aborted) this.#former = this.#leave();
+    if (signal.aborted) this.#leftoverKeys = this.#drainQueue();
   }
 
-  /** False when a run has ignored its aborted signal for long: its worker and its key are stuck. */
+  /** False when a run has ignored its aborted signal for a long time: its worker and its key are stuck. */
   isMoving(): boolean {
     return this.queue.stats().longestRunningMs <= this.#deadlineMs + STUCK_MS;
   }
@@ -118,8 +118,8 @@ export class Controller {
     return this.#options.sources.map((source) => source.connect(sink));
   }
 
-  /** Empties the queue. Gives its keys and those of all there is: keys are all it remembers. */
-  #leave(): Iterable<string> {
+  /** Empties the queue and returns its keys together with the keys of all existing objects. */
+  #drainQueue(): Iterable<string> {
     const keys = new Set(this.queue.clear());
     const add = (key: string): void => void keys.add(key);
     disconnect(this.#connect({ add, addAfter: add }));
@@ -148,7 +148,7 @@ export class Controller {
     });
     let outcome: Outcome = 'error';
     const once = async (): Promise<void> => {
-      outcome = await this.#outcome(key, context);
+      outcome = await this.#runOnce(key, context);
     };
     await (this.#options.within === undefined ? once() : this.#options.within(key, once));
     watchdog.cancel();
@@ -158,7 +158,7 @@ export class Controller {
     metrics.reconciled({ controller, result: outcome }, (clock.monotonic() - startedMs) / 1_000);
   }
 
-  async #outcome(key: string, context: ReconcileContext): Promise<Outcome> {
+  async #runOnce(key: string, context: ReconcileContext): Promise<Outcome> {
     try {
       return this.#succeed(key, await this.#options.reconcile(key, context));
     } catch (error) {
@@ -176,17 +176,18 @@ export class Controller {
   #fail(key: string, error: unknown, { signal, log }: ReconcileContext): Outcome {
     if (error instanceof TerminalError) {
       this.queue.forget(key);
-      log.warn({ err: error }, 'reconcile failed for good until the object changes');
+      log.warn({ err: error }, 'reconcile failed and will not be retried until the object changes');
       return 'terminal';
     }
     if (signal.aborted && !(signal.reason instanceof DeadlineExceeded)) {
-      // The next leader finds the object in its store; if it is deleted, a later term of ours still has the key.
+      // The next leader finds the object in its store. The key stays queued for a later term of this process, in case
+      // the object is deleted in between.
       this.queue.add(key);
       return 'aborted';
     }
     this.#retry(key, retryAfterOf(error));
     if (signal.aborted) log.error({ err: error, cause: signal.reason as unknown }, 'reconcile exceeded its deadline');
-    else if (isConflict(error)) log.debug({ err: error }, 'reconcile met a conflict');
+    else if (isConflict(error)) log.debug({ err: error }, 'reconcile failed with a conflict');
     else if (error instanceof RetryableError) log.info({ err: error }, 'reconcile will be retried');
     else log.warn({ err: error }, 'reconcile failed');
     if (error instanceof RetryableError) return 'retry';
@@ -215,7 +216,7 @@ interface RunOptions {
   readonly log: Logger;
 }
 
-/** Most runs log nothing: their logger is made when it is first asked for. */
+/** Creates the logger on first use, because most runs log nothing. */
 class RunContext implements ReconcileContext {
   readonly signal: AbortSignal;
   readonly attempt: number;

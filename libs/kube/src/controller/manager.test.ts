@@ -8,8 +8,8 @@ import { Cluster } from '../../test/cluster.ts';
 import { createManager } from './manager.ts';
 import { done, requeueAfter } from './result.ts';
 
-/** Until the signal aborts, and then a little longer. */
-const untilAborted =
+/** A reconcile that ends 100 ms after its signal aborts. */
+const waitForAbort =
   (clock: FakeClock, log: string[]): ControllerOptions['reconcile'] =>
   async (key, { signal }) => {
     await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve(), { once: true }));
@@ -32,7 +32,7 @@ describe('a manager', () => {
     expect(process.keys).toEqual(['ns/a']);
   });
 
-  it('lets live changes overtake the objects of the first list', async () => {
+  it('reconciles live changes before the objects of the first list', async () => {
     const cluster = new Cluster();
     const { clock } = cluster;
     for (const name of ['a', 'b', 'c']) cluster.things.put(name, 1);
@@ -44,7 +44,7 @@ describe('a manager', () => {
     expect(process.keys).toEqual(['ns/a', 'ns/c', 'ns/live', 'ns/b']);
   });
 
-  it('waits for informers that are read without being a source', async () => {
+  it('waits for informers that are not a source', async () => {
     const cluster = new Cluster();
     const manager = createManager({ client: cluster.things.client(), log: silentLogger, clock: cluster.clock });
     const informer = createInformer({ client: cluster.things.client(), resource: things, clock: cluster.clock });
@@ -55,7 +55,7 @@ describe('a manager', () => {
     expect(manager.ready()).toBe(true);
   });
 
-  it('is not alive after the event loop was blocked', async () => {
+  it('is not live after the event loop was blocked', async () => {
     const cluster = new Cluster();
     let blockedMs = 0;
     const clock = {
@@ -73,7 +73,7 @@ describe('a manager', () => {
     expect(manager.live()).toBe(true);
   });
 
-  it('is not alive while a reconcile never ends', async () => {
+  it('is not live when a reconcile never ends', async () => {
     const cluster = new Cluster();
     const { manager, hints } = cluster.start({ reconcile: () => new Promise(() => undefined) });
     await cluster.clock.advance(0);
@@ -85,7 +85,7 @@ describe('a manager', () => {
 
 describe('a consistent first list', () => {
   it.each(['pod-1', undefined])(
-    'is made once by a process that may reconcile at once (identity %s)',
+    'is requested once by a process that can reconcile at once (identity %s)',
     async (identity) => {
       const cluster = new Cluster();
       cluster.start({ ...(identity !== undefined && { identity }), consistentFirstList: true });
@@ -96,7 +96,7 @@ describe('a consistent first list', () => {
 });
 
 describe('a shutdown', () => {
-  it('takes no more keys, finishes those it has, releases the lease, then stops the informers', async () => {
+  it('accepts no more keys, finishes queued ones, releases the lease, then stops the informers', async () => {
     const cluster = new Cluster();
     const { clock, things: collection } = cluster;
     const log: string[] = [];
@@ -122,12 +122,12 @@ describe('a shutdown', () => {
     expect(clock.nextTimerMs()).toBeUndefined();
   });
 
-  it('aborts what does not end in time and waits for that', async () => {
+  it('aborts runs that do not end in time, and awaits them', async () => {
     const cluster = new Cluster();
     const log: string[] = [];
     cluster.things.put('a', 1);
     cluster.things.put('b', 1);
-    const process = cluster.start({ identity: 'pod-1', drainMs: 2_000, reconcile: untilAborted(cluster.clock, log) });
+    const process = cluster.start({ identity: 'pod-1', drainMs: 2_000, reconcile: waitForAbort(cluster.clock, log) });
     await cluster.clock.advance(100);
     process.stop();
     await cluster.clock.advance(1_999);
@@ -151,7 +151,7 @@ describe('a shutdown', () => {
     expect(cluster.lease.lease?.spec?.holderIdentity).toBe('pod-1');
   });
 
-  it('works before the first list has come', async () => {
+  it('works before the first list has arrived', async () => {
     const cluster = new Cluster();
     cluster.things.stallLists = true;
     const process = cluster.start();
@@ -164,7 +164,7 @@ describe('a shutdown', () => {
 });
 
 describe('a standby', () => {
-  it('is ready but does not reconcile, and goes on where the leader stopped', async () => {
+  it('is ready but does not reconcile, and takes over when the leader stops', async () => {
     const cluster = new Cluster();
     cluster.things.put('a', 1);
     const leader = cluster.start({ identity: 'pod-1' });
@@ -180,7 +180,7 @@ describe('a standby', () => {
     expect(standby.keys).toEqual(['ns/a']);
   });
 
-  it('reads consistently after it has taken over, before it reconciles, where asked to', async () => {
+  it('makes a consistent list after it has taken over and before it reconciles, if configured', async () => {
     const cluster = new Cluster();
     const leader = cluster.start({ identity: 'pod-1', consistentFirstList: true });
     await cluster.clock.advance(100);
@@ -205,11 +205,11 @@ describe('a standby', () => {
 });
 
 describe('a lost lease', () => {
-  it('aborts the reconciles of the term, waits for them, and leads again when the lease is back', async () => {
+  it('aborts and awaits the reconciles of the term, and the process can lead again later', async () => {
     const cluster = new Cluster();
     const log: string[] = [];
     cluster.things.put('a', 1);
-    const process = cluster.start({ identity: 'pod-1', reconcile: untilAborted(cluster.clock, log) });
+    const process = cluster.start({ identity: 'pod-1', reconcile: waitForAbort(cluster.clock, log) });
     await cluster.clock.advance(100);
     process.network.weather = () => ({ delayMs: 0, fault: 'refused' });
     await cluster.clock.advance(9_999);

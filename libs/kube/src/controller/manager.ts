@@ -17,9 +17,9 @@ export interface ManagerOptions {
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly metrics?: KubeMetrics | undefined;
-  /** Reconcile only while holding this lease. Absent: always. */
+  /** The manager reconciles only while it holds this lease. Absent: always. */
   readonly lease?: LeaseOptions | undefined;
-  /** How long a shutdown waits for the queues to drain before it aborts what is in progress. Default 10,000 ms. */
+  /** How long a shutdown waits for the queues to drain before it aborts runs in progress. Default 10,000 ms. */
   readonly drainMs?: number | undefined;
 }
 
@@ -27,26 +27,26 @@ export interface ControllerHandle {
   readonly queue: WorkQueue;
 }
 
-/** Runs controllers: their informers always, their workers while the caches are synced and the lease is held. */
+/** Runs controllers. Informers always run; workers run while the caches are synced and the lease is held. */
 export interface Manager {
-  /** Adds a controller and the informers of its sources. Before `run`. */
+  /** Adds a controller and the informers of its sources. Call it before `run`. */
   add(controller: ControllerOptions): ControllerHandle;
-  /** Adds an informer that is read but is no source. Before `run`. */
+  /** Adds an informer that is not a source of a controller. Call it before `run`. */
   addInformer(informer: Informer<unknown>): void;
   /**
-   * Works until the signal aborts. Then: adds are ignored, queued keys are finished (`drainMs`), what still runs is
-   * aborted and awaited, the lease is released, the informers stop.
+   * Runs until the signal aborts. Then it ignores adds, finishes queued keys within `drainMs`, aborts and awaits the
+   * remaining runs, releases the lease and stops the informers.
    */
   run(signal: AbortSignal): Promise<void>;
-  /** All caches are synced. A standby is ready: it could take over now. */
+  /** All caches are synced. A standby is ready, too, because it could take over. */
   ready(): boolean;
   /** The event loop responds and no queue is stuck. */
   live(): boolean;
-  /** Reconciles run here, or would if there were keys. */
+  /** Whether this process reconciles. */
   isLeader(): boolean;
   /**
-   * Grows with every term of any process: send it along with side effects outside the API server, whose receiver
-   * refuses a smaller one than it has seen. Undefined without a lease, and while another process holds it.
+   * Grows with every term of any process. Send it with side effects outside the API server, so that the receiver can
+   * refuse a token smaller than the last one. Undefined without a lease and while this process does not lead.
    */
   fencingToken(): number | undefined;
 }
@@ -55,7 +55,10 @@ export function createManager(options: ManagerOptions): Manager {
   return new ControllerManager(options);
 }
 
-/** A leader's first list must be younger than its term: with the first try for the lease done, one list is enough. */
+/**
+ * The informers start after the first attempt to take the lease, or after this time. A leader's list must be newer than
+ * its term, so in this order one list is enough.
+ */
 const FIRST_ATTEMPT_MS = 2_000;
 
 class ControllerManager implements Manager {
@@ -133,7 +136,7 @@ class ControllerManager implements Manager {
   }
 
   async #lead(term: Term, stop: AbortSignal): Promise<void> {
-    if (!(await this.#freshCaches(term, AbortSignal.any([term.signal, stop])))) return;
+    if (!(await this.#waitForCaches(term, AbortSignal.any([term.signal, stop])))) return;
     this.#term = term;
     this.#options.log.info({ term: term.token }, 'reconciling');
     const overdue = new AbortController();
@@ -152,7 +155,7 @@ class ControllerManager implements Manager {
   }
 
   /** False when the signal aborted first. */
-  async #freshCaches({ sinceMs }: Term, signal: AbortSignal): Promise<boolean> {
+  async #waitForCaches({ sinceMs }: Term, signal: AbortSignal): Promise<boolean> {
     try {
       await Promise.all(
         [...this.#informers].map((informer) =>

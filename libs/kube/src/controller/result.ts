@@ -1,16 +1,16 @@
-/** How a reconcile ended well. `requeueAfter` says in `reason` what it waits for; an event may bring the key back earlier. */
+/** The result of a successful reconcile. An event may enqueue the key earlier than `requeueAfter`. */
 export type ReconcileResult =
   { readonly kind: 'done' } | { readonly kind: 'requeueAfter'; readonly ms: number; readonly reason: string };
 
-/** Nothing to do until something changes. */
+/** The key needs no other run before a change. */
 export const done: ReconcileResult = Object.freeze({ kind: 'done' });
 
-/** Look again after `ms`, whatever happens; `reason` is for the log. */
+/** Runs the key again after `ms` even without a change. `reason` states what the run waits for. */
 export function requeueAfter(ms: number, reason: string): ReconcileResult {
   return { kind: 'requeueAfter', ms, reason };
 }
 
-/** No retry will help until the object changes: a user's mistake, usually. */
+/** A failure that no retry can solve until the object changes, usually a mistake of a user. */
 export class TerminalError extends Error {
   override readonly name = 'TerminalError';
   readonly code = 'Terminal';

@@ -6,8 +6,8 @@ interface Owned {
   readonly owner: string;
 }
 
-/** An informer of which only the changes matter here. */
-function informerOf(): { informer: Informer<Owned>; emit: ChangeHandler<Owned> } {
+/** An informer with changes only. */
+function createInformer(): { informer: Informer<Owned>; emit: ChangeHandler<Owned> } {
   const handlers = new Set<ChangeHandler<Owned>>();
   const surface: Pick<Informer<Owned>, 'onChange'> = {
     onChange: (handler) => {
@@ -18,7 +18,7 @@ function informerOf(): { informer: Informer<Owned>; emit: ChangeHandler<Owned> }
   return { informer: surface as Informer<Owned>, emit: (change) => handlers.forEach((handler) => handler(change)) };
 }
 
-function recordingQueue() {
+function createRecordingQueue() {
   const adds: [string, number | undefined][] = [];
   const delayed: [string, number, number | undefined][] = [];
   return {
@@ -39,21 +39,21 @@ const change = (old: Owned | undefined, next: Owned | undefined, initial = false
 
 describe('a watch source', () => {
   it.each<[string, Change<Owned>, [string, number | undefined][]]>([
-    ['an addition concerns its owner', change(undefined, { owner: 'a' }), [['a', 3]]],
-    ['a removal concerns its owner', change({ owner: 'a' }, undefined), [['a', 3]]],
+    ['enqueues the owner of an added object', change(undefined, { owner: 'a' }), [['a', 3]]],
+    ['enqueues the owner of a removed object', change({ owner: 'a' }, undefined), [['a', 3]]],
     [
-      'a move concerns both owners',
+      'enqueues both owners when the owner changes',
       change({ owner: 'a' }, { owner: 'b' }),
       [
         ['a', 3],
         ['b', 3],
       ],
     ],
-    ['what was there before waits behind', change(undefined, { owner: 'a' }, true), [['a', -100]]],
-    ['of that, an object that a client waits for goes first', change(undefined, { owner: 'w' }, true), [['w', -50]]],
+    ['gives objects of the first list a low priority', change(undefined, { owner: 'a' }, true), [['a', -100]]],
+    ['prefers objects of the first list that a client awaits', change(undefined, { owner: 'w' }, true), [['w', -50]]],
   ])('%s', (...[, event, adds]) => {
-    const { informer, emit } = informerOf();
-    const queue = recordingQueue();
+    const { informer, emit } = createInformer();
+    const queue = createRecordingQueue();
     const source = watchSource(informer, (o) => [o.owner], { priority: 3, isAwaited: ({ owner }) => owner === 'w' });
     const connection = source.connect(queue);
     emit(event);
@@ -64,9 +64,9 @@ describe('a watch source', () => {
   });
 });
 
-it('a watch source looks later at a change that can wait', () => {
-  const { informer, emit } = informerOf();
-  const queue = recordingQueue();
+it('a watch source delays the key of a change that can wait', () => {
+  const { informer, emit } = createInformer();
+  const queue = createRecordingQueue();
   const delayMs = ({ old }: Change<Owned>): number => (old === undefined ? 0 : 250);
   watchSource(informer, (o) => [o.owner], { priority: 3, delayMs }).connect(queue);
   emit(change(undefined, { owner: 'a' }));
@@ -79,9 +79,9 @@ it('a watch source looks later at a change that can wait', () => {
 });
 
 describe('a channel source', () => {
-  it('feeds its queue, now or later', () => {
+  it('adds keys to its queue, at once or after a delay', () => {
     const source = channelSource();
-    const queue = recordingQueue();
+    const queue = createRecordingQueue();
     source.connect(queue);
     source.push('a');
     source.push('b', { priority: 4, delayMs: 50 });
@@ -91,9 +91,9 @@ describe('a channel source', () => {
     ]);
   });
 
-  it('adds its present keys when it is connected, and drops pushes while it is not', () => {
+  it('adds its present keys on connect and drops pushes while it is disconnected', () => {
     const source = channelSource(() => ['team-a', 'team-b']);
-    const [first, second] = [recordingQueue(), recordingQueue()];
+    const [first, second] = [createRecordingQueue(), createRecordingQueue()];
     source.push('early');
     source.connect(first)[Symbol.dispose]();
     source.push('between');

@@ -1,33 +1,33 @@
 import type { Change, Informer } from '../informer/informer.ts';
 import type { AddOptions, WorkQueue } from '../queue/workqueue.ts';
 
-/** Where keys come from. A manager runs the informers and connects each source to its controller's queue for each term. */
+/** A source of keys. A manager runs the informers, and a controller connects its sources to its queue for each term. */
 export interface Source {
   readonly informers: readonly Informer<unknown>[];
   /**
-   * Gives the queue, before it returns, the keys of all that is there, and then those of all that changes, until it is
-   * disposed of. Both come from one turn of the event loop, so that nothing falls between them.
+   * Adds the keys of all existing objects before it returns, and then the keys of changes until it is disposed of. It
+   * reads and subscribes in one turn of the event loop, so that it misses no change in between.
    */
   connect(queue: KeySink): Disposable;
 }
 
-/** What a source needs of a queue. */
+/** The part of a queue that a source uses. */
 export type KeySink = Pick<WorkQueue, 'add' | 'addAfter'>;
 
 export interface WatchSourceOptions<T> extends AddOptions {
-  /** How long the key of a change can wait before it is looked at, milliseconds. Absent: not at all. */
+  /** Delay in milliseconds before the key of a change is added. Absent: none. */
   readonly delayMs?: ((change: Change<T>) => number) | undefined;
-  /** Whether a client waits for the object: at the start, such objects are reconciled before the others. */
+  /** Whether a client waits for the object. After a start, such objects are reconciled before the others. */
   readonly isAwaited?: ((object: T) => boolean) | undefined;
 }
 
-/** Objects of the first list wait behind live changes, so that live work overtakes a restart backlog. */
+/** Objects of the first list have a low priority, so that live changes do not wait for the backlog of a restart. */
 const INITIAL_PRIORITY = -100;
 const AWAITED_PRIORITY = -50;
 
 /**
- * Adds keys for every object of an informer when it is connected, and then for every change. `toKeys` maps an object to
- * the keys it concerns; of a change both the old and the new object are mapped, so that a former owner gets its key, too.
+ * Adds keys for every object of an informer on connect, and then for every change. `toKeys` maps an object to keys. It is
+ * called for the old and the new object of a change, so that the key of a former owner is added as well.
  */
 export function watchSource<T>(
   informer: Informer<T>,
@@ -56,14 +56,14 @@ export function watchSource<T>(
 }
 
 export type ChannelSource = Source & {
-  /** Adds a key now, or after `delayMs`. A push while no controller runs is dropped: see {@link channelSource}. */
+  /** Adds a key now or after `delayMs`. Drops the key while no controller runs: see {@link channelSource}. */
   push(key: string, options?: AddOptions & { delayMs?: number | undefined }): void;
 };
 
 /**
- * A source that the program itself feeds: hints from a message bus, timers, other controllers' results. A standby drops
- * them, because they would pile up without end. So each key must belong to an object of a watch source, or `present` must
- * list all keys when the source is connected.
+ * A source that other code pushes keys to, for example hints from a message bus. A standby drops the keys because they
+ * would otherwise accumulate without limit. So each key must belong to an object of a watch source, or `present` must
+ * list all keys on connect.
  */
 export function channelSource(present: () => Iterable<string> = () => []): ChannelSource {
   const queues = new Set<KeySink>();

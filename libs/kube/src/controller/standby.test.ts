@@ -7,10 +7,10 @@ import { requeueAfter } from './result.ts';
 
 const FAR_MS = 3_600_000;
 
-/** What a pass saw of each key last; undefined: the object was gone. */
+/** The value that the last pass saw for each key. Undefined: the object did not exist. */
 type Seen = Map<string, number | undefined>;
 
-/** A process whose passes note what they see, and come back in an hour. */
+/** Starts a process whose passes record the value they see and requeue the key after an hour. */
 function start(cluster: Cluster, identity: string): Process & { readonly seen: Seen } {
   const seen: Seen = new Map();
   const process = cluster.start({
@@ -23,14 +23,14 @@ function start(cluster: Cluster, identity: string): Process & { readonly seen: S
   return { ...process, seen };
 }
 
-/** The lease is lost when its holder cannot renew it. */
-const cut = ({ network }: Process): void => void (network.weather = () => ({ delayMs: 0, fault: 'refused' }));
-const mend = ({ network }: Process): void => void (network.weather = () => ({ delayMs: 0 }));
+/** The holder cannot renew its lease and loses it. */
+const cutNetwork = ({ network }: Process): void => void (network.weather = () => ({ delayMs: 0, fault: 'refused' }));
+const restoreNetwork = ({ network }: Process): void => void (network.weather = () => ({ delayMs: 0 }));
 
 const TERM_MS = 60_000;
 
 describe('a standby', () => {
-  it('has no queue, and begins with all present objects when it leads', async () => {
+  it('queues no keys', async () => {
     const cluster = new Cluster();
     start(cluster, 'pod-1');
     await cluster.clock.advance(100);
@@ -47,7 +47,7 @@ describe('a standby', () => {
     expect(standby.queue.clear()).toEqual([]);
   });
 
-  it('takes keys from the moment it leads', async () => {
+  it('misses no change while the lead changes hands', async () => {
     const cluster = new Cluster();
     const leader = start(cluster, 'pod-1');
     await cluster.clock.advance(100);
@@ -55,7 +55,7 @@ describe('a standby', () => {
     cluster.things.put('a', 1);
     await cluster.clock.advance(100);
     leader.stop();
-    // Before, while and after the lead changes hands: one change in each turn of the event loop.
+    // One change per turn of the event loop, before, during and after the handover.
     for (let value = 2; value < 60; value++) {
       cluster.things.put('a', value);
       await Promise.resolve();
@@ -64,31 +64,31 @@ describe('a standby', () => {
     expect([standby.manager.isLeader(), standby.seen.get('ns/a')]).toEqual([true, 59]);
   });
 
-  it('forgets deadlines and retries of a term that is over', async () => {
+  it('drops requeues and retries when its term ends', async () => {
     const cluster = new Cluster();
     cluster.things.put('a', 1);
     const process = start(cluster, 'pod-1');
     await cluster.clock.advance(100);
-    cut(process);
+    cutNetwork(process);
     await cluster.clock.advance(TERM_MS);
     expect(process.manager.isLeader()).toBe(false);
     await cluster.clock.advance(FAR_MS);
     expect([process.keys, process.queue.depth]).toEqual([['ns/a'], 0]);
-    mend(process);
+    restoreNetwork(process);
     await cluster.clock.advance(TERM_MS);
     expect(process.keys).toEqual(['ns/a', 'ns/a']);
   });
 
-  it('reconciles, when it leads again, the keys of objects that were deleted in between', async () => {
+  it('reconciles the keys of objects that were deleted between two of its terms', async () => {
     const cluster = new Cluster();
     cluster.things.put('a', 1);
     const process = start(cluster, 'pod-1');
     await cluster.clock.advance(100);
-    cut(process);
+    cutNetwork(process);
     await cluster.clock.advance(TERM_MS);
     cluster.things.remove('a');
     await cluster.clock.advance(100);
-    mend(process);
+    restoreNetwork(process);
     await cluster.clock.advance(TERM_MS);
     expect([...process.seen]).toEqual([['ns/a', undefined]]);
   });
@@ -107,13 +107,14 @@ describe('under random changes of objects, leases and watches', () => {
   type Move = typeof move extends fc.Arbitrary<infer M> ? M : never;
 
   let value = 0;
-  function happen(cluster: Cluster, processes: readonly Process[], step: Move): Promise<void> | undefined {
+  function perform(cluster: Cluster, processes: readonly Process[], step: Move): Promise<void> | undefined {
     const { things, clock } = cluster;
     if (step.kind === 'wait') return clock.advance(step.ms);
     if (step.kind === 'put') things.put(step.name, ++value, `uid-${step.name}-${value % 3}`);
     else if (step.kind === 'remove') things.remove(step.name);
     else if (step.kind === 'cut' || step.kind === 'mend') {
-      for (const process of processes.slice(step.who, step.who + 1)) (step.kind === 'cut' ? cut : mend)(process);
+      for (const process of processes.slice(step.who, step.who + 1))
+        (step.kind === 'cut' ? cutNetwork : restoreNetwork)(process);
     } else {
       if (step.kind === 'forget') things.compact();
       things.break('Network');
@@ -121,13 +122,13 @@ describe('under random changes of objects, leases and watches', () => {
     return undefined;
   }
 
-  it('the leader has reconciled every object in its latest state, and the standby holds no key', async () => {
+  it('the leader reconciles the latest state of every object, and the standby queues no key', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(move, { maxLength: 40 }), async (steps) => {
         const cluster = new Cluster();
         const processes = [start(cluster, 'pod-0'), start(cluster, 'pod-1')];
-        for (const step of steps) await happen(cluster, processes, step);
-        processes.forEach(mend);
+        for (const step of steps) await perform(cluster, processes, step);
+        processes.forEach(restoreNetwork);
         await cluster.clock.advance(2 * TERM_MS);
         const [leader, ...others] = processes.filter(({ manager }) => manager.isLeader());
         expect([leader !== undefined, others]).toEqual([true, []]);
@@ -136,7 +137,7 @@ describe('under random changes of objects, leases and watches', () => {
         )) {
           expect(leader?.seen.get(key)).toBe(object.value);
         }
-        // What a pass of this process may remember of an object ends with a pass that finds it gone.
+        // For every deleted object, the last pass of this process must have seen that it is gone.
         for (const [key, seen] of leader?.seen ?? []) {
           if (!cluster.things.objects.has(key.slice('ns/'.length))) expect(seen).toBeUndefined();
         }

@@ -15,13 +15,13 @@ const put = (name: string, text: string): Promise<void> => writeFile(join(folder
 describe('in a pod', () => {
   const env = { KUBERNETES_SERVICE_HOST: '10.96.0.1', KUBERNETES_SERVICE_PORT: '443' };
 
-  it('finds nothing when the environment or the token is missing', async () => {
+  it('returns no credentials when the environment or the token is missing', async () => {
     const clock = new FakeClock();
     expect(await inClusterCredentials({ clock, env: {}, mount: folder })).toBeUndefined();
     expect(await inClusterCredentials({ clock, env, mount: join(folder, 'absent') })).toBeUndefined();
   });
 
-  it('reads the token again when its file has changed, looking every 10 s', async () => {
+  it('checks the token file every 10 s and reads it again when it has changed', async () => {
     const clock = new FakeClock();
     await Promise.all([put('ca.crt', 'CA'), put('token', 'first\n')]);
     const credentials = await inClusterCredentials({ clock, env, mount: folder });
@@ -39,7 +39,7 @@ describe('in a pod', () => {
     expect(await credentials?.authorization()).toBe('Bearer second');
   });
 
-  it('reads token and CA again at once after a 401', async () => {
+  it('reads the token and the CA again at once after a 401', async () => {
     await Promise.all([put('ca.crt', 'CA'), put('token', 'first')]);
     const credentials = await inClusterCredentials({ clock: new FakeClock(), env, mount: folder });
     await Promise.all([put('ca.crt', 'new CA'), put('token', 'second')]);
@@ -71,7 +71,7 @@ describe('with a kubeconfig', () => {
     return file;
   }
 
-  /** A plugin that counts its runs in the token it gives. */
+  /** A plugin that returns the number of its runs in the token. */
   const plugin = (): object => ({
     apiVersion: 'client.authentication.k8s.io/v1',
     command: process.execPath,
@@ -87,15 +87,15 @@ describe('with a kubeconfig', () => {
 
   it.each([
     ['a bearer token', { token: 't' }, 'Bearer t'],
-    ['user and password', { username: 'jane', password: 'p' }, `Basic ${base64('jane:p')}`],
+    ['a user and a password', { username: 'jane', password: 'p' }, `Basic ${base64('jane:p')}`],
     ['nothing', {}, undefined],
-  ])('authorizes by %s', async (_name, user, authorization) => {
+  ])('authorizes with %s', async (_name, user, authorization) => {
     const credentials = await loadCredentials({ kubeconfig: await kubeconfig(user) });
     expect(await credentials.authorization()).toBe(authorization);
     expect(credentials.server).toBe('https://kube:6443');
   });
 
-  it('passes certificates, server name and impersonation on', async () => {
+  it('passes on certificates, server name and impersonation', async () => {
     const user = { 'client-certificate-data': base64('cert'), 'client-key-data': base64('key'), as: 'jane' };
     const cluster = { 'certificate-authority-data': base64('ca'), 'tls-server-name': 'kube.example.com' };
     const credentials = await loadCredentials({ kubeconfig: await kubeconfig(user, cluster) });
@@ -113,7 +113,7 @@ describe('with a kubeconfig', () => {
     expect((await loadCredentials({ kubeconfig: file })).insecure).toBe(true);
   });
 
-  it('asks an exec plugin once, and again after a 401', async () => {
+  it('runs an exec plugin once, and again after a 401', async () => {
     const clock = new FakeClock();
     const credentials = await loadCredentials({ kubeconfig: await kubeconfig({ exec: plugin() }), clock });
     expect(await credentials.authorization()).toBe('Bearer run1');
@@ -126,7 +126,7 @@ describe('with a kubeconfig', () => {
     expect(String(credentials.cert)).toBe('cert-run2');
   });
 
-  it('names the context that does not exist, or the proxy it would bypass, and refuses it', async () => {
+  it('refuses a context that does not exist and a cluster behind a proxy, and names them', async () => {
     const file = await kubeconfig({});
     await expect(loadCredentials({ kubeconfig: file, context: 'y' })).rejects.toThrow('kubeconfig has no context "y"');
     const proxied = await kubeconfig({}, { 'proxy-url': 'http://proxy' });

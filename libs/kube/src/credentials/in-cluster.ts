@@ -6,7 +6,7 @@ import type { Credentials } from './credentials.ts';
 
 const MOUNT = '/var/run/secrets/kubernetes.io/serviceaccount';
 
-/** The kubelet replaces a token long before it expires, so a look at the file's mtime this often is enough. */
+/** How often to check the file's mtime. The kubelet replaces a token long before it expires. */
 const RECHECK_MS = 10_000;
 
 interface MountedToken {
@@ -15,7 +15,7 @@ interface MountedToken {
   readonly checkedAtMs: number;
 }
 
-/** The service account of this pod; undefined outside a cluster. The token is read again when its file changes. */
+/** Credentials of this pod's service account, undefined outside a cluster. Reads the token again when its file changes. */
 export async function inClusterCredentials(options: {
   readonly clock: Clock;
   readonly env: NodeJS.ProcessEnv;
@@ -51,7 +51,7 @@ async function readToken(file: string, clock: Clock): Promise<MountedToken> {
   return { value: (await readFile(file, 'utf8')).trim(), mtimeMs, checkedAtMs: clock.monotonic() };
 }
 
-/** While the kubelet swaps the volume the file may be missing: the token in hand is then still good. */
+/** Keeps the current token while the file is missing, which can happen while the kubelet swaps the volume. */
 async function recheckToken(file: string, clock: Clock, held: MountedToken | undefined): Promise<MountedToken> {
   if (held === undefined) return readToken(file, clock);
   const mtimeMs = await stat(file).then(

@@ -3,15 +3,15 @@ import type { KubeConfig } from '@kubernetes/client-node';
 import type { Clock } from '@sandlot/std';
 import type { Credentials } from './credentials.ts';
 
-/** Exec plugins and token files answer anew after this time; a token that expires earlier costs one 401. */
+/** How often to run exec plugins and read token files again. A token that expires earlier costs one 401. */
 const RECHECK_MS = 10_000;
 
 interface Loaded {
   readonly server: string;
   readonly options: RequestOptions;
   readonly loadedAtMs: number;
-  /** Static credentials never change; those of plugins, providers and token files do. */
-  again(): Promise<Loaded>;
+  /** Returns fresh credentials from a plugin, provider or token file. Static credentials never change. */
+  reload(): Promise<Loaded>;
 }
 
 interface Source {
@@ -21,8 +21,8 @@ interface Source {
 }
 
 /**
- * Credentials of a kubeconfig: client certificates, bearer and basic tokens, exec plugins and providers, impersonation.
- * Parsing and plugins are client-node's; it is imported here, on first use, because that takes a second or two.
+ * Credentials from a kubeconfig: client certificates, bearer and basic tokens, exec plugins and providers, impersonation.
+ * Uses client-node for parsing and plugins, and imports it on first use because the import takes a second or two.
  */
 export async function kubeconfigCredentials(source: Source): Promise<Credentials> {
   let loaded = await load(source);
@@ -47,7 +47,7 @@ export async function kubeconfigCredentials(source: Source): Promise<Credentials
       return header(loaded.options, 'Impersonate-User');
     },
     async authorization() {
-      loaded = await loaded.again();
+      loaded = await loaded.reload();
       const { auth } = loaded.options;
       return auth == null ? header(loaded.options, 'Authorization') : `Basic ${Buffer.from(auth).toString('base64')}`;
     },
@@ -82,8 +82,8 @@ async function load(source: Source): Promise<Loaded> {
   const read = async (): Promise<Loaded> => {
     const options: RequestOptions = {};
     await config.applyToHTTPSOptions(options);
-    const loaded: Loaded = { server: cluster.server, options, loadedAtMs: source.clock.monotonic(), again };
-    async function again(): Promise<Loaded> {
+    const loaded: Loaded = { server: cluster.server, options, loadedAtMs: source.clock.monotonic(), reload };
+    async function reload(): Promise<Loaded> {
       return isStatic || source.clock.monotonic() - loaded.loadedAtMs < RECHECK_MS ? loaded : read();
     }
     return loaded;

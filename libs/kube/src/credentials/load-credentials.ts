@@ -5,14 +5,14 @@ import { kubeconfigCredentials } from './kubeconfig.ts';
 import type { Credentials } from './credentials.ts';
 
 /**
- * In a pod, and unless a kubeconfig is named: the mounted service account. Otherwise the kubeconfig given, or the one
- * kubectl would use. Rejects when neither is there or the context does not exist.
+ * Loads the given kubeconfig; else, in a pod, the mounted service account; else the kubeconfig that kubectl would use.
+ * Rejects when none of them exists or the context does not exist.
  */
 export async function loadCredentials(
   options: {
     kubeconfig?: string | undefined;
     context?: string | undefined;
-    /** Folder of the service account's token and CA; default where the kubelet mounts it. */
+    /** Folder of the service account's token and CA. Default: where the kubelet mounts it. */
     mount?: string | undefined;
     clock?: Clock | undefined;
   } = {},

@@ -27,13 +27,13 @@ describe('events on a real API server', () => {
     const metrics = { ...noMetrics, eventDropped: (reason: string) => void dropped.push(reason) };
     const recorder = createEventRecorder({ client, metrics, controller: 'sandlot.dev/test', instance: 'test-0' });
     const object = await client.get(namespaces, { name: 'default' });
-    const said = (message: string) => ({ object, type: 'Normal' as const, reason: 'Tested', message });
-    recorder.event(said('once'));
-    recorder.event(said('again'));
-    recorder.event({ ...said('x'.repeat(5_000)), type: 'Warning', related: object });
+    const eventInput = (message: string) => ({ object, type: 'Normal' as const, reason: 'Tested', message });
+    recorder.event(eventInput('once'));
+    recorder.event(eventInput('again'));
+    recorder.event({ ...eventInput('x'.repeat(5_000)), type: 'Warning', related: object });
     await recorder.flush();
-    recorder.event(said('again'));
-    recorder.event(said('again'));
+    recorder.event(eventInput('again'));
+    recorder.event(eventInput('again'));
     await recorder.flush();
     expect(dropped).toEqual([]);
     const { items } = await client.listAll(events, { namespace: 'default' });
@@ -48,7 +48,7 @@ describe('events on a real API server', () => {
     expect(shown.stdout).toContain('Tested');
   });
 
-  it('may begin with several repetitions in one', async () => {
+  it('are accepted as a series from the first write', async () => {
     const recorder = createEventRecorder({ client, controller: 'sandlot.dev/test', instance: 'test-0' });
     const object = await client.get(namespaces, { name: 'default' });
     for (let n = 0; n < 4; n++) recorder.event({ object, type: 'Normal', reason: 'Burst', message: 'four' });

@@ -11,11 +11,11 @@ import type { Event } from '../objects/resources.ts';
 interface Setup {
   readonly clock: FakeClock;
   readonly recorder: EventRecorder;
-  /** Events as the server has them. */
+  /** The events on the server by name. */
   readonly written: Map<string, Event>;
   readonly writes: string[];
   readonly dropped: string[];
-  /** Refuses writes. */
+  /** When true, the server refuses writes. */
   refuse: boolean;
 }
 
@@ -56,7 +56,7 @@ const claim = (name = 'c', uid = 'uid'): KubeObject => ({
   metadata: { namespace: 'ns', name, uid, resourceVersion: '7' },
 });
 
-const bound = (more: Partial<EventInput> = {}): EventInput => ({
+const boundEvent = (more: Partial<EventInput> = {}): EventInput => ({
   object: claim(),
   type: 'Normal',
   reason: 'Bound',
@@ -68,9 +68,11 @@ const counts = ({ written }: Setup): (number | undefined)[] =>
   [...written.values()].map((event) => event.series?.count);
 
 describe('event recorder', () => {
-  it('writes an event with everything the API asks for', async () => {
+  it('writes an event with all required fields', async () => {
     const t = setup();
-    t.recorder.event(bound({ related: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'ns' } } }));
+    t.recorder.event(
+      boundEvent({ related: { apiVersion: 'v1', kind: 'Pod', metadata: { name: 'p', namespace: 'ns' } } }),
+    );
     await t.clock.advance(0);
     expect([...t.written.values()]).toEqual([
       {
@@ -96,11 +98,11 @@ describe('event recorder', () => {
   });
 
   it.each<[string, EventInput, Partial<Event>]>([
-    ['cuts a long message', bound({ message: 'x'.repeat(2_000) }), { note: 'x'.repeat(1_024) }],
-    ['takes the action it is given', bound({ action: 'Adopting' }), { action: 'Adopting' }],
+    ['truncates a long message', boundEvent({ message: 'x'.repeat(2_000) }), { note: 'x'.repeat(1_024) }],
+    ['uses the given action', boundEvent({ action: 'Adopting' }), { action: 'Adopting' }],
     [
-      'puts events of cluster-scoped objects into the default namespace',
-      bound({ object: { metadata: { name: 'n' } } }),
+      'creates events of cluster-scoped objects in the default namespace',
+      boundEvent({ object: { metadata: { name: 'n' } } }),
       { metadata: { namespace: 'default', name: 'n.000000000001' } },
     ],
   ])('%s', async (...[, input, expected]) => {
@@ -110,16 +112,16 @@ describe('event recorder', () => {
     expect([...t.written.values()]).toMatchObject([expected]);
   });
 
-  it('makes repetitions one series, written at most every ten seconds', async () => {
+  it('combines repetitions into one series and writes it at most every ten seconds', async () => {
     const t = setup();
-    t.recorder.event(bound());
+    t.recorder.event(boundEvent());
     await t.clock.advance(100);
-    for (let n = 0; n < 5; n++) t.recorder.event(bound());
+    for (let n = 0; n < 5; n++) t.recorder.event(boundEvent());
     await t.clock.advance(9_999);
     expect(t.writes).toEqual(['create']);
     await t.clock.advance(1);
     expect([t.writes, counts(t)]).toEqual([['create', 'patch'], [6]]);
-    t.recorder.event(bound());
+    t.recorder.event(boundEvent());
     await t.clock.advance(10_000);
     expect([t.writes, counts(t)]).toEqual([['create', 'patch', 'patch'], [7]]);
     expect([...t.written.values()][0]?.series?.lastObservedTime).toBe('2030-01-01T00:00:10.100000Z');
@@ -131,26 +133,26 @@ describe('event recorder', () => {
     ['another reason', { reason: 'Expired' }],
     ['another message', { message: 'got s-2' }],
     ['another type', { type: 'Warning' }],
-  ])('keeps %s apart', async (_, more) => {
+  ])('creates a separate event for %s', async (_, more) => {
     const t = setup();
-    t.recorder.event(bound());
-    t.recorder.event(bound(more));
+    t.recorder.event(boundEvent());
+    t.recorder.event(boundEvent(more));
     await t.clock.advance(20_000);
     expect(counts(t)).toEqual([undefined, undefined]);
   });
 
-  it('begins a new event when a series has been silent for six minutes', async () => {
+  it('begins a new event when a series had no repetition for six minutes', async () => {
     const t = setup();
-    t.recorder.event(bound());
+    t.recorder.event(boundEvent());
     await t.clock.advance(360_000);
-    t.recorder.event(bound());
+    t.recorder.event(boundEvent());
     await t.clock.advance(0);
     expect(counts(t)).toEqual([undefined, undefined]);
   });
 
   it('spreads a burst of events over time', async () => {
     const t = setup();
-    for (let n = 0; n < 100; n++) t.recorder.event(bound({ object: claim(`c${n}`) }));
+    for (let n = 0; n < 100; n++) t.recorder.event(boundEvent({ object: claim(`c${n}`) }));
     await t.clock.advance(0);
     expect(t.writes).toHaveLength(50);
     await t.clock.advance(1_000);
@@ -159,33 +161,33 @@ describe('event recorder', () => {
     expect(t.writes).toHaveLength(100);
   });
 
-  it('drops what goes beyond its memory, and counts that', async () => {
+  it('drops and counts events beyond its limit of series', async () => {
     const t = setup();
-    for (let n = 0; n < 2_003; n++) t.recorder.event(bound({ object: claim(`c${n}`) }));
+    for (let n = 0; n < 2_003; n++) t.recorder.event(boundEvent({ object: claim(`c${n}`) }));
     expect(t.dropped).toEqual(['overflow', 'overflow', 'overflow']);
     await t.clock.advance(360_000);
-    t.recorder.event(bound({ object: claim('later') }));
+    t.recorder.event(boundEvent({ object: claim('later') }));
     expect(t.dropped).toHaveLength(3);
   });
 
-  it('drops what the server refuses, counts that, and tries again with the next one', async () => {
+  it('drops and counts an event that the server refuses, and writes the next one', async () => {
     const t = setup();
     t.refuse = true;
-    t.recorder.event(bound());
+    t.recorder.event(boundEvent());
     await t.clock.advance(0);
     expect(t.dropped).toEqual(['Forbidden']);
     t.refuse = false;
-    t.recorder.event(bound());
+    t.recorder.event(boundEvent());
     await t.clock.advance(0);
     expect(counts(t)).toEqual([undefined]);
   });
 
-  it('writes what is waiting when flushed', async () => {
+  it('writes waiting events when flushed', async () => {
     const t = setup();
-    t.recorder.event(bound());
+    t.recorder.event(boundEvent());
     await t.clock.advance(0);
-    t.recorder.event(bound());
-    for (let n = 0; n < 80; n++) t.recorder.event(bound({ object: claim(`c${n}`) }));
+    t.recorder.event(boundEvent());
+    for (let n = 0; n < 80; n++) t.recorder.event(boundEvent({ object: claim(`c${n}`) }));
     await t.recorder.flush();
     expect(t.written.size).toBe(81);
     expect(counts(t)[0]).toBe(2);

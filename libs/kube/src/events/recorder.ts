@@ -10,36 +10,37 @@ import type { KubeObject } from '../objects/object.ts';
 import { events } from '../objects/resources.ts';
 import type { Event, ObjectReference } from '../objects/resources.ts';
 
-/** An object events can be about: one read from the API server, or a manifest with its kind and apiVersion. */
+/** The object of an event: one read from the API server, or a manifest with kind and apiVersion. */
 export type Regarding = KubeObject;
 
 export interface EventInput {
   readonly object: Regarding;
   readonly type: 'Normal' | 'Warning';
-  /** UpperCamelCase, for machines. */
+  /** Machine-readable, in UpperCamelCase. */
   readonly reason: string;
-  /** For people. Cut after 1,024 characters. */
+  /** Human-readable. Truncated to 1,024 characters. */
   readonly message: string;
-  /** What was being done; default the reason. */
+  /** The action that the controller took. Default: the reason. */
   readonly action?: string | undefined;
   readonly related?: Regarding | undefined;
 }
 
 /**
- * Records Kubernetes Events, best effort: `event` returns at once and never throws; an event that cannot be written is
- * dropped and counted. Repetitions of (object, type, reason, message) become one Event with a count.
+ * Records Kubernetes Events on a best-effort basis: `event` returns at once and never throws. The recorder drops and
+ * counts events that it cannot write, and combines repetitions of (object, type, reason, message) into one Event with a
+ * count.
  */
 export interface EventRecorder {
   event(input: EventInput): void;
-  /** Resolves when what was recorded so far has been written or dropped; for the end of a process. */
+  /** Resolves when all events so far have been written or dropped. For the end of a process. */
   flush(): Promise<void>;
 }
 
 export interface EventRecorderOptions {
   readonly client: KubeClient;
-  /** Who reports, such as `sandlot.dev/claim-controller`. */
+  /** Name of the reporting controller, such as `sandlot.dev/claim-controller`. */
   readonly controller: string;
-  /** Which of its replicas: the name of the pod. */
+  /** Name of the reporting pod. */
   readonly instance: string;
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
@@ -47,10 +48,10 @@ export interface EventRecorderOptions {
   readonly log?: Logger | undefined;
 }
 
-/** A series ends when nothing was added to it for this long: then the same message is a new Event. */
+/** A series ends after this time without a repetition. After that, the same message starts a new Event. */
 const SERIES_MS = 6 * 60_000;
 
-/** Series in memory. Beyond this, new ones are dropped until old ones have ended. */
+/** Limit of series in memory. At the limit, the recorder drops new series until old ones end. */
 const MAX_SERIES = 2_000;
 
 const MAX_NOTE = 1_024;
@@ -60,9 +61,9 @@ interface Series {
   readonly firstMs: number;
   lastMs: number;
   count: number;
-  /** The Event and the count in it; undefined before it was written. */
+  /** The Event on the server and its count. Undefined before the first write. */
   written: { readonly event: Event; readonly count: number } | undefined;
-  /** A write is planned or under way. */
+  /** A write is scheduled or running. */
   busy: boolean;
 }
 
@@ -80,7 +81,7 @@ class SeriesRecorder implements EventRecorder {
   /** By identity, least recently used first. */
   readonly #series = new Map<string, Series>();
   readonly #writes = new Set<Promise<void>>();
-  #hurry = new AbortController();
+  #flushing = new AbortController();
 
   constructor(options: EventRecorderOptions) {
     const { clock = systemClock, random = systemRandom, metrics = noMetrics, log = silentLogger } = options;
@@ -94,7 +95,7 @@ class SeriesRecorder implements EventRecorder {
   event(input: EventInput): void {
     const nowMs = this.#clock.now();
     const key = identityOf(input);
-    this.#endOld(nowMs);
+    this.#dropEndedSeries(nowMs);
     const known = this.#series.get(key);
     if (known === undefined && this.#series.size >= MAX_SERIES) {
       this.#metrics.eventDropped('overflow');
@@ -105,16 +106,16 @@ class SeriesRecorder implements EventRecorder {
     series.lastMs = nowMs;
     this.#series.delete(key);
     this.#series.set(key, series);
-    if (!series.busy) this.#plan(series);
+    if (!series.busy) this.#scheduleWrite(series);
   }
 
   async flush(): Promise<void> {
-    this.#hurry.abort();
+    this.#flushing.abort();
     await Promise.all(this.#writes);
-    this.#hurry = new AbortController();
+    this.#flushing = new AbortController();
   }
 
-  #plan(series: Series): void {
+  #scheduleWrite(series: Series): void {
     series.busy = true;
     const writing = this.#write(series).finally(() => {
       series.busy = false;
@@ -127,7 +128,7 @@ class SeriesRecorder implements EventRecorder {
     while (series.count !== (series.written?.count ?? 0)) {
       const quietMs = series.written === undefined ? 0 : pacing.eventSeries.intervalMs;
       const waitMs = Math.max(quietMs, this.#bucket.take(this.#clock.monotonic()));
-      if (waitMs > 0) await this.#clock.sleep(waitMs, this.#hurry.signal);
+      if (waitMs > 0) await this.#clock.sleep(waitMs, this.#flushing.signal);
       const { count } = series;
       try {
         series.written = { event: await this.#send(series), count };
@@ -167,7 +168,7 @@ class SeriesRecorder implements EventRecorder {
     };
   }
 
-  #endOld(nowMs: number): void {
+  #dropEndedSeries(nowMs: number): void {
     for (const [key, series] of this.#series) {
       if (nowMs - series.lastMs < SERIES_MS) return;
       if (!series.busy) this.#series.delete(key);

@@ -8,8 +8,8 @@ import type { FakeApiServer } from '@sandlot/kube-testkit';
 import { createInformer } from './informer.ts';
 import type { Informer } from './informer.ts';
 
-/** A hundred times as fast as life: a backoff of a second is over in ten milliseconds. */
-const hurried: Clock = {
+/** Runs a hundred times faster than real time: a backoff of a second takes ten milliseconds. */
+const fastClock: Clock = {
   now: () => systemClock.now(),
   monotonic: () => systemClock.monotonic() * 100,
   setTimeout: (fn, delayMs) => systemClock.setTimeout(fn, delayMs / 100),
@@ -36,7 +36,7 @@ async function follow(options: { watchList: boolean }): Promise<Setup> {
 }
 
 function start(server: FakeApiServer): Setup {
-  const informer = createInformer({ client: server.client(), resource: pods, clock: hurried, random: () => 0.5 });
+  const informer = createInformer({ client: server.client(), resource: pods, clock: fastClock, random: () => 0.5 });
   const stopped = new AbortController();
   const running = informer.run(stopped.signal);
   onTestFinished(async () => {
@@ -47,8 +47,8 @@ function start(server: FakeApiServer): Setup {
   return { server, informer };
 }
 
-/** Everything that can happen to objects, as others do it. */
-function stir({ server }: Setup, round: string): void {
+/** Changes, deletes and creates one object each, as another client would. */
+function changeObjects({ server }: Setup, round: string): void {
   server.change(pods, { namespace: 'ns', name: 'a' }, (object) => {
     object.metadata.labels = { team: round };
   });
@@ -56,13 +56,13 @@ function stir({ server }: Setup, round: string): void {
   server.seed(pods, pod(`new-${round}`));
 }
 
-const described = (objects: Iterable<Pod>): string[] =>
+const describeObjects = (objects: Iterable<Pod>): string[] =>
   [...objects].map(({ metadata: m }) => `${m.name} ${m.uid} ${m.resourceVersion} ${m.labels?.['team']}`).sort();
 
-async function converges({ server, informer }: Setup): Promise<void> {
+async function expectConvergence({ server, informer }: Setup): Promise<void> {
   await expect
-    .poll(() => described(informer.store.values()), { timeout: 5_000, interval: 2 })
-    .toEqual(described(server.objects(pods)));
+    .poll(() => describeObjects(informer.store.values()), { timeout: 5_000, interval: 2 })
+    .toEqual(describeObjects(server.objects(pods)));
 }
 
 const isWatch = { verb: 'watch' } as const;
@@ -104,7 +104,7 @@ describe('an informer follows the server', () => {
       },
     ],
     [
-      'after it was forbidden to for a while',
+      'after its lists were forbidden for a while',
       ({ faults }) => {
         faults.failNext({ answer: { status: 403 }, times: 2 });
         faults.expireResourceVersions({ live: true });
@@ -120,16 +120,16 @@ describe('an informer follows the server', () => {
   ])('%s', async (...[, fail]) => {
     for (const watchList of [true, false]) {
       const setup = await follow({ watchList });
-      stir(setup, 'before');
+      changeObjects(setup, 'before');
       fail(setup.server);
-      stir(setup, 'after');
-      await converges(setup);
-      stir(setup, 'later');
-      await converges(setup);
+      changeObjects(setup, 'after');
+      await expectConvergence(setup);
+      changeObjects(setup, 'later');
+      await expectConvergence(setup);
     }
   });
 
-  it('although streaming lists stall', async () => {
+  it('even if streaming lists stall', async () => {
     const server = await startFakeApiServer();
     server.seed(pods, pod('a'));
     const stall = server.faults.stallWatches();
@@ -137,7 +137,7 @@ describe('an informer follows the server', () => {
     await setup.informer.synced();
     expect(server.requests().map(({ verb }) => verb)).toContain('list');
     stall.end();
-    stir(setup, 'later');
-    await converges(setup);
+    changeObjects(setup, 'later');
+    await expectConvergence(setup);
   });
 });

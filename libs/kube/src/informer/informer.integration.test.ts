@@ -66,7 +66,7 @@ const contents = (informer: Informer<ConfigMap>): string[] =>
 const eventually = (read: () => unknown) => expect.poll(read, { timeout: 60_000, interval: 20 });
 
 describe('an informer of a real API server', () => {
-  it('sees what is there, and what is created, changed and deleted', async () => {
+  it('sees existing objects and their creation, change and deletion', async () => {
     const namespace = await newNamespace();
     await put(namespace, 'a', '1');
     const informer = follow(namespace, { indexers: { byValue: (o) => [o.data?.['value'] ?? ''] } });
@@ -88,7 +88,7 @@ describe('an informer of a real API server', () => {
     expect(informer.store.countIndex('byValue', '1')).toBe(0);
   });
 
-  it('sees only what it selects, and a removal when an object no longer matches', async () => {
+  it('sees only objects that match its selector, and a removal when an object stops matching', async () => {
     const namespace = await newNamespace();
     const informer = follow(namespace, { labelSelector: 'team=red' });
     await informer.synced();
@@ -102,7 +102,7 @@ describe('an informer of a real API server', () => {
     await eventually(() => contents(informer)).toEqual([]);
   });
 
-  it('reads its own writes after a fresh list', async () => {
+  it('shows earlier writes after fresh()', async () => {
     const namespace = await newNamespace();
     const informer = follow(namespace, { consistentFirstList: true });
     await informer.synced();
@@ -113,7 +113,7 @@ describe('an informer of a real API server', () => {
     }
   });
 
-  it('lists in pages where streaming lists are refused', async () => {
+  it('lists in pages when the server refuses streaming lists', async () => {
     const namespace = await newNamespace();
     const names = Array.from({ length: 1_100 }, (_, n) => `many-${n}`);
     await Promise.all(names.map((name) => client.create(configMaps, { metadata: { namespace, name } })));
@@ -130,13 +130,13 @@ describe('an informer of a real API server', () => {
     };
     const informer = follow(namespace, { client: refusing as KubeClient });
     await informer.synced();
-    // kube-root-ca.crt is there only where a controller manager runs.
+    // kube-root-ca.crt exists only where a controller manager runs.
     expect([informer.store.size, pages]).toEqual([1_100, 3]);
     await put(namespace, 'after', '1');
     await eventually(() => informer.store.get(`${namespace}/after`)).toBeDefined();
   });
 
-  it('survives the death of the API server', async () => {
+  it('catches up after a restart of the API server', async () => {
     const namespace = await newNamespace();
     await put(namespace, 'a', '1');
     await put(namespace, 'b', '1');

@@ -11,23 +11,23 @@ import { ObjectStore } from './store.ts';
 import type { Indexers, Store, StoreChange } from './store.ts';
 import { dropBulk } from './transform.ts';
 
-/** A change of one object. `initial`: it was in the first list, so it may have existed for long. */
+/** A change of one object. `initial`: the object was in the first list, so it may have existed for a long time. */
 export interface Change<T> extends StoreChange<T> {
   readonly initial: boolean;
 }
 
-/** Called after the store shows the change. Must not block: enqueue a key. A throw is counted, logged and goes no further. */
+/** Called after the store shows the change. Must not block: enqueue a key. The informer counts and logs exceptions. */
 export type ChangeHandler<T> = (change: Change<T>) => void;
 
 export interface InformerOptions<T extends KubeObject> extends Selection {
   readonly client: KubeClient;
   readonly resource: Resource<T>;
   readonly indexers?: Indexers<T> | undefined;
-  /** Applied to every object before it is stored; must return a new object or the same one. Default {@link dropBulk}. */
+  /** Applied to every object before it is stored. Must not change its argument. Default {@link dropBulk}. */
   readonly transform?: ((object: T) => T) | undefined;
   /**
-   * The first list, too, is consistent: it shows everything committed before the request, not the cache of a lagging API
-   * server. A manager repeats it for a leader whose snapshot is older than its term, so that a new leader sees the
+   * Makes the first list consistent as well: it shows everything committed before the request, not the cache of a lagging
+   * API server. A manager lists again for a leader whose snapshot is older than its term, so that a new leader sees the
    * adoptions of the previous one (docs/reference/sandbox-claim.md#adoption).
    */
   readonly consistentFirstList?: boolean | undefined;
@@ -37,37 +37,37 @@ export interface InformerOptions<T extends KubeObject> extends Selection {
   readonly log?: Logger | undefined;
 }
 
-/** A local copy of one collection that follows the API server for as long as it runs. */
+/** A local copy of one collection that follows the API server while it runs. */
 export interface Informer<T> {
   readonly store: Store<T>;
   readonly consistentFirstList: boolean;
   readonly indexNames: readonly string[];
-  /** The values under which that index finds the object, in the store or not. */
+  /** The values of the object in that index. The object need not be in the store. */
   indexValues(index: string, object: T): readonly string[];
-  /** What is done to every object before it is stored. */
+  /** Applied to every object before it is stored. */
   transform(object: T): T;
   /**
-   * Registers a handler until the result is disposed of. Objects already in the store are handed to it before this returns,
-   * as initial.
+   * Registers a handler until the result is disposed of. Before it returns, it calls the handler for the objects in the
+   * store, as initial changes.
    */
   onChange(handler: ChangeHandler<T>): Disposable;
   /**
-   * Registers a handler until the result is disposed of. It is called whenever a list has replaced the store, after the change
-   * handlers. A list may skip versions: handlers see only the last of several changes.
+   * Registers a handler until the result is disposed of. The informer calls it after a list has replaced the store and the
+   * change handlers have run. A list may skip versions: handlers see only the last of several changes.
    */
   onList(handler: () => void): Disposable;
-  /** True once the first list is in the store and has been handed to all handlers. */
+  /** True once the first list is in the store and all handlers have run. */
   hasSynced(): boolean;
-  /** Resolves as soon as `hasSynced()`; rejects with the signal's reason if that aborts first. */
+  /** Resolves when `hasSynced()` is true. Rejects with the signal's reason if the signal aborts first. */
   synced(signal?: AbortSignal): Promise<void>;
   /**
-   * Resolves when the store shows a consistent list that was asked for at or after `sinceMs` (monotonic, default now).
-   * Rejects with the signal's reason if that aborts first.
+   * Resolves when the store shows a consistent list that was requested at or after `sinceMs` (monotonic, default now).
+   * Rejects with the signal's reason if the signal aborts first.
    */
   fresh(options?: { sinceMs?: number | undefined; signal?: AbortSignal | undefined }): Promise<void>;
-  /** Follows the server until the signal aborts. Retries all failures; never rejects. Call it once. */
+  /** Follows the server until the signal aborts. Retries after every failure and never rejects. Call it once. */
   run(signal: AbortSignal): Promise<void>;
-  /** Milliseconds since the last event from the server; bookmarks come about once a minute. */
+  /** Milliseconds since the last event from the server. Bookmarks come about once per minute. */
   lastEventAgeMs(): number;
 }
 
@@ -82,7 +82,7 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
   readonly #indexers: Indexers<T>;
   readonly #transform: (object: T) => T;
   readonly #reflector: Reflector<T>;
-  /** Replaced, never changed: a handler that registers during a notification gets the object from the store. */
+  /** Never changed in place, so a handler registered during a notification sees that object once, from the store. */
   #handlers: readonly ChangeHandler<T>[] = [];
   #listHandlers: readonly (() => void)[] = [];
   readonly #resource: string;
@@ -162,13 +162,13 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   async synced(signal?: AbortSignal): Promise<void> {
-    while (!this.#hasSynced) await this.#nextListOr(signal);
+    while (!this.#hasSynced) await this.#waitForNextList(signal);
   }
 
   async fresh(options: { sinceMs?: number | undefined; signal?: AbortSignal | undefined } = {}): Promise<void> {
     const { sinceMs = this.#clock.monotonic(), signal } = options;
     if (!this.#reflector.isFresh(sinceMs)) this.#reflector.relist(sinceMs);
-    while (!this.#reflector.isFresh(sinceMs)) await this.#nextListOr(signal);
+    while (!this.#reflector.isFresh(sinceMs)) await this.#waitForNextList(signal);
   }
 
   run(signal: AbortSignal): Promise<void> {
@@ -182,7 +182,7 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
   #handleList(changes: readonly StoreChange<T>[]): void {
     this.#handleChanges(changes, !this.#hasSynced);
     this.#hasSynced = true;
-    for (const handler of this.#listHandlers) this.#guarded('', handler);
+    for (const handler of this.#listHandlers) this.#callHandler('', handler);
     this.#nextList.resolve(undefined);
     this.#nextList = Promise.withResolvers();
   }
@@ -194,10 +194,10 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
   }
 
   #notify(handler: ChangeHandler<T>, change: Change<T>): void {
-    this.#guarded(change.key, () => handler(change));
+    this.#callHandler(change.key, () => handler(change));
   }
 
-  #guarded(key: string, handler: () => void): void {
+  #callHandler(key: string, handler: () => void): void {
     try {
       handler();
     } catch (err) {
@@ -206,7 +206,7 @@ class ReflectedInformer<T extends KubeObject> implements Informer<T> {
     }
   }
 
-  async #nextListOr(signal: AbortSignal | undefined): Promise<void> {
+  async #waitForNextList(signal: AbortSignal | undefined): Promise<void> {
     signal?.throwIfAborted();
     const aborted = Promise.withResolvers<never>();
     const onAbort = (): void => aborted.reject(signal?.reason as Error);

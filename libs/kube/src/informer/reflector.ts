@@ -10,20 +10,20 @@ import type { Failure, ListMode, ReflectorInput, ReflectorState } from './state.
 
 const PAGE_SIZE = 500;
 
-/** Servers end watches after this long, each at another time so that they do not all come back at once. */
+/** Duration of a watch. The random part prevents that all watches restart at the same time. */
 const WATCH_SECONDS = { min: 240, spread: 60 };
 
-/** A streaming list that is silent for this long is replaced by a paginated list. */
+/** After this time without an event, the reflector replaces a streaming list by a paginated list. */
 const LIST_SILENCE_MS = 30_000;
 
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 
-/** Receives what the reflector reads, in order. */
+/** Receives the objects that the reflector reads, in order. */
 export interface Sink<T> {
-  /** A whole snapshot: objects that it lacks are deleted. */
+  /** Replaces the content with a snapshot. Objects missing from it are deleted. */
   replace(objects: Iterable<T>): void;
   set(object: T): void;
-  /** The object as it was when it was deleted. */
+  /** `last` is the object as it was when it was deleted. */
   delete(last: T): void;
 }
 
@@ -40,7 +40,7 @@ export interface ReflectorOptions<T extends KubeObject> {
   readonly log: Logger;
 }
 
-/** The work of one state. Once it is cancelled, late results are ignored. */
+/** The work of one state. Results that arrive after its cancellation are ignored. */
 interface Round {
   readonly signal: AbortSignal;
   take(input: ReflectorInput): void;
@@ -48,7 +48,7 @@ interface Round {
 
 /**
  * Keeps a sink equal to a collection of the API server: lists, then watches, and starts again after every failure.
- * All decisions are in `step`; this class performs them.
+ * `step` makes all decisions, and this class carries them out.
  */
 export class Reflector<T extends KubeObject> {
   readonly #options: ReflectorOptions<T>;
@@ -66,12 +66,12 @@ export class Reflector<T extends KubeObject> {
     this.#lastEventMs = options.clock.monotonic();
   }
 
-  /** Whether the store shows a consistent list asked for at or after `sinceMs` (monotonic), and events since. */
+  /** Whether the store shows a consistent list that was requested at or after `sinceMs` (monotonic), or a later state. */
   isFresh(sinceMs: number): boolean {
     return this.#consistentMs !== undefined && this.#consistentMs >= sinceMs;
   }
 
-  /** Milliseconds since the last event from the server, bookmarks included. */
+  /** Milliseconds since the last event or bookmark from the server. */
   lastEventAgeMs(): number {
     return this.#options.clock.monotonic() - this.#lastEventMs;
   }
@@ -84,7 +84,7 @@ export class Reflector<T extends KubeObject> {
     this.#round.abort();
   }
 
-  /** Works until the signal aborts; never rejects. */
+  /** Runs until the signal aborts. Never rejects. */
   async run(signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       const round = this.#startRound(signal);
@@ -142,30 +142,30 @@ export class Reflector<T extends KubeObject> {
       for (const item of items) objects.push(transform(item));
       page = rest;
     } while (page.continue !== undefined);
-    this.#listed(round, objects, page.resourceVersion);
+    this.#finishList(round, objects, page.resourceVersion);
   }
 
   async #stream(round: Round, consistent: boolean): Promise<void> {
-    using patience = new Patience(this.#options.clock, LIST_SILENCE_MS);
+    using silence = new SilenceTimer(this.#options.clock, LIST_SILENCE_MS);
     const listed = new Map<string, T>();
     let receive = (event: WatchEvent<T>): void => {
-      patience.renew();
+      silence.renew();
       if (!isListEnd(event)) {
         this.#collect(listed, event);
         return;
       }
-      patience[Symbol.dispose]();
-      this.#listed(round, listed.values(), event.object.metadata.resourceVersion ?? '');
+      silence[Symbol.dispose]();
+      this.#finishList(round, listed.values(), event.object.metadata.resourceVersion ?? '');
       round.take({ kind: 'proceed' });
       receive = (later) => this.#apply(round, later);
     };
-    const signal = AbortSignal.any([round.signal, patience.signal]);
+    const signal = AbortSignal.any([round.signal, silence.signal]);
     const start = { sendInitialEvents: true, resourceVersion: consistent ? undefined : '0' };
     for await (const event of this.#open(signal, start)) receive(event);
     round.take({ kind: 'ended' });
   }
 
-  /** What changes while the present objects are being sent belongs to the snapshot. */
+  /** Adds an event to the snapshot. Changes made while the server sends it are part of it. */
   #collect(listed: Map<string, T>, event: WatchEvent<T>): void {
     if (event.type === 'DELETED') listed.delete(keyOf(event.object));
     else if (event.type !== 'BOOKMARK') listed.set(keyOf(event.object), this.#options.transform(event.object));
@@ -185,7 +185,7 @@ export class Reflector<T extends KubeObject> {
     return client.watch(resource, { ...selection, ...start, timeoutSeconds, signal });
   }
 
-  #listed(round: Round, objects: Iterable<T>, resourceVersion: string): void {
+  #finishList(round: Round, objects: Iterable<T>, resourceVersion: string): void {
     if (round.signal.aborted) return;
     const state = this.#state;
     if (state.kind === 'listing' && isConsistent(state)) this.#consistentMs = this.#listStartedMs;
@@ -213,13 +213,13 @@ export class Reflector<T extends KubeObject> {
     round.take({ kind: 'failed', failure, retryAfterMs });
     const delayMs = this.#state.kind === 'backoff' ? this.#state.delayMs : 0;
     const fields = { resource: this.#label, state: kind, failure, delayMs, err: error };
-    if (failure === 'other') this.#options.log.warn(fields, 'the reflector failed and retries');
-    else this.#options.log.info(fields, 'reflector starts over');
+    if (failure === 'other') this.#options.log.warn(fields, 'reflector failed and will retry');
+    else this.#options.log.info(fields, 'reflector restarts');
   }
 }
 
-/** A signal that aborts when nothing renews it in time. */
-class Patience implements Disposable {
+/** A signal that aborts after `limitMs` without a call of `renew`. */
+class SilenceTimer implements Disposable {
   readonly #clock: Clock;
   readonly #limitMs: number;
   readonly #controller = new AbortController();
@@ -245,7 +245,7 @@ class Patience implements Disposable {
   }
 }
 
-/** Pages are always read consistently: a server that answers them from its cache ignores the limit. */
+/** Pages are always consistent, because an API server does not answer requests with a limit from its cache. */
 function isConsistent(state: { readonly mode: ListMode; readonly consistent: boolean }): boolean {
   return state.consistent || state.mode === 'pages';
 }

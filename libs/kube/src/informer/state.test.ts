@@ -18,7 +18,7 @@ const fail = (failure: 'refused' | 'gone' | 'other', retryAfterMs?: number): Ref
 
 const event: ReflectorInput = { kind: 'event', resourceVersion: 'b' };
 
-/** No jitter, half a minute after the watch began. */
+/** Half a minute after the watch began, without jitter. */
 const at = (nowMs: number) => ({ nowMs, random: () => 0 });
 const context = at(30_000);
 
@@ -31,9 +31,9 @@ describe('reflector state', () => {
       { kind: 'proceed' },
       { kind: 'watching', resourceVersion: 'rv', sinceMs: 30_000 },
     ],
-    ['a backoff ends in what it put off', backoff, { kind: 'proceed' }, listed],
+    ['a backoff ends in the state it delayed', backoff, { kind: 'proceed' }, listed],
     [
-      'a snapshot ends a list',
+      'a complete snapshot ends a list',
       listing,
       { kind: 'listed', resourceVersion: 'a' },
       { kind: 'listed', resourceVersion: 'a' },
@@ -46,21 +46,21 @@ describe('reflector state', () => {
     ],
     ['an event of an abandoned watch is ignored', empty, { kind: 'event', resourceVersion: 'b' }, empty],
     [
-      'a clean end watches again from the last resourceVersion',
+      'a watch that ends cleanly restarts from the last resourceVersion',
       watching,
       { kind: 'ended' },
       { kind: 'listed', resourceVersion: 'rv' },
     ],
     ['a streaming list that ends early is a failure', listing, { kind: 'ended' }, { kind: 'backoff' }],
     [
-      'a refused streaming list becomes pages at once and for good',
+      'a refused streaming list switches to pages at once and permanently',
       listing,
       fail('refused'),
       { kind: 'listing', mode: 'pages', refused: true },
     ],
     ['a refused paged list backs off', paging, fail('refused'), { kind: 'backoff' }],
     [
-      'a lost resourceVersion means to list again at once, consistently',
+      'an expired resourceVersion causes a consistent list at once',
       watching,
       fail('gone'),
       { kind: 'empty', reason: 'gone', consistent: true, failures: 1 },
@@ -72,56 +72,46 @@ describe('reflector state', () => {
       { kind: 'empty', reason: 'gone', consistent: true },
     ],
     [
-      'a failing watch goes on where it was, after a pause',
+      'a failed watch continues from its resourceVersion after a backoff',
       watching,
       fail('other'),
       { kind: 'backoff', delayMs: 800, next: { ...listed, failures: 1 } },
     ],
+    ['a longer Retry-After replaces the backoff', watching, fail('other', 5_000), { kind: 'backoff', delayMs: 5_000 }],
+    ['Retry-After is limited to half a minute', watching, fail('other', 500_000), { kind: 'backoff', delayMs: 30_000 }],
     [
-      'a server that asks for more patience gets it',
-      watching,
-      fail('other', 5_000),
-      { kind: 'backoff', delayMs: 5_000 },
-    ],
-    [
-      'a server cannot ask for more than half a minute',
-      watching,
-      fail('other', 500_000),
-      { kind: 'backoff', delayMs: 30_000 },
-    ],
-    [
-      'a failed streaming list is made in pages next',
+      'a failed streaming list is followed by a list in pages',
       listing,
       fail('other'),
       { kind: 'backoff', next: { ...empty, reason: 'failure', mode: 'pages', failures: 1 } },
     ],
     [
-      'a watch the server does not take leads to a list',
+      'a refused watch leads to a list',
       watching,
       fail('refused'),
       { kind: 'backoff', next: { ...empty, reason: 'failure', consistent: true, failures: 1 } },
     ],
-    ['a relist leaves a watch', watching, { kind: 'relist' }, { kind: 'empty', reason: 'requested', consistent: true }],
-    ['a relist cuts a backoff short', backoff, { kind: 'relist' }, { kind: 'empty', reason: 'requested' }],
+    ['a relist ends a watch', watching, { kind: 'relist' }, { kind: 'empty', reason: 'requested', consistent: true }],
+    ['a relist ends a backoff early', backoff, { kind: 'relist' }, { kind: 'empty', reason: 'requested' }],
   ])('%s', (...[, state, input, expected]) => {
     expect(step(state, input, context)).toMatchObject(expected);
   });
 
-  it('lists from a cache at first only when no caller needs a consistent list', () => {
+  it('allows the first list to come from a cache unless a consistent one is required', () => {
     expect(step(initialState(false), { kind: 'proceed' }, context)).toMatchObject({ consistent: false });
     expect(step(initialState(true), { kind: 'proceed' }, context)).toMatchObject({ consistent: true });
   });
 
-  it('streams again after a list in pages that a failure had forced', () => {
+  it('streams again after a failure caused a list in pages', () => {
     expect(step(paging, { kind: 'listed', resourceVersion: 'a' }, context)).toMatchObject({ mode: 'stream' });
   });
 
-  it('never streams again where streaming was refused', () => {
+  it('never streams again after the server refused streaming', () => {
     const refused: ReflectorState = { ...paging, refused: true };
     expect(step(refused, { kind: 'listed', resourceVersion: 'a' }, context)).toMatchObject({ mode: 'pages' });
   });
 
-  it('backs off from 0.8 s to 30 s while failures go on', () => {
+  it('backs off from 0.8 s to 30 s while failures continue', () => {
     const delays: number[] = [];
     let state: ReflectorState = listed;
     for (let n = 0; n < 8; n++) {
@@ -132,18 +122,18 @@ describe('reflector state', () => {
     expect(delays).toEqual([800, 1_600, 3_200, 6_400, 12_800, 25_600, 30_000, 30_000]);
   });
 
-  it('takes jitter off the delay, never more than half', () => {
+  it('shortens the delay by jitter of at most half', () => {
     expect(step(watching, fail('other'), { ...context, random: () => 1 })).toMatchObject({ delayMs: 400 });
   });
 
   it.each([
-    ['a minute of health forgets failures', 60_000, 800],
-    ['less than a minute does not', 59_999, 6_400],
+    ['forgets failures after a minute of healthy watching', 60_000, 800],
+    ['remembers failures during the first minute of a watch', 59_999, 6_400],
   ])('%s', (_, nowMs, delayMs) => {
     expect(step({ ...watching, failures: 3 }, fail('other'), at(nowMs))).toMatchObject({ kind: 'backoff', delayMs });
   });
 
-  it('backs off when a second list in a row is lost as well', () => {
+  it('backs off when the resourceVersion of a second list in a row has expired', () => {
     const again = { kind: 'backoff', next: { kind: 'empty', reason: 'gone', gone: true } };
     expect(step({ ...watching, failures: 1, gone: true }, fail('gone'), context)).toMatchObject(again);
   });
@@ -151,12 +141,12 @@ describe('reflector state', () => {
   it.each<[string, ReflectorState]>([
     ['after an outage, because the server answers again', { ...watching, failures: 5 }],
     ['after an event, because the last list helped', step({ ...watching, gone: true }, event, context)],
-    ['after a minute of health', { ...watching, gone: true, sinceMs: -30_000 }],
-  ])('lists at once what is too old %s', (_, state) => {
+    ['after a minute of healthy watching', { ...watching, gone: true, sinceMs: -30_000 }],
+  ])('lists at once when the resourceVersion has expired %s', (_, state) => {
     expect(step(state, fail('gone'), context)).toMatchObject({ kind: 'empty', reason: 'gone', gone: true });
   });
 
-  it('remembers through list and watch that the resourceVersion was too old', () => {
+  it('remembers during the next list and watch that the resourceVersion had expired', () => {
     const inputs: ReflectorInput[] = [
       { kind: 'proceed' },
       { kind: 'listed', resourceVersion: 'a' },
@@ -168,9 +158,14 @@ describe('reflector state', () => {
   });
 
   it.each<[string, ReflectorState, number, string]>([
-    ['a watch closed at once without an event is a failure, or it would be a tight loop', watching, 999, 'backoff'],
-    ['a watch closed at once after an event is not', { ...watching, progressed: true }, 999, 'listed'],
-    ['a watch closed after a second is not', watching, 1_000, 'listed'],
+    ['backs off after a watch that closed at once without an event', watching, 999, 'backoff'],
+    [
+      'watches again after a watch that closed at once after an event',
+      { ...watching, progressed: true },
+      999,
+      'listed',
+    ],
+    ['watches again after a watch that lasted a second', watching, 1_000, 'listed'],
   ])('%s', (...[, state, nowMs, kind]) => {
     expect(step(state, { kind: 'ended' }, at(nowMs)).kind).toBe(kind);
   });

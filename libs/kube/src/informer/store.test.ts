@@ -27,13 +27,13 @@ describe('store', () => {
     expect([store.countIndex('byTag', 'x'), store.countIndex('byTag', 'none')]).toEqual([1, 0]);
   });
 
-  it('refuses an index it does not have, rather than find nothing', () => {
+  it('throws for an unknown index', () => {
     const store = new ObjectStore<Thing>(byTag);
     expect(() => [...store.byIndex('byTga', 'x')]).toThrow('no index "byTga"');
     expect(() => store.countIndex('byTga', 'x')).toThrow('no index "byTga"');
   });
 
-  it('returns what changed', () => {
+  it('returns the changes of each operation', () => {
     const store = new ObjectStore<Thing>();
     const [a1, a2] = [thing('a'), thing('a')];
     expect(store.set(a1)).toEqual([{ key: 'ns/a', old: undefined, next: a1 }]);
@@ -42,7 +42,7 @@ describe('store', () => {
     expect(store.delete('ns/a')).toEqual([]);
   });
 
-  it('ignores an object in the version it already has', () => {
+  it('ignores an object whose version it already has', () => {
     const store = new ObjectStore<Thing>();
     const a = thing('a');
     store.set(a);
@@ -50,7 +50,7 @@ describe('store', () => {
     expect(store.get('ns/a')).toBe(a);
   });
 
-  it('shows an object that came back under its name as a removal and an addition', () => {
+  it('reports an object that was recreated with the same name as a removal and an addition', () => {
     const store = new ObjectStore<Thing>();
     const [first, second] = [thing('a', [], 'uid-1'), thing('a', [], 'uid-2')];
     store.set(first);
@@ -60,7 +60,7 @@ describe('store', () => {
     ]);
   });
 
-  it('computes what a list no longer contains', () => {
+  it('reports objects missing from a list as removed', () => {
     const store = new ObjectStore<Thing>(byTag);
     const [a, b, c] = [thing('a', ['x']), thing('b', ['x']), thing('c', ['x'])];
     store.replace([a, b]);
@@ -115,7 +115,7 @@ describe('store', () => {
 });
 
 describe('dropBulk', () => {
-  it('leaves out field ownership and the last applied manifest, and nothing else', () => {
+  it('removes only field ownership and the last applied manifest', () => {
     const annotations = { 'kubectl.kubernetes.io/last-applied-configuration': '{}', keep: 'me' };
     const metadata = { name: 'a', resourceVersion: '1', labels: { l: '1' }, annotations, managedFields: [{}] };
     const before = Object.freeze({ kind: 'Pod', spec: { x: 1 }, metadata: Object.freeze(metadata) });

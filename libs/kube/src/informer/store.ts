@@ -1,35 +1,35 @@
 import { keyOf } from '../objects/object.ts';
 import type { KubeObject } from '../objects/object.ts';
 
-/** Names of indexes and how to compute the values under which each finds an object. */
+/** Names of indexes, and the functions that compute an object's values in them. */
 export type Indexers<T> = Readonly<Record<string, (object: T) => readonly string[]>>;
 
 /**
- * What the API server holds, as of the last event. Objects are shared: never change them. Iterators are live views
- * without a copy: finish with them before awaiting anything. A name that is not among the indexers throws.
+ * The content of the API server as of the last event. Objects are shared: never change them. Iterators are live views:
+ * finish them before the next `await`. The name of an unknown index throws.
  */
 export interface Store<T> {
   get(key: string): T | undefined;
   byIndex(index: string, value: string): Iterable<T>;
-  /** How many objects `byIndex` would give; constant time. */
+  /** The number of objects that `byIndex` yields. Takes constant time. */
   countIndex(index: string, value: string): number;
   values(): Iterable<T>;
   readonly size: number;
 }
 
-/** One difference between two moments of a store: `old` absent is an addition, `next` absent a removal. */
+/** One change of a store. Without `old` it is an addition, without `next` a removal. */
 export interface StoreChange<T> {
   readonly key: string;
   readonly old: T | undefined;
   readonly next: T | undefined;
   /**
    * Only for a removal that the watch reported: the object as it was when it was deleted, which may be newer than `old`.
-   * Absent when a list lacked the object: what happened to it after `old` is unknown.
+   * Absent when a list lacked the object, because its changes after `old` are then unknown.
    */
   readonly last?: T | undefined;
 }
 
-/** The writable side of a {@link Store}. Every method leaves objects and indexes consistent and says what changed. */
+/** The writable side of a {@link Store}. Every method keeps the indexes consistent and returns the changes. */
 export class ObjectStore<T extends KubeObject> implements Store<T> {
   #objects = new Map<string, T>();
   readonly #indexes = new Map<string, Index<T>>();
@@ -65,14 +65,14 @@ export class ObjectStore<T extends KubeObject> implements Store<T> {
   set(object: T): readonly StoreChange<T>[] {
     const key = keyOf(object);
     const old = this.#objects.get(key);
-    // The same version again (a duplicate, or a watch that overlaps a list) is not a change.
+    // The same version again is not a change. It comes from a duplicate event or a watch that overlaps a list.
     if (old !== undefined && isSameVersion(old, object)) return [];
     this.#objects.set(key, object);
     for (const index of this.#indexes.values()) index.move(key, old, object);
-    return difference(key, old, object);
+    return changesOf(key, old, object);
   }
 
-  /** `last` is what the API server says was deleted. */
+  /** `last` is the object as the API server reported its deletion. */
   delete(key: string, last?: T): readonly StoreChange<T>[] {
     const old = this.#objects.get(key);
     if (old === undefined) return [];
@@ -82,7 +82,7 @@ export class ObjectStore<T extends KubeObject> implements Store<T> {
     return [{ key, old, next: undefined, ...(isSame ? { last } : {}) }];
   }
 
-  /** Makes the store show exactly these objects; what is missing among them has been deleted. */
+  /** Replaces the content of the store with these objects and removes all others. */
   replace(objects: Iterable<T>): readonly StoreChange<T>[] {
     const listed = new Map<string, T>();
     for (const object of objects) listed.set(keyOf(object), object);
@@ -107,8 +107,8 @@ function isSameVersion(a: KubeObject, b: KubeObject): boolean {
   );
 }
 
-/** A new object under an old name counts as a removal and an addition, so that handlers see the removal. */
-function difference<T extends KubeObject>(
+/** A recreated object (same name, new uid) counts as a removal and an addition, so that handlers see the removal. */
+function changesOf<T extends KubeObject>(
   key: string,
   old: T | undefined,
   next: T | undefined,

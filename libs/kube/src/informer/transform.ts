@@ -3,8 +3,8 @@ import type { KubeObject } from '../objects/object.ts';
 const LAST_APPLIED = 'kubectl.kubernetes.io/last-applied-configuration';
 
 /**
- * Leaves out the two parts that make objects large and that controllers do not read: field ownership and kubectl's
- * record of the last manifest. The default transform of informers; one that replaces it usually starts with it.
+ * Removes two large parts that controllers do not read: field ownership and kubectl's last applied manifest. This is the
+ * default transform of informers, and custom transforms usually call it first.
  */
 export function dropBulk<T extends KubeObject>(object: T): T {
   const { annotations } = object.metadata;

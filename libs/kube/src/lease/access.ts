@@ -12,17 +12,17 @@ export interface LeaseAccessOptions {
   readonly namespace: string;
   readonly identity: string;
   readonly durationMs: number;
-  /** Time for one call. */
+  /** Deadline of one call. */
   readonly callMs: number;
   readonly clock: Clock;
 }
 
-/** Deadline of the release: a shutdown must not wait long for it. */
+/** Deadline of the release. It is short because a shutdown waits for it. */
 const RELEASE_MS = 2_000;
 
 /**
- * What one candidate reads and writes of one Lease. Every write is guarded by the version it was decided on, so that of
- * several candidates one succeeds and the others get a `Conflict` or `AlreadyExists`.
+ * Reads and writes one Lease for one candidate. Every write has the resourceVersion of the last read as a precondition:
+ * of several candidates one succeeds, and the others get a `Conflict` or `AlreadyExists`.
  */
 export class LeaseAccess {
   readonly #options: LeaseAccessOptions;
@@ -31,7 +31,7 @@ export class LeaseAccess {
     this.#options = options;
   }
 
-  /** Undefined when there is none. */
+  /** Undefined when the Lease does not exist. */
   async read(): Promise<Lease | undefined> {
     const { client, callMs } = this.#options;
     try {
@@ -42,7 +42,7 @@ export class LeaseAccess {
     }
   }
 
-  /** Begins the term `token`: in the lease as it was read, or in a new one. */
+  /** Begins the term `token` in the lease that was read, or creates the lease when it is undefined. */
   take(lease: Lease | undefined, token: number): Promise<Lease> {
     const { client, name, namespace, identity, durationMs, callMs, clock } = this.#options;
     const now = microTime(clock.now());
@@ -65,13 +65,13 @@ export class LeaseAccess {
     return client.mergePatch(leases, this.#options, patch, { deadlineMs: callMs, signal });
   }
 
-  /** Leaves the count of terms where it is. */
+  /** Removes the holder and keeps the number of terms. */
   async release(lease: Lease): Promise<void> {
     const patch = { metadata: guardOf(lease), spec: { holderIdentity: '', leaseDurationSeconds: 1 } };
     await this.#options.client.mergePatch(leases, this.#options, patch, { deadlineMs: RELEASE_MS });
   }
 
-  /** Calls back whenever the lease has no holder, until the watch ends or fails. */
+  /** Calls `released` whenever the lease has no holder, until the watch ends or fails. */
   async watchReleases(signal: AbortSignal, released: () => void): Promise<void> {
     const { client, namespace, name } = this.#options;
     const options = { namespace, fieldSelector: `metadata.name=${name}`, signal };

@@ -1,31 +1,31 @@
 import type { Lease } from '../objects/resources.ts';
 
-/** The last record we read of a lease, and when (monotonic) we first saw that record. */
+/** The record of a lease from our last read, and the monotonic time when we first saw that record. */
 export interface Observation {
   readonly lease: Lease | undefined;
   readonly sinceMs: number;
 }
 
-/** What a candidate may do about a lease. */
+/** What a candidate may do with a lease. */
 export type Bid =
-  /** `token` is the number of the term that would begin: it only ever grows. */
+  /** `token` is the number of the new term. It only grows. */
   | { readonly kind: 'take'; readonly token: number }
-  /** Another candidate holds it. It expires after `expiresInMs` unless renewed. */
+  /** Another candidate holds the lease. It expires after `expiresInMs` unless the holder renews it. */
   | { readonly kind: 'wait'; readonly expiresInMs: number };
 
-/** The bidder, the time, and a holder reported as gone. */
+/** The candidate's identity, the time, and a holder that was reported gone. */
 export interface CandidateView {
   readonly identity: string;
   /** Monotonic milliseconds. */
   readonly nowMs: number;
-  /** Identity of a holder that is known to be gone. */
+  /** Identity of a holder that was reported gone. */
   readonly gone?: string | undefined;
 }
 
 /**
- * The rule of the election. Expiry counts from the moment we saw the record change, by our own monotonic clock: the
- * times in it are the holder's and may be wrong. A lease in our own name is ours at once, because the process that held
- * it under this identity is gone. A lease whose holder is reported as gone is free at once, too.
+ * The rule of the election. The lease expires a duration after we last saw its record change, measured by our monotonic
+ * clock, because the holder's wall clock may be wrong. A candidate takes a lease under its own identity at once: the
+ * process that held it has ended. It also takes a lease at once when the holder was reported gone.
  */
 export function bid(observation: Observation, candidate: CandidateView): Bid {
   const { lease, sinceMs } = observation;
@@ -37,13 +37,13 @@ export function bid(observation: Observation, candidate: CandidateView): Bid {
   return expiresInMs <= 0 ? take : { kind: 'wait', expiresInMs };
 }
 
-/** Our observation after reading `lease`. An unchanged record keeps its age, whatever else in the object changed. */
+/** The observation after reading `lease`. An unchanged record keeps its age, even if the metadata changed. */
 export function observe(before: Observation | undefined, lease: Lease | undefined, nowMs: number): Observation {
   const unchanged = before !== undefined && recordOf(before.lease) === recordOf(lease);
   return { lease, sinceMs: unchanged ? before.sinceMs : nowMs };
 }
 
-/** Number of the term: how often a candidate has taken the lease. */
+/** The number of the term: how often candidates have taken the lease. */
 export function tokenOf(lease: Lease): number {
   return lease.spec?.leaseTransitions ?? 0;
 }

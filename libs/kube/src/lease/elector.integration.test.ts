@@ -52,7 +52,7 @@ function candidate(options: Pick<LeaseOptions, 'name' | 'identity'> & Partial<Le
 const eventually = (read: () => unknown) => expect.poll(read, { timeout: 60_000, interval: 10 });
 
 describe('an election on a real API server', () => {
-  it('hands over when the holder stops, because the standby watches the lease', async () => {
+  it('hands over at once when the holder stops, because the standby watches the lease', async () => {
     const name = 'handover';
     const looksOnceAnHour = { durationMs: 14_400_000, renewMs: 10_800_000, retryMs: 3_600_000 };
     const holder = candidate({ name, identity: 'a', ...looksOnceAnHour });
@@ -80,10 +80,10 @@ describe('an election on a real API server', () => {
     await again.stop();
   });
 
-  it('takes over from a holder that has fallen silent', async () => {
+  it('takes over from a holder that no longer renews its lease', async () => {
     await client.create(leases, {
       metadata: { namespace: 'default', name: 'silent' },
-      // The wall clock of this holder is a century ahead: only that the record does not change counts.
+      // The wall clock of this holder is a century ahead. Only the unchanged record counts.
       spec: { holderIdentity: 'dead', leaseDurationSeconds: 1, renewTime: '2130-01-01T00:00:00.000000Z' },
     });
     const next = candidate({ name: 'silent', identity: 'alive', retryMs: 100 });
@@ -91,7 +91,7 @@ describe('an election on a real API server', () => {
     await next.stop();
   });
 
-  it('loses the lease when another process writes itself into it', async () => {
+  it('loses the lease when another process writes its own identity', async () => {
     const holder = candidate({ name: 'stolen', identity: 'a', retryMs: 100 });
     await eventually(() => holder.leads()).toBe(true);
     const spec = { holderIdentity: 'thief', leaseTransitions: 99 };

@@ -33,7 +33,7 @@ describe('a lease', () => {
     });
   });
 
-  it('stays with its holder while that renews it', async () => {
+  it('stays with a holder that renews it', async () => {
     const { clock, candidate } = setup();
     const a = candidate({ identity: 'a' });
     await clock.advance(0);
@@ -42,7 +42,7 @@ describe('a lease', () => {
     expect([a.leads, b.leads, a.terms.length]).toEqual([true, false, 1]);
   });
 
-  it('goes to a standby 15 s after the standby saw its last change, whatever its wall clock says', async () => {
+  it('goes to a standby 15 s after the standby saw the last renewal, even if wall clocks differ', async () => {
     const { clock, candidate } = setup();
     const a = candidate({ identity: 'a', wallOffsetMs: -86_400_000 });
     await clock.advance(0);
@@ -56,7 +56,7 @@ describe('a lease', () => {
     expect(b.terms.at(-1)?.token).toBe(2);
   });
 
-  it('returns at once to a container that restarts with the same identity, as a new term', async () => {
+  it('returns at once to a container that restarts with the same identity, with a new term', async () => {
     const { clock, candidate } = setup();
     const before = candidate({ identity: 'pod-1' });
     await clock.advance(5_000);
@@ -86,7 +86,7 @@ describe('a lease', () => {
     expect(b.terms.at(-1)?.token).toBe(2);
   });
 
-  it('is lost at the next renewal by a live holder that was reported gone by mistake', async () => {
+  it('is lost by a live holder at its next renewal after a false report that the holder is gone', async () => {
     const { clock, candidate } = setup();
     const a = candidate({ identity: 'a' });
     await clock.advance(0);
@@ -97,7 +97,7 @@ describe('a lease', () => {
     expect([a.leads, b.leads]).toEqual([false, true]);
   });
 
-  it('releases the lease on stop, and a standby that watches takes it at once', async () => {
+  it('is released when the holder stops, and a standby that watches takes it at once', async () => {
     const { clock, candidate } = setup();
     const a = candidate({ identity: 'a' });
     await clock.advance(0);
@@ -108,7 +108,7 @@ describe('a lease', () => {
     expect(b.leads).toBe(true);
   });
 
-  it('has no holder after a release and keeps its count of terms', async () => {
+  it('has no holder after a release and keeps its number of terms', async () => {
     const { clock, server, candidate } = setup();
     const a = candidate({ identity: 'a' });
     await clock.advance(0);
@@ -129,7 +129,7 @@ describe('a lease', () => {
     expect(b.leads).toBe(true);
   });
 
-  it('is held while its holder drains after a stop', async () => {
+  it('is held until its holder has drained after a stop', async () => {
     const { clock, candidate } = setup();
     const a = candidate({ identity: 'a' });
     a.drainMs = 40_000;
@@ -160,7 +160,7 @@ describe('a lease', () => {
     expect(b.leads).toBe(true);
   });
 
-  it('is given up in time although a renewal hangs', async () => {
+  it('is given up in time even if a renewal hangs', async () => {
     const { clock, candidate } = setup();
     const a = candidate({ identity: 'a' });
     await clock.advance(0);
@@ -169,7 +169,7 @@ describe('a lease', () => {
     expect(a.leads).toBe(false);
   });
 
-  it('is campaigned for again after a loss', async () => {
+  it('can be taken again by a candidate that lost it', async () => {
     const { clock, candidate } = setup();
     const a = candidate({ identity: 'a' });
     await clock.advance(0);
@@ -189,7 +189,7 @@ describe('a lease', () => {
       false,
     ],
     ['is lost when another process has taken it under our identity', (s) => s.write({ leaseTransitions: 9 }), false],
-    ['is lost when it was deleted', (s) => s.remove(), false],
+    ['is lost when it is deleted', (s) => s.remove(), false],
     ['survives an edit of its metadata', (s) => s.write({}, { labels: { a: 'b' } }), true],
   ])('%s', async (...[, act, leads]) => {
     const { clock, server, candidate } = setup();
@@ -202,7 +202,7 @@ describe('a lease', () => {
     expect(a.terms[0]?.signal.aborted).toBe(!leads);
   });
 
-  it('is recognised as ours when the answer to the write that took it was lost', async () => {
+  it('is held although the answer to the write that took it was lost', async () => {
     const { clock, candidate } = setup();
     const weather: Weather[] = [{ delayMs: 0 }, { delayMs: 0, fault: 'answer lost' }];
     const a = candidate({ identity: 'a', weather: () => weather.shift() ?? { delayMs: 0 } });
@@ -221,7 +221,7 @@ describe('a lease', () => {
     expect([a.leads, a.terms.length]).toEqual([true, 1]);
   });
 
-  it('counts a term from before the write that began it', async () => {
+  it('dates the start of a term before the write that began it', async () => {
     const { clock, candidate } = setup();
     const a = candidate({ identity: 'a', weather: () => ({ delayMs: 500 }) });
     await clock.advance(2_000);
@@ -229,7 +229,7 @@ describe('a lease', () => {
     expect(a.terms[0]?.sinceMs).toBe(1_000);
   });
 
-  it("is released when the holder's work fails, and the failure is rethrown", async () => {
+  it("is released when the holder's work fails, and run() rejects with that error", async () => {
     const { clock, server } = setup();
     const client = new Candidate(server).client();
     const elector = new LeaseElector({ name: 'lease', namespace: 'ns', identity: 'a', client, clock });
@@ -258,7 +258,7 @@ describe('any election', () => {
     waitMs: fc.constantFrom(0, 100, 3_000, 12_000, 20_000),
   });
 
-  it('never has two holders, and soon has one when nothing fails', async () => {
+  it('never has two holders, and soon has one after faults end', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.tuple(machine, machine, machine),
@@ -292,7 +292,7 @@ describe('any election', () => {
           const present = machines.map((_, index) => start(index));
           for (const { kind, who, waitMs } of events) {
             const candidate = present[who]!;
-            // A pod's next container starts after the one before it has ended, one way or the other.
+            // The next container of a pod starts only after the previous one has ended.
             const replace = (): void => {
               if (present[who] === candidate) present[who] = start(who);
             };

@@ -8,22 +8,25 @@ import type { Lease } from '../objects/resources.ts';
 import { LeaseAccess } from './access.ts';
 import { bid, observe, tokenOf } from './bid.ts';
 import type { Observation } from './bid.ts';
-import { watchOver } from './watchman.ts';
+import { waitUntilHolderGone } from './holder-check.ts';
 
 export interface LeaseOptions {
   readonly name: string;
   readonly namespace: string;
-  /** Names this candidate: unique among those alive, and kept by a restarted container (the pod's name is both). */
+  /** Unique among live candidates, and kept by a restarted container. The pod's name satisfies both. */
   readonly identity: string;
-  /** A candidate takes over a record that has not changed for this long. Default 15,000 ms. */
+  /** A candidate takes a lease whose record has not changed for this long. Default 15,000 ms. */
   readonly durationMs?: number | undefined;
-  /** A holder that could not renew for this long gives up. Shorter than `durationMs`, by more than clocks may differ. Default 10,000 ms. */
+  /**
+   * A holder that could not renew for this long gives up. Must be shorter than `durationMs`, by more than clocks may
+   * drift. Default 10,000 ms.
+   */
   readonly renewMs?: number | undefined;
-  /** Between renewals, and (with jitter) between looks of a candidate. Default 2,000 ms. */
+  /** Interval of renewals and, with jitter, of a candidate's attempts. Default 2,000 ms. */
   readonly retryMs?: number | undefined;
   /**
-   * Whether the holder of that identity is certainly gone, from another source of information. Called a few times a
-   * second; after three positive answers in a row a candidate does not wait for the lease to expire. Must not throw.
+   * Whether another source of information shows that the holder is gone. Called a few times per second. After three
+   * positive answers in a row, a candidate does not wait for the lease to expire. Must not throw.
    */
   readonly isGone?: ((identity: string) => Promise<boolean>) | undefined;
 }
@@ -36,13 +39,13 @@ export interface ElectorOptions extends LeaseOptions {
   readonly log?: Logger | undefined;
 }
 
-/** One time of holding the lease. */
+/** One period of holding the lease. */
 export interface Term {
-  /** Aborts, before anyone else can hold the lease, when it could not be renewed or was taken away. */
+  /** Aborts when the lease is lost: before it expires unrenewed, or when another candidate has taken it. */
   readonly signal: AbortSignal;
-  /** Grows with every term, of any holder: the fencing token for side effects outside the API server. */
+  /** Fencing token for side effects outside the API server. It grows with every term of any holder. */
   readonly token: number;
-  /** Monotonic time before which this term certainly had not begun. */
+  /** Monotonic time just before the write that began the term. */
   readonly sinceMs: number;
 }
 
@@ -52,16 +55,16 @@ export class LeaseLostError extends Error {
   readonly code = 'LeaseLost';
 }
 
-/** Jitter, as a share of the interval, so that candidates do not all look at the same time. */
+/** Jitter as a fraction of the interval, so that candidates do not all try at the same time. */
 const JITTER = 1.2;
 
-/** At most this long for one call, so that a holder gets several chances to renew. */
+/** Limit for one call, so that a holder has several attempts to renew. */
 const CALL_MS = 4_000;
 
 interface Held {
   lease: Lease;
   readonly token: number;
-  /** Monotonic time before the last successful write was sent: others count from later. */
+  /** Monotonic time just before the last successful write. Other candidates start to count later. */
   renewedMs: number;
 }
 
@@ -77,7 +80,7 @@ export class LeaseElector {
   readonly #retryMs: number;
   readonly #attempted = Promise.withResolvers<undefined>();
   #observation: Observation | undefined;
-  #gone: string | undefined;
+  #goneHolder: string | undefined;
 
   constructor(options: ElectorOptions) {
     const { clock = systemClock, random = systemRandom, metrics = noMetrics, log = silentLogger } = options;
@@ -94,16 +97,16 @@ export class LeaseElector {
     metrics.leaderChanged(name, false);
   }
 
-  /** Resolves after the first attempt to take the lease, successful or not. */
+  /** Resolves after the first attempt to take the lease, even if it failed. */
   get attempted(): Promise<void> {
     return this.#attempted.promise;
   }
 
   /**
-   * Until the signal aborts: waits for the lease, calls `lead` with a term and holds the lease until `lead` has returned,
-   * then releases it. When a term's signal aborts, `lead` must stop what only the holder may do and return; the next
-   * term begins after that. When our own signal aborts, `lead` must return too, and holds the lease until then.
-   * Rejects only if `lead` does.
+   * Repeats until the signal aborts: waits for the lease, calls `lead` with a term, holds the lease until `lead` returns,
+   * and releases it. When the term's signal aborts, `lead` must stop the work that only the holder may do and return; the
+   * next term begins after that. When `signal` aborts, `lead` must return as well, and the lease is held until it does.
+   * Rejects only if `lead` rejects.
    */
   async run(signal: AbortSignal, lead: (term: Term) => Promise<void>): Promise<void> {
     while (!signal.aborted) {
@@ -115,17 +118,17 @@ export class LeaseElector {
 
   async #campaign(signal: AbortSignal): Promise<Held | undefined> {
     const over = new AbortController();
-    const released = new Wake();
+    const wait = new InterruptibleWait();
     let watching = false;
-    this.#gone = undefined;
+    this.#goneHolder = undefined;
     try {
       while (!signal.aborted) {
         const held = await this.#attempt();
         this.#attempted.resolve(undefined);
         if (held !== undefined) return held;
-        if (!watching) this.#listen(AbortSignal.any([signal, over.signal]), released);
+        if (!watching) this.#watchLease(AbortSignal.any([signal, over.signal]), wait);
         watching = true;
-        await released.or((either) => this.#clock.sleep(this.#patienceMs(), either), signal);
+        await wait.run((either) => this.#clock.sleep(this.#nextAttemptMs(), either), signal);
       }
       return undefined;
     } finally {
@@ -133,19 +136,19 @@ export class LeaseElector {
     }
   }
 
-  /** Reads the lease and, when it is free, tries once to take it. */
+  /** Reads the lease and tries once to take it if it is free. */
   async #attempt(): Promise<Held | undefined> {
     const { identity } = this.#options;
     try {
       const lease = await this.#access.read();
       const sentMs = this.#clock.monotonic();
       this.#observation = observe(this.#observation, lease, sentMs);
-      const plan = bid(this.#observation, { identity, nowMs: sentMs, gone: this.#gone });
+      const plan = bid(this.#observation, { identity, nowMs: sentMs, gone: this.#goneHolder });
       if (plan.kind === 'wait') return undefined;
       return { lease: await this.#access.take(lease, plan.token), token: plan.token, renewedMs: sentMs };
     } catch (err) {
-      // The next look at the lease shows whether a write without an answer was committed.
-      if (!isConflict(err) && !isAlreadyExists(err)) this.#log.warn({ err }, 'could not try to take the lease');
+      // If the outcome of the write is unknown, the next read shows it.
+      if (!isConflict(err) && !isAlreadyExists(err)) this.#log.warn({ err }, 'cannot read or take the lease');
       return undefined;
     }
   }
@@ -160,7 +163,7 @@ export class LeaseElector {
       this.#metrics.leaderChanged(name, false);
       this.#log.warn({ term: held.token, err: loss.signal.reason as unknown }, 'lost the lease');
     });
-    const renewing = this.#keep(held, loss, returned.signal);
+    const renewing = this.#keepRenewing(held, loss, returned.signal);
     try {
       await lead({ signal: loss.signal, token: held.token, sinceMs: held.renewedMs });
     } finally {
@@ -170,8 +173,8 @@ export class LeaseElector {
     }
   }
 
-  /** Renews until `returned` or lost. The deadline is a timer of its own: no hanging call can delay it. */
-  async #keep(held: Held, loss: AbortController, returned: AbortSignal): Promise<void> {
+  /** Renews the lease until `returned` aborts or the lease is lost. The deadline is a timer that no call can delay. */
+  async #keepRenewing(held: Held, loss: AbortController, returned: AbortSignal): Promise<void> {
     const lose = (why: string): void => loss.abort(new LeaseLostError(why));
     const arm = () =>
       this.#clock.setTimeout(
@@ -184,7 +187,7 @@ export class LeaseElector {
       await this.#clock.sleep(this.#retryMs, either);
       if (either.aborted) break;
       const outcome = await this.#renew(held, loss.signal);
-      if (outcome === 'taken') lose('somebody else has it');
+      if (outcome === 'taken') lose('another candidate has taken it');
       if (outcome !== 'renewed') continue;
       deadline.cancel();
       deadline = arm();
@@ -205,7 +208,7 @@ export class LeaseElector {
     }
   }
 
-  /** After a conflict: a renewal of ours whose answer was lost, an edit by a third party, or another holder. */
+  /** Finds the cause of a conflict: our own renewal whose answer was lost, an edit of the object, or another holder. */
   async #recheck(held: Held): Promise<'taken' | 'failed'> {
     try {
       const lease = await this.#access.read();
@@ -218,7 +221,7 @@ export class LeaseElector {
     }
   }
 
-  /** Best effort: without it, other candidates wait until the lease expires. */
+  /** Best effort: if it fails, other candidates wait until the lease expires. */
   async #release(held: Held): Promise<void> {
     try {
       await this.#access.release(held.lease);
@@ -229,29 +232,29 @@ export class LeaseElector {
     this.#metrics.leaderChanged(this.#options.name, false);
   }
 
-  #listen(signal: AbortSignal, released: Wake): void {
-    void this.#watchReleases(signal, released);
-    void this.#missHolder(signal, released);
+  #watchLease(signal: AbortSignal, wait: InterruptibleWait): void {
+    void this.#watchReleases(signal, wait);
+    void this.#watchHolder(signal, wait);
   }
 
-  async #missHolder(signal: AbortSignal, released: Wake): Promise<void> {
+  async #watchHolder(signal: AbortSignal, wait: InterruptibleWait): Promise<void> {
     const { isGone } = this.#options;
     if (isGone === undefined) return;
     const holder = (): string | undefined => this.#observation?.lease?.spec?.holderIdentity;
     while (!signal.aborted) {
-      const gone = await watchOver({ clock: this.#clock, holder, isGone }, signal);
+      const gone = await waitUntilHolderGone({ clock: this.#clock, holder, isGone }, signal);
       if (gone === undefined) return;
-      if (gone !== this.#gone) this.#log.warn({ holder: gone }, 'the holder of the lease is gone');
-      this.#gone = gone;
-      released.wake();
+      if (gone !== this.#goneHolder) this.#log.warn({ holder: gone }, 'the holder of the lease is gone');
+      this.#goneHolder = gone;
+      wait.interrupt();
     }
   }
 
-  /** Tells a candidate about a release at once. Only a hint: candidates look every few seconds anyway. */
-  async #watchReleases(signal: AbortSignal, released: Wake): Promise<void> {
+  /** Lets a candidate react to a release at once. This is only a hint: candidates read the lease every few seconds. */
+  async #watchReleases(signal: AbortSignal, wait: InterruptibleWait): Promise<void> {
     while (!signal.aborted) {
       try {
-        await this.#access.watchReleases(signal, () => released.wake());
+        await this.#access.watchReleases(signal, () => wait.interrupt());
       } catch (err) {
         this.#log.debug({ err }, 'cannot watch the lease');
       }
@@ -259,7 +262,7 @@ export class LeaseElector {
     }
   }
 
-  #patienceMs(): number {
+  #nextAttemptMs(): number {
     const jitteredMs = this.#retryMs * (1 + JITTER * this.#random());
     if (this.#observation === undefined) return jitteredMs;
     const { identity } = this.#options;
@@ -268,16 +271,16 @@ export class LeaseElector {
   }
 }
 
-/** A wait that other code can end early; a call while nothing waits ends the next wait. */
-class Wake {
-  #woken = new AbortController();
+/** A wait that other code can end early. A call of `interrupt` while nothing waits ends the next wait. */
+class InterruptibleWait {
+  #interrupted = new AbortController();
 
-  wake(): void {
-    this.#woken.abort();
+  interrupt(): void {
+    this.#interrupted.abort();
   }
 
-  async or(wait: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
-    await wait(AbortSignal.any([this.#woken.signal, signal]));
-    this.#woken = new AbortController();
+  async run(wait: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
+    await wait(AbortSignal.any([this.#interrupted.signal, signal]));
+    this.#interrupted = new AbortController();
   }
 }

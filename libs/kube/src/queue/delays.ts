@@ -7,12 +7,12 @@ interface Delayed {
   readonly priority: number;
 }
 
-/** Keys that wait for a time. A key waits once: for the earliest time and with the highest priority it was given. */
+/** Delayed keys. A key added several times waits once, until the earliest time and with the highest priority. */
 export class Delays {
   readonly #clock: Clock;
   readonly #due: (key: string, priority: number) => void;
   readonly #entries = new Map<string, Delayed>();
-  /** May hold entries that were replaced; `#entries` knows the valid ones. */
+  /** May contain replaced entries. The valid ones are in `#entries`. */
   #queue = new TinyQueue<Delayed>([], byDueTime);
   #armed: { readonly dueMs: number; readonly timer: Timer } | undefined;
 
@@ -31,7 +31,7 @@ export class Delays {
     this.#arm();
   }
 
-  /** Forgets all of them; gives their keys. */
+  /** Removes all keys and returns them. */
   clear(): readonly string[] {
     const keys = [...this.#entries.keys()];
     this.#entries.clear();
@@ -74,7 +74,7 @@ function byDueTime(a: Delayed, b: Delayed): number {
   return a.dueMs - b.dueMs;
 }
 
-/** The same entry when the other one adds nothing to it. */
+/** Returns `a` itself when `b` is neither earlier nor of higher priority. */
 function merge(a: Delayed, b: Delayed): Delayed {
   if (a.dueMs <= b.dueMs && a.priority >= b.priority) return a;
   return { key: a.key, dueMs: Math.min(a.dueMs, b.dueMs), priority: Math.max(a.priority, b.priority) };

@@ -11,13 +11,13 @@ function popAll(order: FairOrder): string[] {
 }
 
 describe('fair order', () => {
-  it('lets groups take turns, and serves each in the order in which its keys came', () => {
+  it('lets groups take turns and serves the keys of each group in order of arrival', () => {
     const order = new FairOrder(byNamespace);
     for (const key of ['a/1', 'a/2', 'a/3', 'b/1', 'c/1', 'b/2']) order.push(key, 0);
     expect(popAll(order)).toEqual(['a/1', 'b/1', 'c/1', 'a/2', 'b/2', 'a/3']);
   });
 
-  it('delays a key by no more than one key of a group with a thousand', () => {
+  it('delays a key by at most one key of a group with a thousand keys', () => {
     const order = new FairOrder(byNamespace);
     for (let index = 0; index < 1_000; index += 1) order.push(`busy/${index}`, 0);
     order.pop();
@@ -25,7 +25,7 @@ describe('fair order', () => {
     expect([order.pop(), order.pop()]).toContain('quiet/1');
   });
 
-  it('takes higher priorities first, of any group', () => {
+  it('takes higher priorities first, across all groups', () => {
     const order = new FairOrder(byNamespace);
     order.push('a/low', 0);
     order.push('b/low', 0);
@@ -34,19 +34,19 @@ describe('fair order', () => {
     expect(popAll(order)).toEqual(['a/higher', 'a/high', 'a/low', 'b/low']);
   });
 
-  it('moves a raised key into the turns of its new priority, and leaves no trace in the old one', () => {
+  it('moves a raised key to the end of its group at the new priority', () => {
     const order = new FairOrder(byNamespace);
     order.push('a/1', 5);
     order.push('a/raised', 0);
     order.raise('a/raised', 5);
-    order.raise('nobody', 5);
+    order.raise('unknown', 5);
     order.push('b/1', 5);
     expect(order.size).toBe(3);
     expect(popAll(order)).toEqual(['a/1', 'b/1', 'a/raised']);
     expect(order.size).toBe(0);
   });
 
-  it('pops every key once, and never lets a group wait for more than one key of each other group', () => {
+  it('pops every key once, and never makes a group wait for more than one key of each other group', () => {
     const key = fc.tuple(fc.constantFrom('a', 'b', 'c'), fc.nat(30)).map(([group, name]) => `${group}/${name}`);
     fc.assert(
       fc.property(fc.uniqueArray(key, { maxLength: 60 }), (keys) => {

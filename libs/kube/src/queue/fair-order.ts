@@ -1,9 +1,9 @@
 import type { QueueOrder } from './order.ts';
 
-/** Keys of one group, first come, first served. */
+/** Keys of one group in order of arrival. */
 type Line = Set<string>;
 
-/** Lines of one priority. The first group is next; a group that was served goes to the end. */
+/** Lines of one priority by group. The first group is next, and moves to the end after its turn. */
 type Ring = Map<string, Line>;
 
 interface Place {
@@ -12,15 +12,15 @@ interface Place {
 }
 
 /**
- * Higher priority first; within a priority the groups take turns, one key each, so that a group with a thousand keys
- * delays a group with one by one key. Within a group first come, first served; a raised key queues up anew.
+ * Serves higher priorities first. Within a priority, groups take turns with one key each, so that a group with a thousand
+ * keys delays another group by only one key. Keys of a group keep their order of arrival; a raised key goes to the end.
  */
 export class FairOrder implements QueueOrder {
   readonly #groupOf: (key: string) => string;
   readonly #rings = new Map<number, Ring>();
   readonly #places = new Map<string, Place>();
 
-  /** `groupOf` gives the group of a key, such as its namespace. */
+  /** `groupOf` returns the group of a key, such as its namespace. */
   constructor(groupOf: (key: string) => string) {
     this.#groupOf = groupOf;
   }

@@ -19,7 +19,7 @@ describe('order by priority', () => {
       ['b', 'a', 'c'],
     ],
     [
-      'takes keys of one priority as they came',
+      'takes keys of one priority in order of arrival',
       [
         ['c', 0],
         ['a', 0],
@@ -34,7 +34,7 @@ describe('order by priority', () => {
     expect(popAll(order)).toEqual(expected);
   });
 
-  it('moves a raised key before those of lower priority, behind those that came earlier', () => {
+  it('sorts a raised key into its new priority by its original time of arrival', () => {
     const order = new PriorityOrder();
     order.push('first', 5);
     order.push('raised', 0);

@@ -1,8 +1,8 @@
 import TinyQueue from 'tinyqueue';
 
 /**
- * Which of the waiting keys is next. The queue gives every key at most once until it has popped it, so that an order
- * (by priority, fair between namespaces, ...) is free of everything else a queue does.
+ * Decides which waiting key is next, for example by priority or fairly between namespaces. The queue pushes a key only
+ * while it is not in the order.
  */
 export interface QueueOrder {
   push(key: string, priority: number): void;
@@ -18,9 +18,9 @@ interface Entry {
   readonly turn: number;
 }
 
-/** Higher priority first; first come, first served within a priority. A raised key keeps the turn it came at. */
+/** Higher priorities first, and order of arrival within a priority. A raised key keeps its time of arrival. */
 export class PriorityOrder implements QueueOrder {
-  /** May hold entries that a raise has replaced; `#entries` knows the valid ones. */
+  /** May contain entries that `raise` has replaced. The valid ones are in `#entries`. */
   readonly #queue = new TinyQueue<Entry>([], (a, b) => b.priority - a.priority || a.turn - b.turn);
   readonly #entries = new Map<string, Entry>();
   #turn = 0;

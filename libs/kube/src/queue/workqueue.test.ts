@@ -25,7 +25,7 @@ async function takeAll(queue: WorkQueue): Promise<string[]> {
 }
 
 describe('work queue', () => {
-  it('gives a key once, however often it was added before', async () => {
+  it('returns a key once even if it was added several times', async () => {
     const { queue } = setup();
     queue.add('a');
     queue.add('b');
@@ -34,7 +34,7 @@ describe('work queue', () => {
     expect(await takeAll(queue)).toEqual(['a', 'b']);
   });
 
-  it('holds back a key that is in progress and gives it once more afterwards', async () => {
+  it('holds back a key that is in progress and returns it once more afterwards', async () => {
     const { queue } = setup();
     queue.add('a');
     await queue.get(never);
@@ -76,7 +76,7 @@ describe('work queue', () => {
     expect(await takeAll(queue)).toEqual(['b', 'a']);
   });
 
-  it('forgets, when it is cleared, what is wanted now or later, and every backoff; runs go on', async () => {
+  it('drops queued and delayed keys and backoffs when cleared, while runs continue', async () => {
     const { clock, queue } = setup();
     for (const key of ['running', 'failed', 'waiting']) queue.add(key);
     await queue.get(never);
@@ -93,7 +93,7 @@ describe('work queue', () => {
     expect(await takeAll(queue)).toEqual(['running']);
   });
 
-  it('wakes one waiting taker per key', async () => {
+  it('notifies one waiting taker per key', async () => {
     const { queue } = setup();
     const taken = Promise.all([queue.get(never), queue.get(never)]);
     queue.add('a');
@@ -101,7 +101,7 @@ describe('work queue', () => {
     expect((await taken).sort()).toEqual(['a', 'b']);
   });
 
-  it('gives a key to the next taker when the one it woke gives up', async () => {
+  it('passes a key to the next taker when the notified one has aborted', async () => {
     const { queue } = setup();
     const impatient = new AbortController();
     const first = queue.get(impatient.signal);
@@ -112,9 +112,9 @@ describe('work queue', () => {
   });
 
   it.each<[string, number[], number]>([
-    ['the earliest of several times holds', [500, 100, 300], 100],
-    ['a delay of nothing is an add', [0], 0],
-    ['delays beyond 2^31 ms are kept', [2 ** 32], 2 ** 32],
+    ['uses the earliest of several delays', [500, 100, 300], 100],
+    ['adds a key without a delay at once', [0], 0],
+    ['supports delays beyond 2^31 ms', [2 ** 32], 2 ** 32],
   ])('%s', async (...[, delays, dueMs]) => {
     const { clock, queue } = setup();
     for (const delay of delays) queue.addAfter('a', delay);
@@ -126,7 +126,7 @@ describe('work queue', () => {
     expect(queue.depth).toBe(0);
   });
 
-  it('gives delayed keys in the order of their times and with their highest priority', async () => {
+  it('returns delayed keys in order of their due times, with their highest priority', async () => {
     const { clock, queue } = setup();
     queue.addAfter('late', 30);
     queue.addAfter('a', 20, { priority: 1 });
@@ -138,7 +138,7 @@ describe('work queue', () => {
     expect(await takeAll(queue)).toEqual(['late']);
   });
 
-  it('doubles the delay of a failing key from 5 ms to a minute, until it is forgotten', async () => {
+  it('doubles the delay of a failing key from 5 ms to a minute, until forget is called', async () => {
     const { clock, queue } = setup();
     const delays: number[] = [];
     for (let n = 0; n < 16; n++) {
@@ -167,7 +167,7 @@ describe('work queue', () => {
     expect(await takeAll(queue)).toEqual(['d']);
   });
 
-  it('finishes what is waiting and in progress when shut down, and takes nothing new', async () => {
+  it('finishes queued keys and runs when shut down, and accepts no new keys', async () => {
     const { clock, queue } = setup();
     queue.add('running');
     queue.add('waiting');
@@ -186,14 +186,14 @@ describe('work queue', () => {
     expect(await queue.get(never)).toBeUndefined();
   });
 
-  it('resolves waiting takers when it is shut down', async () => {
+  it('resolves waiting takers with undefined when it is shut down', async () => {
     const { queue } = setup();
     const taken = queue.get(never);
     await queue.shutdown();
     expect(await taken).toBeUndefined();
   });
 
-  it('reports to its metrics how long keys waited and were worked on', async () => {
+  it('reports waiting and working times of keys to its metrics', async () => {
     const observed: [string, number][] = [];
     let sample: (() => QueueSample) | undefined;
     const { clock, queue } = setup({
@@ -225,7 +225,7 @@ describe('work queue', () => {
     ]);
   });
 
-  it('uses the order it was given', async () => {
+  it('uses the given order', async () => {
     const stack: string[] = [];
     const order = {
       push: (key: string) => void stack.push(key),

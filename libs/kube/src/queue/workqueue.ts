@@ -8,12 +8,12 @@ import { PriorityOrder } from './order.ts';
 import type { QueueOrder } from './order.ts';
 
 export interface AddOptions {
-  /** Higher first. Default 0, or for a key in progress whatever it was taken with. */
+  /** Higher first. Default: the priority of the current run if the key is in progress, else 0. */
   priority?: number | undefined;
 }
 
 export interface QueueStats {
-  /** Keys waiting to be taken; keys waiting for a time are not counted. */
+  /** Keys waiting to be taken. Delayed keys do not count. */
   readonly depth: number;
   readonly running: number;
   /** Age of the oldest run in progress. */
@@ -21,29 +21,29 @@ export interface QueueStats {
 }
 
 /**
- * Keys to be worked on. A key is in progress at most once at a time; however often it is added before it is taken, it
- * is taken once; added while in progress, it is taken once more afterwards.
+ * A queue of keys. A key is in progress at most once at a time. A key that is added several times before a worker takes
+ * it is taken once. A key that is added while in progress is taken once more afterwards.
  */
 export interface WorkQueue {
-  /** A key that is waiting already keeps its place, with the higher of both priorities. */
+  /** A key that is already waiting keeps its place and gets the higher of both priorities. */
   add(key: string, options?: AddOptions): void;
-  /** Adds the key after a delay. The earliest of several times holds; an `add` in between does not cancel it. */
+  /** Adds the key after a delay. Of several delays, the earliest counts. An `add` in between does not cancel it. */
   addAfter(key: string, delayMs: number, options?: AddOptions): void;
-  /** Adds the key after a delay that doubles with each call since `forget`, and a bucket that all keys share. */
+  /** Adds the key after a delay that doubles with each call since `forget`, and limits the retry rate of all keys. */
   addRateLimited(key: string, options?: AddOptions): void;
-  /** Starts the key's backoff anew. */
+  /** Resets the backoff of the key. */
   forget(key: string): void;
-  /** How often `addRateLimited` was called for the key since `forget`. */
+  /** The number of `addRateLimited` calls for the key since `forget`. */
   retries(key: string): number;
-  /** Takes the next key, waiting for one. Undefined when the signal aborts, or after `shutdown` when none is left. */
+  /** Waits for the next key and takes it. Undefined when the signal aborts, or after `shutdown` when no key is left. */
   get(signal: AbortSignal): Promise<string | undefined>;
-  /** Must follow every `get` that gave a key. */
+  /** Call it after the work on every key from `get`. */
   done(key: string): void;
   readonly depth: number;
   stats(): QueueStats;
   /** Drops all queued and delayed keys and all retry counts; returns those keys. Runs in progress continue. */
   clear(): readonly string[];
-  /** From now on adds are ignored and delays forgotten. Resolves when nothing is waiting or in progress any more. */
+  /** Ignores adds from now on and drops delayed keys. Resolves when no key is waiting or in progress. */
   shutdown(): Promise<void>;
 }
 
@@ -53,11 +53,11 @@ export interface WorkQueueOptions {
   readonly clock?: Clock | undefined;
   readonly random?: Random | undefined;
   readonly metrics?: KubeMetrics | undefined;
-  /** Default: by priority, then first come, first served. */
+  /** Default: by priority, then by arrival. */
   readonly order?: QueueOrder | undefined;
-  /** Per key. Default 5 ms to 60 s. */
+  /** Backoff of one key. Default 5 ms to 60 s. */
   readonly backoff?: { readonly baseMs: number; readonly maxMs: number } | undefined;
-  /** Of retries of all keys together. Default 100 a second in bursts of 500. */
+  /** Rate limit for the retries of all keys. Default 100 per second in bursts of 500. */
   readonly retryRate?: TokenRate | undefined;
 }
 
@@ -83,7 +83,7 @@ class PriorityWorkQueue implements WorkQueue {
   readonly #metrics: KubeMetrics;
   readonly #backoff: { readonly baseMs: number; readonly maxMs: number };
   readonly #bucket: TokenBucket;
-  /** Of the wanted keys, those that are not in progress. */
+  /** The wanted keys that are not in progress. */
   readonly #order: QueueOrder;
   readonly #wanted = new Map<string, Wanted>();
   readonly #runs = new Map<string, Run>();
@@ -149,12 +149,12 @@ class PriorityWorkQueue implements WorkQueue {
     for (;;) {
       if (signal.aborted) {
         // Another taker may have taken the key that this one was resumed for.
-        if (this.depth > 0) this.#wakeOne();
+        if (this.depth > 0) this.#notifyTaker();
         return undefined;
       }
       const key = this.#take();
       if (key !== undefined || this.#drained !== undefined) return key;
-      await this.#offered(signal);
+      await this.#waitForOffer(signal);
     }
   }
 
@@ -165,7 +165,7 @@ class PriorityWorkQueue implements WorkQueue {
     this.#metrics.queueWorked(this.#name, (this.#clock.monotonic() - run.startedMs) / 1_000);
     const again = this.#wanted.get(key);
     if (again !== undefined) this.#offer(key, again.priority);
-    this.#settle();
+    this.#resolveIfDrained();
   }
 
   stats(): QueueStats {
@@ -184,7 +184,7 @@ class PriorityWorkQueue implements WorkQueue {
     while (this.#order.pop() !== undefined);
     this.#wanted.clear();
     this.#retries.clear();
-    this.#settle();
+    this.#resolveIfDrained();
     return forgotten;
   }
 
@@ -192,8 +192,8 @@ class PriorityWorkQueue implements WorkQueue {
     if (this.#drained === undefined) {
       this.#drained = Promise.withResolvers();
       this.#delays.clear();
-      for (const wake of this.#takers) wake();
-      this.#settle();
+      for (const notify of this.#takers) notify();
+      this.#resolveIfDrained();
     }
     return this.#drained.promise;
   }
@@ -204,12 +204,12 @@ class PriorityWorkQueue implements WorkQueue {
 
   #offer(key: string, priority: number): void {
     this.#order.push(key, priority);
-    this.#wakeOne();
+    this.#notifyTaker();
   }
 
-  #wakeOne(): void {
-    const [wake] = this.#takers;
-    wake?.();
+  #notifyTaker(): void {
+    const [notify] = this.#takers;
+    notify?.();
   }
 
   #take(): string | undefined {
@@ -223,20 +223,20 @@ class PriorityWorkQueue implements WorkQueue {
     return key;
   }
 
-  /** Resolves when a key is offered to this taker (another may still be faster), on shutdown or when the signal aborts. */
-  #offered(signal: AbortSignal): Promise<void> {
+  /** Resolves when a key is available (another taker may still take it first), on shutdown, or when the signal aborts. */
+  #waitForOffer(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
-      const wake = (): void => {
-        this.#takers.delete(wake);
-        signal.removeEventListener('abort', wake);
+      const notify = (): void => {
+        this.#takers.delete(notify);
+        signal.removeEventListener('abort', notify);
         resolve();
       };
-      this.#takers.add(wake);
-      signal.addEventListener('abort', wake, { once: true });
+      this.#takers.add(notify);
+      signal.addEventListener('abort', notify, { once: true });
     });
   }
 
-  #settle(): void {
+  #resolveIfDrained(): void {
     if (this.#runs.size === 0 && this.#order.size === 0) this.#drained?.resolve(undefined);
   }
 

@@ -15,7 +15,7 @@ export interface StatusObject {
 
 const MAX_QUOTE = 300;
 
-/** The value of a whole JSON body. Rejects when the connection breaks before its end. */
+/** Reads and parses a JSON body. Rejects when the connection breaks before the end of the body. */
 export async function readJson(body: Readable): Promise<unknown> {
   const text = await readText(body);
   try {
@@ -25,7 +25,7 @@ export async function readJson(body: Readable): Promise<unknown> {
   }
 }
 
-/** Plain listeners: an async iterator costs as much as the rest of a small call. */
+/** Uses plain listeners because an async iterator costs as much as the rest of a small call. */
 function readText(body: Readable): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
   const chunks: Buffer[] = [];
@@ -38,15 +38,15 @@ function readText(body: Readable): Promise<string> {
   return promise;
 }
 
-/** The error an unsuccessful answer describes. Proxies and overloaded servers answer in plain text: it is quoted. */
-export async function rejection(target: CallTarget, { status, retryAfter, body }: WireResponse): Promise<KubeError> {
+/** Reads the error of an unsuccessful answer. Quotes plain text, which proxies and overloaded servers send. */
+export async function readError(target: CallTarget, { status, retryAfter, body }: WireResponse): Promise<KubeError> {
   const text = await readText(body);
   const answer = parseStatus(text) ?? { message: text.slice(0, MAX_QUOTE) };
-  return statusError(target, { ...answer, code: status }, parseRetryAfterMs(retryAfter));
+  return toStatusError(target, { ...answer, code: status }, parseRetryAfterMs(retryAfter));
 }
 
-/** The error a `Status` object describes: the body of a failed call, or an ERROR event of a watch. */
-export function statusError(target: CallTarget, answer: StatusObject, retryAfterMs?: number): KubeError {
+/** Builds an error from a `Status` object: the body of a failed call, or an ERROR event of a watch. */
+export function toStatusError(target: CallTarget, answer: StatusObject, retryAfterMs?: number): KubeError {
   const { code: status = 500, reason, message, details } = answer;
   const seconds = details?.retryAfterSeconds;
   return new KubeError({
@@ -59,8 +59,8 @@ export function statusError(target: CallTarget, answer: StatusObject, retryAfter
   });
 }
 
-/** The error of a call that ended without an answer. `sent` is whether the request may have reached the server. */
-export function failure(target: CallTarget, error: unknown, { sent }: { readonly sent: boolean }): KubeError {
+/** Builds the error of a call that ended without an answer. `sent`: the request may have reached the server. */
+export function toCallError(target: CallTarget, error: unknown, { sent }: { readonly sent: boolean }): KubeError {
   if (error instanceof KubeError) return error;
   const cause = error instanceof Error && error.cause instanceof CallEnded ? error.cause : error;
   return new KubeError({

@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 
-/** Calls and the bulk traffic (watches, lists) never share a connection: a slow reader must not hold up a claim. */
+/** Calls never share a connection with bulk traffic (watches and lists), so that a slow reader cannot delay a claim. */
 export type Lane = 'call' | 'bulk';
 
 export interface WireRequest {
@@ -8,7 +8,7 @@ export interface WireRequest {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  /** Aborting ends the request, or the response body that is being read, with the signal's reason as error. */
+  /** Aborting ends the request or the response body with the signal's reason as the error. */
   readonly signal: AbortSignal;
 }
 
@@ -18,18 +18,18 @@ export interface WireResponse {
   readonly body: Readable;
 }
 
-/** A way to the server that carries requests: an HTTP/2 session, or a keep-alive pool of HTTP/1.1 sockets. */
+/** Carries requests to the server: an HTTP/2 session, or a keep-alive pool of HTTP/1.1 sockets. */
 export interface Connection {
-  /** Requests this connection takes at a time. */
+  /** The number of concurrent requests. */
   capacity(): number;
-  /** Rejects with {@link NotProcessed} when the server has certainly not acted on the request. */
+  /** Rejects with {@link NotProcessed} when the server certainly did not process the request. */
   send(request: WireRequest): Promise<WireResponse>;
-  /** Lets the requests in flight finish and closes. */
+  /** Closes the connection after the requests in flight have finished. */
   drain(): void;
   destroy(reason: Error): void;
 }
 
-/** The request did not reach the server or was refused unread: sending it again is safe, whatever it is. */
+/** The request did not reach the server, or the server refused it without reading it. Any such request can be retried. */
 export class NotProcessed extends Error {
   override readonly name = 'NotProcessed';
 }

@@ -11,7 +11,7 @@ export class CallEnded extends Error {
   }
 }
 
-/** One signal for the two ways a call ends early: its deadline passes, or its caller aborts. Dispose it after the call. */
+/** One signal that aborts when the deadline of a call passes or its caller aborts. Dispose it after the call. */
 export class Deadline implements Disposable {
   readonly #clock: Clock;
   readonly #endsAtMs: number;
@@ -19,14 +19,14 @@ export class Deadline implements Disposable {
   readonly #controller = new AbortController();
   readonly #deadlineMs: number;
   readonly #caller: AbortSignal | undefined;
-  #watchdog: Timer | undefined;
-  #heardAtMs = 0;
+  #silenceTimer: Timer | undefined;
+  #activeAtMs = 0;
 
   constructor(clock: Clock, call: { readonly deadlineMs: number; readonly signal: AbortSignal | undefined }) {
     this.#clock = clock;
     this.#deadlineMs = call.deadlineMs;
     this.#endsAtMs = clock.monotonic() + call.deadlineMs;
-    this.#timer = clock.setTimeout(() => this.#controller.abort(this.expired()), call.deadlineMs);
+    this.#timer = clock.setTimeout(() => this.#controller.abort(this.timeoutError()), call.deadlineMs);
     this.#caller = call.signal;
     if (this.#caller?.aborted === true) this.cancel();
     this.#caller?.addEventListener('abort', this.cancel, { once: true });
@@ -41,33 +41,33 @@ export class Deadline implements Disposable {
     return Math.max(this.#endsAtMs - this.#clock.monotonic(), 0);
   }
 
-  expired(): CallEnded {
+  timeoutError(): CallEnded {
     return new CallEnded('Timeout', `no answer within ${this.#deadlineMs} ms`);
   }
 
-  /** From now on the call also ends when {@link heard} is not called for `silenceMs`. */
-  expectWithin(silenceMs: number): void {
-    this.heard();
+  /** From now on, the call also ends when {@link recordActivity} has not been called for `silenceMs`. */
+  limitSilence(silenceMs: number): void {
+    this.recordActivity();
     const check = (): void => {
-      const restMs = this.#heardAtMs + silenceMs - this.#clock.monotonic();
-      if (restMs > 0) this.#watchdog = this.#clock.setTimeout(check, restMs);
+      const remainingMs = this.#activeAtMs + silenceMs - this.#clock.monotonic();
+      if (remainingMs > 0) this.#silenceTimer = this.#clock.setTimeout(check, remainingMs);
       else this.#controller.abort(new CallEnded('Timeout', `nothing heard for ${silenceMs} ms`));
     };
     check();
   }
 
-  heard(): void {
-    this.#heardAtMs = this.#clock.monotonic();
+  recordActivity(): void {
+    this.#activeAtMs = this.#clock.monotonic();
   }
 
-  /** Ends the call now, for good. */
+  /** Ends the call now. */
   readonly cancel = (): void => {
     this.#controller.abort(new CallEnded('Aborted', 'aborted by the caller'));
   };
 
   [Symbol.dispose](): void {
     this.#timer.cancel();
-    this.#watchdog?.cancel();
+    this.#silenceTimer?.cancel();
     this.#caller?.removeEventListener('abort', this.cancel);
   }
 }

@@ -20,14 +20,14 @@ export interface DialOptions {
   readonly onPing: (seconds: number) => void;
 }
 
-/** Connects, and lets the server choose HTTP/2 or HTTP/1.1. Rejects with {@link NotProcessed}. */
+/** Connects to the server, which chooses HTTP/2 or HTTP/1.1. Rejects with {@link NotProcessed}. */
 export async function dial(options: DialOptions): Promise<Connection> {
   const { credentials, lane, clock } = options;
   const { origin, protocol, hostname, port } = new URL(credentials.server);
   const host = hostname.replace(/^\[|\]$/g, '');
   if (protocol === 'http:') {
     const socket = connectTcp({ host, port: Number(port || 80), noDelay: true });
-    await established(socket, 'connect', clock);
+    await waitUntilConnected(socket, 'connect', clock);
     return new Http2Connection({ ...options, origin, socket });
   }
   const tls = {
@@ -35,18 +35,18 @@ export async function dial(options: DialOptions): Promise<Connection> {
     cert: credentials.cert,
     key: credentials.key,
     rejectUnauthorized: credentials.insecure !== true,
-    // A server name may not be an address: RFC 6066.
+    // RFC 6066 does not allow an IP address as a server name.
     servername: credentials.serverName ?? (isIP(host) === 0 ? host : ''),
   };
   const socket = connectTls({ ...tls, host, port: Number(port || 443), ALPNProtocols: ['h2', 'http/1.1'] });
   socket.setNoDelay(true).setKeepAlive(true, TCP_KEEPALIVE_MS);
-  await established(socket, 'secureConnect', clock);
+  await waitUntilConnected(socket, 'secureConnect', clock);
   if (socket.alpnProtocol === 'h2') return new Http2Connection({ ...options, origin, socket });
   socket.destroy();
   return new Http1Connection({ origin, lane, tls });
 }
 
-async function established(socket: Duplex, event: 'connect' | 'secureConnect', clock: Clock): Promise<void> {
+async function waitUntilConnected(socket: Duplex, event: 'connect' | 'secureConnect', clock: Clock): Promise<void> {
   const timer = clock.setTimeout(() => socket.destroy(new Error('connect timed out')), CONNECT_DEADLINE_MS);
   try {
     await once(socket, event);

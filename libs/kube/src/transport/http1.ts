@@ -2,10 +2,10 @@ import { Agent, request as requestHttps } from 'node:https';
 import type { AgentOptions } from 'node:https';
 import type { Connection, Lane, WireRequest, WireResponse } from './connection.ts';
 
-/** Each watch holds a socket of its own; calls share these. */
+/** Calls share these sockets. Each watch has its own socket. */
 const MAX_CALL_SOCKETS = 64;
 
-/** The fallback for servers and proxies without HTTP/2: keep-alive sockets, one request on each at a time. */
+/** The fallback for servers and proxies without HTTP/2: keep-alive sockets that carry one request at a time. */
 export class Http1Connection implements Connection {
   readonly #agent: Agent;
   readonly #origin: string;
@@ -37,7 +37,7 @@ export class Http1Connection implements Connection {
   }
 
   drain(): void {
-    // Sockets in use are closed when their request ends because the agent keeps none of them any more.
+    // The agent now keeps no free sockets, so a socket in use closes when its request ends.
     this.#agent.maxFreeSockets = 0;
     for (const sockets of Object.values(this.#agent.freeSockets)) sockets?.forEach((socket) => socket.destroy());
   }

@@ -8,13 +8,13 @@ import type { Connection, Lane, WireRequest, WireResponse } from './connection.t
 const PING_EVERY_MS = 10_000;
 const PING_DEADLINE_MS = 5_000;
 
-/** Servers allow 100 streams or more; some slots stay free for the streams that are just being closed. */
+/** Servers allow at least 100 streams. The spare slots are for streams that are still closing. */
 const MAX_STREAMS = 100;
 const SPARE_STREAMS = 10;
 
 const MIB = 2 ** 20;
 
-/** A stream that is read slowly may fill its own window, but far from the whole session's. */
+/** The session window is much larger than a stream window, so a slow reader of one stream does not block the others. */
 const WINDOWS: Readonly<Record<Lane, { streamBytes: number; sessionBytes: number }>> = {
   call: { streamBytes: MIB, sessionBytes: 16 * MIB },
   bulk: { streamBytes: 4 * MIB, sessionBytes: 256 * MIB },
@@ -25,12 +25,12 @@ export interface Http2Options {
   readonly socket: Duplex;
   readonly lane: Lane;
   readonly clock: Clock;
-  /** The connection takes no more requests: it is closed or broken, or the server has sent GOAWAY. */
+  /** Called when the connection takes no more requests: it is closed or broken, or the server has sent GOAWAY. */
   readonly onGone: () => void;
   readonly onPing: (seconds: number) => void;
 }
 
-/** One HTTP/2 session. A PING that stays unanswered for 5 s destroys it, which fails its requests. */
+/** One HTTP/2 session. When the server does not answer a PING within 5 s, the session is destroyed and its requests fail. */
 export class Http2Connection implements Connection {
   readonly #session: ClientHttp2Session;
   readonly #clock: Clock;
@@ -46,7 +46,7 @@ export class Http2Connection implements Connection {
     const settings = { initialWindowSize: streamBytes, enablePush: false };
     const session = connectHttp2(origin, { createConnection: () => socket, settings });
     session.once('connect', () => {
-      // A session destroyed meanwhile still emits this.
+      // A session that was destroyed in the meantime still emits `connect`.
       if (!session.destroyed) session.setLocalWindowSize(sessionBytes);
     });
     session.once('goaway', onGone);
@@ -84,7 +84,7 @@ export class Http2Connection implements Connection {
     stream.on('error', (error: Error) => (failure = error));
     stream.once('close', () => {
       signal.removeEventListener('abort', onAbort);
-      if (!answered) reject(closeReason(stream, failure));
+      if (!answered) reject(closeReasonOf(stream, failure));
     });
     stream.once('response', (answer) => {
       answered = true;
@@ -100,7 +100,7 @@ export class Http2Connection implements Connection {
 
   destroy(reason: Error): void {
     this.#timer?.cancel();
-    // At once, not with the event: the retry of a failed request must not find this session again.
+    // Do not wait for the `close` event: the retry of a failed request must not pick this session again.
     this.#onGone();
     this.#session.destroy(reason);
   }
@@ -112,7 +112,7 @@ export class Http2Connection implements Connection {
     const expire = (): void => {
       if (!answered) this.destroy(new Error(`no answer to a PING for ${PING_DEADLINE_MS} ms`));
     };
-    // After a long pause of this process the timer comes first although the answer is already in the socket: read once more.
+    // After a long pause of this process, the timer fires before Node reads the answer from the socket. Let it read first.
     this.#timer = this.#clock.setTimeout(() => setImmediate(expire), PING_DEADLINE_MS);
     this.#session.ping((error) => {
       answered = true;
@@ -124,7 +124,7 @@ export class Http2Connection implements Connection {
   }
 }
 
-function closeReason(stream: ClientHttp2Stream, failure: Error | undefined): Error {
+function closeReasonOf(stream: ClientHttp2Stream, failure: Error | undefined): Error {
   if (stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return new NotProcessed('stream refused by the server');
   return failure ?? new Error(`stream closed with code ${stream.rstCode} before an answer`);
 }

@@ -1,27 +1,27 @@
 import { describe, expect, it } from 'vitest';
-import { bucketsFor, defaultLimits, limitsWithin } from './limiter.ts';
+import { createBuckets, defaultLimits, splitLimits } from './limiter.ts';
 
-const buckets = () => bucketsFor({ ...defaultLimits(), background: { perSecond: 10, burst: 2 } });
+const buckets = () => createBuckets({ ...defaultLimits(), background: { perSecond: 10, burst: 2 } });
 
 describe('rate limits', () => {
-  it('take no token for a call that will not wait', () => {
+  it('take no token for a call that cannot wait long enough', () => {
     const { background } = buckets();
     const waits = [0, 0, 50, 50, 100].map((maxWaitMs) => background.take(0, maxWaitMs));
     expect(waits).toEqual([0, 0, Infinity, Infinity, 100]);
   });
 
-  it('of an installation bound all requests together and leave each priority its share', () => {
-    const limits = limitsWithin({ perSecond: 180, burst: 36 });
+  it('of an installation limit all requests together and give each priority its share', () => {
+    const limits = splitLimits({ perSecond: 180, burst: 36 });
     expect(limits.claim).toEqual({ perSecond: 100, burst: 20 });
     expect(limits.normal).toEqual({ perSecond: 30, burst: 6 });
     expect(limits.background).toEqual({ perSecond: 50, burst: 10 });
   });
 
-  it('of an installation leave each priority at least one request at a time', () => {
-    expect(Object.values(limitsWithin({ perSecond: 1, burst: 1 })).map(({ burst }) => burst)).toEqual([1, 1, 1]);
+  it('of an installation allow each priority a burst of at least one request', () => {
+    expect(Object.values(splitLimits({ perSecond: 1, burst: 1 })).map(({ burst }) => burst)).toEqual([1, 1, 1]);
   });
 
-  it('never let a claim wait behind refills', () => {
+  it('never make a claim wait behind refills', () => {
     const { background, claim } = buckets();
     for (let n = 0; n < 1_000; n += 1) background.take(0);
     expect(claim.take(0, 0)).toBe(0);

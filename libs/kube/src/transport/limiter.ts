@@ -5,7 +5,7 @@ import type { Priority } from '../client/types.ts';
 
 export type RateLimits = Readonly<Record<Priority, TokenRate>>;
 
-/** The limits of a client that are not set otherwise. */
+/** The default limits of a client. */
 export function defaultLimits(): RateLimits {
   const { apiRequests } = pacing;
   return {
@@ -16,10 +16,10 @@ export function defaultLimits(): RateLimits {
 }
 
 /**
- * The limits of an installation that bounds all requests together: each priority has its usual share, so that one still
- * never waits behind another and the sum is what was asked for.
+ * Splits a limit for all requests between the priorities, in the proportion of the default limits. The sum stays within
+ * the limit, and no priority waits behind another one.
  */
-export function limitsWithin({ perSecond, burst }: TokenRate): RateLimits {
+export function splitLimits({ perSecond, burst }: TokenRate): RateLimits {
   const { claim, normal, background } = defaultLimits();
   const all = [claim, normal, background].reduce((sum, limit) => sum + limit.perSecond, 0);
   const share = (limit: TokenRate): TokenRate => ({
@@ -29,8 +29,8 @@ export function limitsWithin({ perSecond, burst }: TokenRate): RateLimits {
   return { claim: share(claim), normal: share(normal), background: share(background) };
 }
 
-/** A bucket for each priority: one never waits behind another. */
-export function bucketsFor(limits: RateLimits): Readonly<Record<Priority, TokenBucket>> {
+/** Creates a bucket for each priority, so that no priority waits behind another one. */
+export function createBuckets(limits: RateLimits): Readonly<Record<Priority, TokenBucket>> {
   return {
     claim: new TokenBucket(limits.claim),
     normal: new TokenBucket(limits.normal),

@@ -17,8 +17,8 @@ const holdWatches: Handler = (seen, respond, response) => {
   else respond({ body: { metadata: {} } });
 };
 
-/** Lets one fake millisecond pass with each turn of the event loop, so that retries come but deadlines leave room for I/O. */
-async function whileTimePasses<T>(clock: FakeClock, promise: Promise<T>): Promise<T> {
+/** Advances the clock by one millisecond per turn of the event loop: retries happen, but I/O finishes before deadlines. */
+async function advanceUntilDone<T>(clock: FakeClock, promise: Promise<T>): Promise<T> {
   const waiting = new Set([promise]);
   void promise.then(() => waiting.clear());
   while (waiting.size > 0) await clock.advance(1);
@@ -26,7 +26,7 @@ async function whileTimePasses<T>(clock: FakeClock, promise: Promise<T>): Promis
 }
 
 describe('sessions', () => {
-  it('carries watches and lists on other sessions than gets and writes', async () => {
+  it('sends watches and lists over other sessions than gets and writes', async () => {
     await using server = await startServer(holdWatches);
     await using client = testClient({ credentials: server.credentials() });
     void errorOf(follow(client));
@@ -83,7 +83,7 @@ describe('sessions', () => {
     expect(client.sample()).toEqual({ sessions: { call: 0, bulk: 3 }, streams: { call: 0, bulk: 7 } });
   });
 
-  it('lets a call finish on a session that got a GOAWAY, and opens a new one for the next call', async () => {
+  it('finishes a call on a session that received GOAWAY, and opens a new session for the next call', async () => {
     const held: (() => void)[] = [];
     await using server = await startServer((_seen, respond) => (held.length === 0 ? held.push(respond) : respond()));
     await using client = testClient({ credentials: server.credentials() });
@@ -98,7 +98,7 @@ describe('sessions', () => {
     expect(server.seen[1]?.connection).not.toBe(server.seen[0]?.connection);
   });
 
-  it('repeats a create that the server refused unread', async () => {
+  it('retries a create that the server refused without reading it', async () => {
     let refusals = 1;
     await using server = await startServer((_seen, respond, response) => {
       if (refusals > 0) response.stream.close(constants.NGHTTP2_REFUSED_STREAM);
@@ -110,7 +110,7 @@ describe('sessions', () => {
     expect(server.seen.map(({ method }) => method)).toEqual(['POST', 'POST']);
   });
 
-  it('connects again for a read whose connection broke, but leaves a broken write to the caller', async () => {
+  it('reconnects and retries a read whose connection broke, but leaves the retry of a write to the caller', async () => {
     let breaks = 0;
     await using server = await startServer((_seen, respond, response) => {
       if (breaks > 0) response.stream.session?.destroy();
@@ -126,21 +126,21 @@ describe('sessions', () => {
     expect(isUnknownOutcome(error)).toBe(true);
   });
 
-  it('reports a write to a port without a listener as certainly not sent', async () => {
+  it('reports a write to a port without a listener as not sent', async () => {
     const clock = new FakeClock();
     const server = await startServer((_seen, respond) => respond());
     await server[Symbol.asyncDispose]();
     await using client = testClient({ clock, credentials: server.credentials() });
-    const error = await whileTimePasses(clock, errorOf(client.create(pods, pod)));
+    const error = await advanceUntilDone(clock, errorOf(client.create(pods, pod)));
     expect(error).toMatchObject({ code: 'Network', sent: false });
     expect(isUnknownOutcome(error)).toBe(false);
   });
 
-  it('refuses a certificate it does not trust', async () => {
+  it('rejects a certificate it does not trust', async () => {
     const clock = new FakeClock();
     await using server = await startServer((_seen, respond) => respond());
     await using client = testClient({ clock, credentials: server.credentials({ ca: undefined }) });
-    const error = await whileTimePasses(clock, errorOf(client.get(pods, key)));
+    const error = await advanceUntilDone(clock, errorOf(client.get(pods, key)));
     expect(error).toMatchObject({ code: 'Network', sent: false });
     await using trusting = testClient({ credentials: server.credentials({ ca: undefined, insecure: true }) });
     expect(await trusting.get(pods, key)).toEqual({});
@@ -148,7 +148,7 @@ describe('sessions', () => {
 });
 
 describe('a half-open connection', () => {
-  it('is given up when a PING stays unanswered, which ends its watches and calls; the next call connects anew', async () => {
+  it('is closed when the server does not answer a PING: its watches and calls fail, and the next call reconnects', async () => {
     const clock = new FakeClock();
     await using server = await startServer((seen, respond, response) => {
       if (isWatch(seen)) response.writeHead(200).write('{"type":"ADDED","object":{}}\n');
@@ -173,7 +173,7 @@ describe('a half-open connection', () => {
     expect(await client.get(pods, key)).toEqual({});
   });
 
-  it('is distinguished from an idle one: answered PINGs keep the watch open', async () => {
+  it('differs from an idle connection, whose watch stays open because the server answers PINGs', async () => {
     const clock = new FakeClock();
     await using server = await startServer(holdWatches);
     const roundTrips: number[] = [];

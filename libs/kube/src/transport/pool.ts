@@ -7,21 +7,22 @@ import { CallEnded } from './deadline.ts';
 import { dial } from './dial.ts';
 
 /**
- * Load of the least busy session at which the next one is opened, by number of sessions open. Calls are spread over two
- * sessions at once and over four under load; after these, and for bulk traffic always, a session is filled first.
+ * The load of the least busy session at which the pool opens another one, indexed by the number of open sessions. Calls
+ * use two sessions from the start and four under load. Beyond that, and always for bulk traffic, the pool fills a session
+ * before it opens another one.
  */
 const OPEN_NEXT_AT: Readonly<Record<Lane, readonly number[]>> = { call: [0, 1, 16, 16], bulk: [0] };
 
-/** Beyond this, requests wait inside their session for a free stream. */
+/** At this limit, requests wait inside their session for a free stream. */
 const MAX_SESSIONS = 32;
 
-/** Streams that a session takes before the server has sent its limit. */
+/** Assumed number of streams until the server sends its limit. */
 const ASSUMED_CAPACITY = 90;
 
 interface Slot {
   readonly connecting: Promise<Connection>;
   connection: Connection | undefined;
-  /** Requests given to this slot, those still waiting for the connection included. */
+  /** Requests in this slot, including those that wait for the connection. */
   load: number;
 }
 
@@ -31,11 +32,11 @@ export interface PoolOptions {
   readonly metrics: KubeMetrics;
 }
 
-/** Connections by lane. A connection leaves the pool when it breaks or gets a GOAWAY; the next request opens another. */
+/** Connections by lane. A connection leaves the pool when it breaks or receives GOAWAY. The next request opens another. */
 export class Pool {
   readonly #options: PoolOptions;
   readonly #lanes: Readonly<Record<Lane, Set<Slot>>> = { call: new Set(), bulk: new Set() };
-  /** Out of the lanes, but perhaps still finishing requests. */
+  /** Slots that have left their lane and still have requests in flight. */
   readonly #draining = new Set<Slot>();
   #closed = false;
 
@@ -47,7 +48,7 @@ export class Pool {
     }));
   }
 
-  /** Sends on the least busy connection of the lane. Errors as {@link Connection.send}. */
+  /** Sends over the least busy connection of the lane. Fails like {@link Connection.send}. */
   async send(lane: Lane, request: WireRequest): Promise<WireResponse> {
     if (this.#closed) throw new NotProcessed('client is closed', { cause: CLOSED });
     const slot = this.#pick(lane);
@@ -57,7 +58,7 @@ export class Pool {
       if (slot.load === 0) this.#draining.delete(slot);
     };
     try {
-      const connection = slot.connection ?? (await unlessAborted(slot.connecting, request.signal));
+      const connection = slot.connection ?? (await rejectOnAbort(slot.connecting, request.signal));
       const response = await connection.send(request);
       response.body.once('close', release);
       return response;
@@ -67,7 +68,7 @@ export class Pool {
     }
   }
 
-  /** Opens new connections for what comes next, with credentials read again; requests in flight finish on the old ones. */
+  /** Makes new requests open new connections with the current credentials. Requests in flight finish on the old ones. */
   retire(): void {
     for (const lane of Object.values(this.#lanes)) {
       for (const slot of lane) {
@@ -77,7 +78,7 @@ export class Pool {
     }
   }
 
-  /** Fails everything in flight. */
+  /** Fails all requests in flight. */
   close(): void {
     this.#closed = true;
     for (const slot of [...this.#lanes.call, ...this.#lanes.bulk, ...this.#draining]) {
@@ -86,16 +87,16 @@ export class Pool {
   }
 
   /**
-   * The least busy session, and another one beside it when all are busy. While that one connects, the request goes over a
-   * session that is open already: a handshake takes longer than many answers when the server is busy.
+   * Picks the least busy session and opens another one when all are busy. While that one connects, the request uses an
+   * open session: when the server is busy, a handshake takes longer than many answers.
    */
   #pick(lane: Lane): Slot {
     const slots = this.#lanes[lane];
-    const least = leastBusy(slots);
+    const least = findLeastBusy(slots);
     if (least === undefined) return this.#open(lane);
-    const isFull = least.load >= loadLimit(lane, { sessions: slots.size, connection: least.connection });
+    const isFull = least.load >= loadLimitOf(lane, { sessions: slots.size, connection: least.connection });
     const next = isFull && slots.size < MAX_SESSIONS ? this.#open(lane) : least;
-    return next.connection === undefined ? (leastBusy(withSpareStream(slots)) ?? next) : next;
+    return next.connection === undefined ? (findLeastBusy(slotsWithSpareStream(slots)) ?? next) : next;
   }
 
   #open(lane: Lane): Slot {
@@ -123,19 +124,22 @@ export class Pool {
   }
 }
 
-function leastBusy(slots: Iterable<Slot>): Slot | undefined {
+function findLeastBusy(slots: Iterable<Slot>): Slot | undefined {
   let least: Slot | undefined;
   for (const slot of slots) if (least === undefined || slot.load < least.load) least = slot;
   return least;
 }
 
-/** Sessions that are open and take one more request at once. */
-function* withSpareStream(slots: Iterable<Slot>): Iterable<Slot> {
+/** Open sessions that can take one more request now. */
+function* slotsWithSpareStream(slots: Iterable<Slot>): Iterable<Slot> {
   for (const slot of slots) if (slot.connection !== undefined && slot.load < slot.connection.capacity()) yield slot;
 }
 
-/** Load from which a session of this lane gets another beside it. */
-function loadLimit(lane: Lane, at: { readonly sessions: number; readonly connection: Connection | undefined }): number {
+/** The load of a session at which its lane opens another one. */
+function loadLimitOf(
+  lane: Lane,
+  at: { readonly sessions: number; readonly connection: Connection | undefined },
+): number {
   const capacity = at.connection?.capacity() ?? ASSUMED_CAPACITY;
   return capacity === Infinity ? Infinity : Math.min(OPEN_NEXT_AT[lane][at.sessions] ?? capacity, capacity);
 }
@@ -144,8 +148,8 @@ const CLOSED = new CallEnded('Aborted', 'client is closed');
 
 const ignore = (): void => undefined;
 
-/** A caller that gives up does not wait for the connection, which other callers may still need. */
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+/** Rejects for a caller that aborts. The connection attempt continues because other callers may need it. */
+function rejectOnAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: aborted, reject } = Promise.withResolvers<never>();
   const onAbort = (): void =>
     reject(new NotProcessed('ended before the connection was made', { cause: signal.reason }));

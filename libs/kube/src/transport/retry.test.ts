@@ -32,7 +32,7 @@ describe('retries', () => {
     ['evict', false, (c) => c.evict(key)],
   ];
 
-  it.each(calls)('after 429 with Retry-After, %s is repeated: %s', async (_name, repeated, call) => {
+  it.each(calls)('after 429 with Retry-After, the client retries %s: %s', async (_name, repeated, call) => {
     const clock = new FakeClock();
     await using server = await startServer(once(429, { 'retry-after': '2' }));
     await using client = testClient({ clock, credentials: server.credentials() });
@@ -50,7 +50,7 @@ describe('retries', () => {
     expect(isTooManyRequests(error)).toBe(!repeated);
   });
 
-  it('adds up to a quarter to Retry-After, so that clients with the same answer do not come back together', async () => {
+  it('adds jitter of up to a quarter to Retry-After', async () => {
     const clock = new FakeClock();
     await using server = await startServer(once(503, { 'retry-after': '2' }));
     await using client = testClient({ clock, random: () => 0.999, credentials: server.credentials() });
@@ -60,7 +60,7 @@ describe('retries', () => {
     expect(await got).toEqual({});
   });
 
-  it('gives the error at once when the deadline comes before the time to try again', async () => {
+  it('fails at once when the deadline would pass before the retry', async () => {
     const clock = new FakeClock();
     await using server = await startServer(once(429, { 'retry-after': '3' }));
     await using client = testClient({ clock, credentials: server.credentials() });
@@ -80,14 +80,14 @@ describe('retries', () => {
     expect(server.seen).toHaveLength(1);
   });
 
-  it.each([400, 403, 404, 409, 410, 422, 500])('does not repeat after %i', async (status) => {
+  it.each([400, 403, 404, 409, 410, 422, 500])('does not retry after %i', async (status) => {
     await using server = await startServer(once(status));
     await using client = testClient({ credentials: server.credentials() });
     expect(await errorOf(client.get(pods, key))).toMatchObject({ status, message: 'get pods n/a: slow down' });
     expect(server.seen).toHaveLength(1);
   });
 
-  it('reads the credentials again after a 401, connects anew and repeats the call once', async () => {
+  it('reads the credentials again after a 401, reconnects and retries the call once', async () => {
     let token = 'old';
     const refreshed: string[] = [];
     await using server = await startServer(({ headers }, respond) =>
@@ -135,7 +135,7 @@ describe('retries', () => {
     expect({ refused, refreshes }).toEqual({ refused: 8, refreshes: 1 });
   });
 
-  it('keeps the 401 when the credentials cannot be read again', async () => {
+  it('reports the 401 when it cannot read the credentials again', async () => {
     await using server = await startServer((_seen, respond) => respond({ status: 401 }));
     const refresh = (): Promise<void> => Promise.reject(new Error('no file'));
     await using client = testClient({ credentials: server.credentials({ refresh }) });

@@ -6,22 +6,23 @@ const MAX_ATTEMPTS = 6;
 const BASE_MS = 50;
 const MAX_BACKOFF_MS = 5_000;
 
-/** Longer requests to wait are cut: the caller has a deadline, and its queue a better place to wait. */
+/** Limits Retry-After. A caller that has to wait longer does so in its work queue. */
 const MAX_RETRY_AFTER_MS = 10_000;
 
 export interface FailedAttempt {
   readonly error: KubeError;
-  /** 0 for the first. */
+  /** 0 for the first attempt. */
   readonly attempt: number;
-  /** Sending the same request twice has the effect of sending it once, or fails with an error that says so. */
+  /** Sending the request twice has the same effect as sending it once, or fails with a distinct error. */
   readonly idempotent: boolean;
   readonly remainingMs: number;
   readonly random: Random;
 }
 
 /**
- * How long to wait before the same request is sent again; undefined when it must not be, or when its deadline would pass
- * first. Repeated are: what the server never processed; idempotent calls after 429 and 503; reads whose connection broke.
+ * The time to wait before a retry. Undefined when the request must not be retried or its deadline would pass first.
+ * Retried are requests that the server never processed, idempotent calls after 429 and 503, and reads whose connection
+ * broke.
  */
 export function retryDelayMs({ error, attempt, idempotent, remainingMs, random }: FailedAttempt): number | undefined {
   if (attempt + 1 >= MAX_ATTEMPTS || !isRepeatable(error, idempotent)) return undefined;
@@ -38,7 +39,7 @@ function isRepeatable(error: KubeError, idempotent: boolean): boolean {
   return idempotent && (error.status === 429 || error.status === 503);
 }
 
-/** Milliseconds of a Retry-After header in seconds, the only form API servers send. */
+/** Parses a Retry-After header in seconds, the only form that API servers send, into milliseconds. */
 export function parseRetryAfterMs(header: string | undefined): number | undefined {
   return header !== undefined && /^\d{1,6}$/.test(header) ? Number(header) * 1_000 : undefined;
 }

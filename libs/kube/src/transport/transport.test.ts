@@ -20,12 +20,12 @@ const key = { namespace: 'n', name: 'a' };
 const pod: Pod = { metadata: key, spec: { containers: [] } };
 const isWatch = ({ path }: { path: string }): boolean => path.includes('watch=true');
 
-describe('the end of a call', () => {
+describe('a call', () => {
   it.each([
     ['get', false, (c: KubeClient) => c.get(pods, key, { deadlineMs: 500 })],
     ['mergePatch', true, (c: KubeClient) => c.mergePatch(pods, key, {}, { deadlineMs: 500 })],
   ])(
-    'comes at its deadline when the server is silent: after %s the outcome is unknown: %s',
+    'ends at its deadline when the server is silent: after %s the outcome is unknown: %s',
     async (_n, unknown, call) => {
       const clock = new FakeClock();
       await using server = await startServer(() => undefined);
@@ -39,7 +39,7 @@ describe('the end of a call', () => {
     },
   );
 
-  it('comes in the middle of an answer too', async () => {
+  it('ends at its deadline in the middle of an answer', async () => {
     const clock = new FakeClock();
     await using server = await startServer((_seen, _respond, response) => void response.writeHead(200).write('{"a":'));
     await using client = testClient({ clock, credentials: server.credentials() });
@@ -49,7 +49,7 @@ describe('the end of a call', () => {
     expect(isTimeout(await outcome)).toBe(true);
   });
 
-  it('comes at once when the caller aborts, and the server sees the stream cancelled', async () => {
+  it('ends at once when the caller aborts, and the server sees the stream cancelled', async () => {
     let cancelled = 0;
     await using server = await startServer((_seen, _respond, response) => {
       response.stream.once('close', () => (cancelled = response.stream.rstCode));
@@ -63,7 +63,7 @@ describe('the end of a call', () => {
     await until(() => cancelled === constants.NGHTTP2_CANCEL);
   });
 
-  it('comes before anything is sent when its turn would come after its deadline', async () => {
+  it('fails without sending anything when the rate limit would delay it beyond its deadline', async () => {
     const throttled: string[] = [];
     const clock = new FakeClock();
     await using server = await startServer((_seen, respond) => respond());
@@ -84,7 +84,7 @@ describe('the end of a call', () => {
     expect(server.seen).toHaveLength(2);
   });
 
-  it('comes before anything is sent when the signal has aborted already', async () => {
+  it('fails without sending anything when its signal has already aborted', async () => {
     await using server = await startServer((_seen, respond) => respond());
     await using client = testClient({ credentials: server.credentials() });
     const error = await errorOf(client.create(pods, pod, { signal: AbortSignal.abort() }));
@@ -92,7 +92,7 @@ describe('the end of a call', () => {
     expect(server.seen).toEqual([]);
   });
 
-  it('does not wait for a connection that does not come', async () => {
+  it('ends at its deadline while it waits for a connection', async () => {
     const clock = new FakeClock();
     await using server = await startServer((_seen, respond) => respond());
     await using proxy = await startProxy(server.port);
@@ -106,7 +106,7 @@ describe('the end of a call', () => {
     expect(await outcome).toSatisfy((error) => error instanceof KubeError && !isUnknownOutcome(error));
   });
 
-  it('comes for everything in flight when the client is closed', async () => {
+  it('ends when the client is closed', async () => {
     await using server = await startServer(() => undefined);
     await using client = testClient({ credentials: server.credentials() });
     const outcomes = [errorOf(client.get(pods, key)), errorOf(follow(client))];
@@ -118,7 +118,7 @@ describe('the end of a call', () => {
 });
 
 describe('an answer', () => {
-  it('that is not JSON is an error, and the outcome of its write unknown', async () => {
+  it('that is not JSON is an error and leaves the outcome of a write unknown', async () => {
     await using server = await startServer((_seen, respond) => respond({ body: '<html>' }));
     await using client = testClient({ credentials: server.credentials() });
     const error = await errorOf(client.mergePatch(pods, key, {}));
@@ -126,7 +126,7 @@ describe('an answer', () => {
     expect(isUnknownOutcome(error)).toBe(true);
   });
 
-  it('comes over HTTP/2 in clear text too', async () => {
+  it('can come over HTTP/2 in clear text', async () => {
     await using server = await startServer((_seen, respond) => respond({ body: { a: 1 } }), { clearText: true });
     await using client = testClient({ credentials: server.credentials() });
     expect(await client.get(pods, key)).toEqual({ a: 1 });
@@ -134,7 +134,7 @@ describe('an answer', () => {
 });
 
 describe('a server without HTTP/2', () => {
-  it('gets requests over HTTP/1.1 keep-alive sockets', async () => {
+  it('receives requests over HTTP/1.1 keep-alive sockets', async () => {
     await using server = await startHttp1Server((seen, respond, response) => {
       if (isWatch(seen)) response.writeHead(200).end('{"type":"ADDED","object":{}}\n');
       else respond({ body: { echo: seen.body } });
@@ -147,7 +147,7 @@ describe('a server without HTTP/2', () => {
     expect(new Set(server.seen.slice(0, 5).map(({ connection }) => connection)).size).toBe(1);
   });
 
-  it('gets new sockets with new credentials', async () => {
+  it('receives requests with new credentials over new sockets', async () => {
     let token = 'old';
     await using server = await startHttp1Server(({ headers }, respond) =>
       respond({ status: headers['authorization'] === 'new' ? 200 : 401 }),
@@ -162,7 +162,7 @@ describe('a server without HTTP/2', () => {
     expect(after?.connection).not.toBe(before?.connection);
   });
 
-  it('still has deadlines, aborts and broken connections reported by kind', async () => {
+  it('does not hide whether a call timed out, was aborted or lost its connection', async () => {
     const clock = new FakeClock();
     await using server = await startHttp1Server(({ method }, _respond, response) => {
       if (method === 'PATCH') response.destroy();

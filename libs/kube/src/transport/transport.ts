@@ -6,18 +6,18 @@ import type { Credentials } from '../credentials/credentials.ts';
 import { KubeError } from '../errors.ts';
 import type { CallTarget } from '../errors.ts';
 import type { KubeMetrics } from '../metrics.ts';
-import { failure, readJson, rejection } from './answer.ts';
+import { toCallError, readJson, readError } from './answer.ts';
 import { NotProcessed } from './connection.ts';
 import type { WireResponse } from './connection.ts';
 import { Deadline } from './deadline.ts';
-import { bucketsFor } from './limiter.ts';
+import { createBuckets } from './limiter.ts';
 import type { RateLimits } from './limiter.ts';
 import { Pool } from './pool.ts';
 import { retryDelayMs } from './retry.ts';
 
 export interface ApiRequest extends CallTarget {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** With query; the path of the server's URL is put before it. */
+  /** Path and query. The path of the server's URL is prepended. */
   readonly path: string;
   readonly body?: string | undefined;
   readonly contentType?: string | undefined;
@@ -43,15 +43,18 @@ interface Attempt<T> {
   readonly request: ApiRequest;
   readonly deadline: Deadline;
   readonly read: Reader<T>;
-  /** An earlier attempt may have reached the server: from then on the outcome of the call is never certain. */
+  /** An earlier attempt may have reached the server, so the outcome of the call stays unknown without an answer. */
   readonly sentBefore: boolean;
 }
 
-/** Requests with a deadline, a rate limit, a {@link Gate} for what can wait, and retries over a {@link Pool}. Every failure is a {@link KubeError}. */
+/**
+ * Sends requests over a {@link Pool} with a deadline, a rate limit and retries, and background requests through a
+ * {@link Gate}. Every failure is a {@link KubeError}.
+ */
 export class Transport {
   readonly #options: TransportOptions;
   readonly #pool: Pool;
-  readonly #buckets: ReturnType<typeof bucketsFor>;
+  readonly #buckets: ReturnType<typeof createBuckets>;
   readonly #background: Gate;
   readonly #basePath: string;
   #refreshing: Promise<boolean> | undefined;
@@ -59,18 +62,21 @@ export class Transport {
   constructor(options: TransportOptions) {
     this.#options = options;
     this.#pool = new Pool(options);
-    this.#buckets = bucketsFor(options.limits);
+    this.#buckets = createBuckets(options.limits);
     this.#background = new Gate(options.clock);
     this.#basePath = new URL(options.credentials.server).pathname.replace(/\/$/, '');
   }
 
-  /** The parsed JSON of a successful answer. */
+  /** Sends a request and returns the parsed JSON of the answer. */
   async call(request: ApiRequest): Promise<unknown> {
     using deadline = new Deadline(this.#options.clock, request);
     return await this.#finish(request, deadline, ({ body }) => readJson(body));
   }
 
-  /** The body of a successful answer, under a deadline until its end; `failure` names what then goes wrong with it. */
+  /**
+   * Sends a request and returns the body of the answer as a stream. The deadline covers the whole stream. Callers convert
+   * errors of the stream with {@link toCallError}.
+   */
   open(request: ApiRequest, deadline: Deadline): Promise<Readable> {
     return this.#finish(request, deadline, ({ body }) => Promise.resolve(body));
   }
@@ -87,14 +93,14 @@ export class Transport {
     const { clock, metrics } = this.#options;
     const { verb, resource } = request;
     const startedAtMs = clock.monotonic();
-    const outcome = await this.#retrying(request, deadline, read);
+    const outcome = await this.#sendWithRetries(request, deadline, read);
     const code = 'error' in outcome ? codeLabel(outcome.error) : '2xx';
     metrics.requestFinished({ verb, resource, code }, (clock.monotonic() - startedAtMs) / 1_000);
     if ('error' in outcome) throw outcome.error;
     return outcome.value;
   }
 
-  async #retrying<T>(request: ApiRequest, deadline: Deadline, read: Reader<T>): Promise<Outcome<T>> {
+  async #sendWithRetries<T>(request: ApiRequest, deadline: Deadline, read: Reader<T>): Promise<Outcome<T>> {
     const { clock, metrics, random } = this.#options;
     const { idempotent, verb, resource } = request;
     let mayRefresh = true;
@@ -116,7 +122,7 @@ export class Transport {
     }
   }
 
-  /** New credentials and, since the old ones may be those of the connections, new connections; once for a burst of 401s. */
+  /** Reads the credentials again, once for a burst of 401s, and reconnects because connections may carry the old ones. */
   #refresh(): Promise<boolean> {
     this.#refreshing ??= this.#readCredentials().finally(() => (this.#refreshing = undefined));
     return this.#refreshing;
@@ -146,19 +152,19 @@ export class Transport {
         sent = true;
         return this.#pool.send(verb === 'watch' || verb === 'list' ? 'bulk' : 'call', wire);
       };
-      const isPatient = request.priority === 'background';
-      const response = await (isPatient ? this.#background.pass(send, deadline.signal) : send());
+      const canWait = request.priority === 'background';
+      const response = await (canWait ? this.#background.pass(send, deadline.signal) : send());
       if (response.status < 300) return { value: await read(response) };
-      return { error: await rejection(request, response) };
+      return { error: await readError(request, response) };
     } catch (error) {
-      return { error: failure(request, error, { sent: error instanceof NotProcessed ? sentBefore : sent }) };
+      return { error: toCallError(request, error, { sent: error instanceof NotProcessed ? sentBefore : sent }) };
     }
   }
 
   async #throttle({ priority }: ApiRequest, deadline: Deadline): Promise<void> {
     const { clock, metrics } = this.#options;
     const waitMs = this.#buckets[priority].take(clock.monotonic(), deadline.remainingMs());
-    if (waitMs === Infinity) throw deadline.expired();
+    if (waitMs === Infinity) throw deadline.timeoutError();
     if (waitMs === 0) return;
     metrics.requestThrottled(priority, waitMs / 1_000);
     await clock.sleep(waitMs, deadline.signal);
