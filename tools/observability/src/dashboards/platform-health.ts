@@ -1,14 +1,8 @@
-import type { Dashboard, Panel, Row } from './model.ts';
+import type { Dashboard } from './model.ts';
 import { select, quantile, quantiles, rate } from './queries.ts';
+import { row } from './row.ts';
 
 const WRITES = 'verb=~"create|update|delete|.*[Pp]atch"';
-
-type Plain = Omit<Panel, 'width'> & { readonly width?: number };
-
-/** Creates a row of panels. Their default width is a quarter of the page. */
-function row(title: string, panels: readonly Plain[], height = 8): Row {
-  return { title, height, panels: panels.map((panel) => ({ width: 6, ...panel })) };
-}
 
 const now = row(
   'Now',

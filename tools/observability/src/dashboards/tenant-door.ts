@@ -1,12 +1,6 @@
-import type { Dashboard, Panel, Row } from './model.ts';
+import type { Dashboard } from './model.ts';
 import { select, quantile, quantiles, rate } from './queries.ts';
-
-type Plain = Omit<Panel, 'width'> & { readonly width?: number };
-
-/** Creates a row of panels. Their default width is a quarter of the page. */
-function row(title: string, panels: readonly Plain[], height = 8): Row {
-  return { title, height, panels: panels.map((panel) => ({ width: 6, ...panel })) };
-}
+import { row } from './row.ts';
 
 const API = 'sandlot_api_request_seconds';
 const GATEWAY = 'sandlot_gateway_request_seconds';
