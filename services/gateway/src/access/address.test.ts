@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAddressRule } from './address.ts';
+import { createAddressRule, isWithin, parseNetworks } from './address.ts';
 
 describe('addresses of pods', () => {
   it.each([
@@ -27,5 +27,19 @@ describe('addresses of pods', () => {
   it('may be in a forbidden network only when it is allowed explicitly', () => {
     expect(['127.0.0.1', '::1'].map(createAddressRule(['127.0.0.0/8']))).toEqual([true, false]);
     expect(() => createAddressRule(['localhost'])).toThrow('localhost is no network');
+  });
+});
+
+describe('trusted peers', () => {
+  it.each([
+    ['10.0.0.1', ['10.0.0.0/8'], true],
+    ['11.0.0.1', ['10.0.0.0/8'], false],
+    ['::ffff:10.0.0.1', ['10.0.0.0/8'], true],
+    ['fe80::1%eth0', ['fe80::/10'], true],
+    ['fd00::1', ['10.0.0.0/8'], false],
+    ['', ['0.0.0.0/0'], false],
+    ['10.0.0.1', [], false],
+  ])('%s is within %j: %s', (peer, networks, expected) => {
+    expect(isWithin(parseNetworks(networks), peer)).toBe(expected);
   });
 });

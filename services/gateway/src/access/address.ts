@@ -42,10 +42,11 @@ export function plainAddress(address: string): string {
   return address.startsWith('::ffff:') && address.includes('.') ? address.slice(7) : address;
 }
 
-/** Whether the peer of a socket is in one of the networks. */
+/** Whether the peer of a socket is in one of the networks. The zone of a link-local peer (`fe80::1%eth0`) does not matter. */
 export function isWithin(networks: Networks, peer: string): boolean {
   if (networks.length === 0) return false;
-  const address = parseAddress(plainAddress(peer));
+  const [unzoned = ''] = peer.split('%', 1);
+  const address = parseAddress(plainAddress(unzoned));
   return address !== undefined && isIn(networks, address);
 }
 
