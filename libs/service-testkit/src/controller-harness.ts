@@ -11,38 +11,38 @@ import type { TestController } from './test-controller.ts';
 
 const START_MS = Date.UTC(2026, 0, 1, 12);
 
-/** What controllers under test run against. */
-export interface Surroundings {
+/** The API server and the clock of controllers under test. */
+export interface TestEnvironment {
   readonly api: FakeApiServer;
   readonly clock: FakeClock;
 }
 
-/** An in-process API server that keeps these resources besides the built-in ones, at noon of 2026-01-01. */
-export async function startSurroundings(
+/** Starts an in-process API server that serves these and the built-in resources, at noon of 2026-01-01. */
+export async function startTestEnvironment(
   resources: NonNullable<FakeApiServerOptions['resources']>,
-): Promise<Surroundings> {
+): Promise<TestEnvironment> {
   const clock = new FakeClock(START_MS);
   return { api: await startFakeApiServer({ resources, clock }), clock };
 }
 
 /**
- * Controllers over an in-process API server, on a clock that only {@link eventually} and {@link elapse} move. A service
- * extends it with the helpers that its own tests need.
+ * Runs controllers against an in-process API server, on a clock that only {@link eventually} and {@link elapse} advance.
+ * A service extends it with helpers for its own tests.
  */
 export abstract class ControllerHarness implements AsyncDisposable {
   readonly api: FakeApiServer;
   readonly clock: FakeClock;
   readonly bus: MemoryBus = memoryBus();
-  /** Log of controllers that are started from now on. Default: none. */
+  /** Logger of controllers started from now on. Default: none. */
   log: Logger | undefined;
   readonly #controllers = new Set<TestController>();
 
-  protected constructor({ api, clock }: Surroundings) {
+  protected constructor({ api, clock }: TestEnvironment) {
     this.api = api;
     this.clock = clock;
   }
 
-  /** Starts one more controller, which is `user` to the API server; its caches may still be empty on return. */
+  /** Starts a controller that uses the API server as `user`. Its caches may still be empty on return. */
   protected run(user: string, build: ControllerProcess['build']): TestController {
     const { api, clock, bus, log } = this;
     const controller = startTestController({ client: api.client({ user, clock }), clock, bus, log, build });
@@ -50,13 +50,13 @@ export abstract class ControllerHarness implements AsyncDisposable {
     return controller;
   }
 
-  /** Ends it at once: queued keys are not reconciled. */
+  /** Stops the controller at once, without reconciling queued keys. */
   async kill(controller: TestController): Promise<void> {
     this.#controllers.delete(controller);
     await controller[Symbol.asyncDispose]();
   }
 
-  /** `verb resource[/subresource]` of every write so far that is not an Event. */
+  /** `verb resource[/subresource]` of every write so far, except Events. */
   writes(): string[] {
     return this.api
       .writes()
@@ -64,15 +64,12 @@ export abstract class ControllerHarness implements AsyncDisposable {
       .map(({ verb, resource, subresource }) => `${verb} ${resource}${subresource === '' ? '' : `/${subresource}`}`);
   }
 
-  /**
-   * Lets real time and the clock pass, the latter faster and faster, until `check` throws no more; after ten seconds its
-   * last error counts.
-   */
+  /** Repeats `check` until it does not throw, as {@link eventually} of `fake-time.ts` does. */
   eventually<T>(check: () => T): Promise<T> {
     return eventually(this.clock, check);
   }
 
-  /** Lets the clock move by `ms` in small steps, with time in between for requests and answers. */
+  /** Advances the clock by `ms` in small steps, with real time in between for requests and answers. */
   elapse(ms: number): Promise<void> {
     return elapse(this.clock, ms);
   }

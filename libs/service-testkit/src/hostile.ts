@@ -1,4 +1,4 @@
-// Requests that no HTTP client would send, as bytes, and the answers of a server.
+// Sends malformed or abusive requests that HTTP clients cannot send, as raw bytes, and reads the answers of a server.
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { systemClock } from '@sandlot/std';
@@ -7,22 +7,22 @@ import { systemClock } from '@sandlot/std';
 export interface Target {
   readonly port: number;
   readonly host: string;
-  /** Header lines that authorise a request: a key, a sandbox. */
+  /** Header lines that authorise a request, such as a key or a sandbox id. */
   readonly headers: readonly string[];
-  /** A path that takes a JSON body. */
+  /** A path that accepts a JSON body. */
   readonly post: string;
-  /** A path with that text, as it is on the wire, where an id belongs. */
+  /** A path with this raw text in the place of an id. */
   readonly item: (id: string) => string;
 }
 
-/** One of them: pieces to send, each as soon as the socket takes it. */
+/** A request in pieces, each sent as soon as the socket accepts it. */
 export interface HostileRequest {
   readonly name: string;
   readonly pieces: (target: Target) => Iterable<Buffer | string>;
 }
 
 export interface HostileAnswer {
-  /** Of the first answer; undefined: the connection was ended without one. */
+  /** Status of the first answer. Undefined: the server closed the connection without one. */
   readonly status: number | undefined;
   readonly text: string;
 }
@@ -35,7 +35,7 @@ function head(first: string, headers: readonly string[]): string {
   return [first, ...headers, '', ''].join(CRLF);
 }
 
-/** A GET of `path` with more header lines. */
+/** A GET of `path` with additional header lines. */
 function get(path: string, ...lines: readonly string[]): HostileRequest['pieces'] {
   return ({ host, headers }) => [head(`GET ${path} HTTP/1.1`, [`Host: ${host}`, ...headers, ...lines])];
 }
@@ -44,7 +44,7 @@ function getItem(id: string): HostileRequest['pieces'] {
   return (target) => get(target.item(id))(target);
 }
 
-/** A POST of a body with more header lines. */
+/** A POST of a body with additional header lines. */
 function post(body: Buffer | string, ...lines: readonly string[]): HostileRequest['pieces'] {
   const length = `Content-Length: ${Buffer.byteLength(body)}`;
   const type = lines.some((line) => line.startsWith('Content-Type')) ? [] : ['Content-Type: application/json'];
@@ -55,7 +55,7 @@ function postHead({ host, headers, post: path }: Target, ...lines: readonly stri
   return head(`POST ${path} HTTP/1.1`, [`Host: ${host}`, ...headers, ...lines]);
 }
 
-function* hundredMebibytes(target: Target, first: string, wrap: (piece: Buffer) => readonly (Buffer | string)[]) {
+function* sendHundredMebibytes(target: Target, first: string, wrap: (piece: Buffer) => readonly (Buffer | string)[]) {
   yield postHead(target, first, 'Content-Type: application/json');
   const piece = Buffer.alloc(MEBIBYTE, 'x');
   for (let sent = 0; sent < 100; sent += 1) yield* wrap(piece);
@@ -89,10 +89,13 @@ const BODIES: readonly Row[] = [
   ['an unknown encoding', post('{}', 'Content-Encoding: zstd')],
   ['an encoding it does not have', post('{"templateID":"base"}', 'Content-Encoding: gzip')],
   ['an unknown character set', post('{}', 'Content-Type: application/json; charset=utf-7')],
-  ['100 MiB of a stated length', (t) => hundredMebibytes(t, `Content-Length: ${100 * MEBIBYTE}`, (piece) => [piece])],
+  [
+    '100 MiB of a stated length',
+    (t) => sendHundredMebibytes(t, `Content-Length: ${100 * MEBIBYTE}`, (piece) => [piece]),
+  ],
   [
     '100 MiB in chunks',
-    (t) => hundredMebibytes(t, 'Transfer-Encoding: chunked', (piece) => ['100000\r\n', piece, '\r\n']),
+    (t) => sendHundredMebibytes(t, 'Transfer-Encoding: chunked', (piece) => ['100000\r\n', piece, '\r\n']),
   ],
 ];
 
@@ -177,14 +180,15 @@ const TARGETS: readonly Row[] = [
   ].map((id): Row => [`the id ${id}`, getItem(id)]),
 ];
 
-/** All of them, each with a name of its own. */
+/** All hostile requests. Their names are unique. */
 export const hostileRequests: readonly HostileRequest[] = [...BODIES, ...FRAMES, ...HEADS, ...TARGETS].map(
   ([name, pieces]) => ({ name, pieces }),
 );
 
 /**
- * Sends one over a connection of its own and resolves with the answer, once the server has ended the connection or has been
- * silent for `quietMs` after an answer. Rejects when nothing at all has happened for ten times as long.
+ * Sends a request over a new connection and resolves with the answer once it is complete, the server has closed the
+ * connection, or the server has sent nothing for `quietMs` after the first data. Rejects when the server does nothing at
+ * all for 20 times `quietMs`.
  */
 export async function sendHostile(
   target: Target,
@@ -205,7 +209,7 @@ export async function sendHostile(
     if (isWhole(text)) done();
     else timer = systemClock.setTimeout(done, quietMs);
   });
-  // A server may end the connection while we still send: what it said before that counts.
+  // A server may close the connection while we still send. The data before that is its answer.
   socket.on('error', done).on('close', done);
   const sending = send(socket, pieces(target));
   try {
@@ -217,7 +221,7 @@ export async function sendHostile(
   }
 }
 
-/** Whether an answer that says how long it is has come to its end. */
+/** Whether an answer with a Content-Length is complete. */
 function isWhole(text: string): boolean {
   const end = text.indexOf('\r\n\r\n');
   const [, length] = /^content-length: (\d+)\r?$/im.exec(text.slice(0, end)) ?? [];

@@ -1,4 +1,4 @@
-export { ControllerHarness, startSurroundings } from './controller-harness.ts';
+export { ControllerHarness, startTestEnvironment } from './controller-harness.ts';
 export { hostileRequests, sendHostile } from './hostile.ts';
 export type { HostileAnswer, Target } from './hostile.ts';
 export { startServiceProcess } from './service-process.ts';

@@ -6,26 +6,26 @@ import { fileURLToPath } from 'node:url';
 import { systemClock } from '@sandlot/std';
 
 /**
- * How an image runs Node. By itself it lets the young generation grow to 128 MiB, most of what a controller would need;
- * with 8 MiB halves it collects it more often and the process stays at half the size.
+ * The Node flags of the images. By default, the young generation grows to 128 MiB, more than the rest of a controller.
+ * With semi-spaces of 8 MiB, Node collects it more often and the process needs half the memory.
  */
 export const NODE_FLAGS: readonly string[] = ['--max-semi-space-size=8'];
 
 const STARTED_LIMIT_MS = 30_000;
 const STOPPED_LIMIT_MS = 30_000;
 
-/** A service as its own process, as the image runs it. For tests. */
+/** A service in its own process, run as in its image. */
 export interface ServiceProcess extends AsyncDisposable {
   readonly pid: number;
   readonly probePort: number;
   readonly metricsPort: number;
-  /** SIGTERM; resolves to the exit code. */
+  /** Sends SIGTERM and resolves with the exit code. */
   stop(): Promise<number | null>;
-  /** SIGKILL: the process has no chance to clean up. */
+  /** Sends SIGKILL, so that the process cannot clean up. */
   kill(): Promise<void>;
 }
 
-/** Starts a `main.ts` with `env` on top of free ports; resolves when it says that it has started. */
+/** Starts a `main.ts` with `env` and, unless set there, free ports. Resolves when the process logs that it has started. */
 export async function startServiceProcess(
   main: URL,
   env: Readonly<Record<string, string>>,
@@ -36,7 +36,7 @@ export async function startServiceProcess(
     stdio: ['ignore', 'pipe', 'inherit'],
   });
   const ended = once(child, 'exit');
-  const ports = await startedLine(child);
+  const ports = await readPorts(child);
   const end = async (signal: NodeJS.Signals): Promise<number | null> => {
     child.kill(signal);
     const timer = systemClock.setTimeout(() => child.kill('SIGKILL'), STOPPED_LIMIT_MS);
@@ -59,13 +59,13 @@ export async function startServiceProcess(
 
 type Ports = Pick<ServiceProcess, 'probePort' | 'metricsPort'>;
 
-async function startedLine(child: ChildProcess): Promise<Ports> {
+async function readPorts(child: ChildProcess): Promise<Ports> {
   if (child.stdout === null) throw new Error('the process has no output');
   const timer = systemClock.setTimeout(() => child.kill('SIGKILL'), STARTED_LIMIT_MS);
   const seen: string[] = [];
   for await (const line of createInterface({ input: child.stdout })) {
     seen.push(line);
-    const ports = portsIn(line);
+    const ports = parsePorts(line);
     if (ports === undefined) continue;
     timer.cancel();
     child.stdout.resume();
@@ -74,7 +74,7 @@ async function startedLine(child: ChildProcess): Promise<Ports> {
   throw new Error(`the process ended before it had started: ${seen.join('\n')}`);
 }
 
-function portsIn(line: string): Ports | undefined {
+function parsePorts(line: string): Ports | undefined {
   const [, probe] = /"probePort":(\d+)/.exec(line) ?? [];
   const [, metrics] = /"metricsPort":(\d+)/.exec(line) ?? [];
   if (probe === undefined || metrics === undefined) return undefined;

@@ -14,18 +14,18 @@ export interface TestControllerOptions {
   readonly clock: FakeClock;
   readonly bus: Bus;
   readonly build: ControllerProcess['build'];
-  /** Default: nowhere. */
+  /** Default: no log. */
   readonly log?: Logger | undefined;
 }
 
-/** A controller in this process, without a lease. Disposing of it ends it without finishing what is queued. */
+/** A controller in this process, without a lease. Disposal stops it without reconciling queued keys. */
 export interface TestController extends AsyncDisposable {
   readonly registry: MetricsRegistry;
   /** All caches are synced. */
   ready(): boolean;
 }
 
-/** Starts a controller; its caches may still be empty when this returns. */
+/** Starts a controller. Its caches may still be empty on return. */
 export function startTestController(options: TestControllerOptions): TestController {
   const { client, clock, bus, build, log = silentLogger } = options;
   const random = systemRandom;

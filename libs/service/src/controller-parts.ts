@@ -2,17 +2,17 @@ import type { DeadlineStore } from '@sandlot/jobs';
 import type { Manager } from '@sandlot/kube';
 import type { ProcessParts } from './open-process.ts';
 
-/** Where the deadlines of a process are kept besides its timers. */
+/** Where a process stores its deadlines in addition to its timers. */
 export interface DeadlinePlace {
   /** Absent: no Redis. */
   readonly store: DeadlineStore | undefined;
   readonly auditEveryMs: number;
 }
 
-/** What a controller is built from. */
+/** The dependencies of a controller. */
 export interface ControllerParts extends ProcessParts {
   readonly manager: Manager;
   readonly deadlines: DeadlinePlace;
-  /** Templates that have a label of their own in metrics; of others, as many as fit. */
+  /** Templates that always have their own label in metrics. Others have one while the limit of labels allows it. */
   readonly templateLabels: readonly string[];
 }

@@ -8,7 +8,7 @@ import { carrier, createDeadlineMetrics } from '@sandlot/telemetry';
 import type { ControllerParts, DeadlinePlace } from './controller-parts.ts';
 import type { ControllerSettings } from './settings.ts';
 
-/** A connection to Redis, when there is one by the settings; its client, 25 MB in memory, is loaded only then. */
+/** Connects to Redis if the settings name one. Only then it loads the Redis client, which takes 25 MB of memory. */
 export async function openDeadlines(name: string, settings: ControllerSettings, log: Logger): Promise<DeadlinePlace> {
   const { REDIS_URL, REDIS_USER, REDIS_PASSWORD, REDIS_CA_FILE, REDIS_PREFIX, DEADLINE_AUDIT_INTERVAL } = settings;
   const auditEveryMs = DEADLINE_AUDIT_INTERVAL;
@@ -27,16 +27,16 @@ export async function openDeadlines(name: string, settings: ControllerSettings, 
 }
 
 export interface KeptDeadlines {
-  /** Keys whose deadline has come, for the controller of the objects. */
+  /** Adds the keys of due deadlines to the queue of the objects' controller. */
   readonly source: Source;
-  /** Runs a pass of that controller. */
+  /** Wraps a pass of that controller. */
   pass<R>(key: string, run: () => Promise<R>): Promise<R>;
   close(): Promise<void>;
 }
 
 /**
- * Keeps the deadlines of an informer's objects in Redis, on the leader, besides the timers of the queue. `deadlinesOf` must
- * say what the decisions say; it is called for every change.
+ * The leader stores the deadlines of an informer's objects in Redis, in addition to the timers of the queue.
+ * `deadlinesOf` is called for every change and must agree with the decisions of the controller.
  */
 export function keepDeadlines<T extends KubeObject>(
   { manager, clock, log, registry, deadlines }: ControllerParts,
@@ -44,13 +44,13 @@ export function keepDeadlines<T extends KubeObject>(
   deadlinesOf: (object: T, nowMs: number) => readonly Deadline[],
 ): KeptDeadlines {
   const due = channelSource();
-  const of = (key: string, nowMs: number): readonly Deadline[] => {
+  const deadlinesOfKey = (key: string, nowMs: number): readonly Deadline[] => {
     const object = informer.store.get(key);
-    return object === undefined ? NONE : withTraces(object, deadlinesOf(object, nowMs));
+    return object === undefined ? NONE : addTraces(object, deadlinesOf(object, nowMs));
   };
   const keeper = new DeadlineKeeper({
     ...deadlines,
-    source: { of, keys: () => [...informer.store.values()].map(keyOf) },
+    source: { of: deadlinesOfKey, keys: () => [...informer.store.values()].map(keyOf) },
     queue: (key) => due.push(key, { priority: DUE_PRIORITY }),
     isLeader: () => manager.isLeader(),
     clock,
@@ -63,10 +63,10 @@ export function keepDeadlines<T extends KubeObject>(
 
 const NONE: readonly Deadline[] = [];
 
-/** The priority of a change: a due deadline is as urgent as a watch event. */
+/** A due deadline has the same priority as a watch event. */
 const DUE_PRIORITY = 0;
 
-function withTraces({ metadata }: KubeObject, deadlines: readonly Deadline[]): readonly Deadline[] {
+function addTraces({ metadata }: KubeObject, deadlines: readonly Deadline[]): readonly Deadline[] {
   const trace = deadlines.length === 0 ? undefined : metadata.annotations?.[carrier.annotation];
   return trace === undefined ? deadlines : deadlines.map((deadline) => ({ ...deadline, trace }));
 }

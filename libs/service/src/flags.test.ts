@@ -31,7 +31,7 @@ describe('arguments of the agent-sandbox-controller', () => {
     expect(readFlags(schema, args)).toEqual({ env, warnings: [] });
   });
 
-  it('that another controller honours are ignored without a report', () => {
+  it('that another controller honours are ignored without a warning', () => {
     expect(readFlags(schema, ['--sandbox-concurrent-workers=100', 'stray'])).toEqual({ env: {}, warnings: [] });
   });
 
@@ -47,13 +47,13 @@ describe('arguments of the agent-sandbox-controller', () => {
     expect(readFlags(controllerSettings, args)).toEqual({ env, warnings: [] });
   });
 
-  it('that switch extensions off are reported with the setting that does so here', () => {
+  it('that disable extensions cause a warning with the corresponding setting', () => {
     const { env, warnings } = readFlags(controllerSettings, ['--extensions=false']);
     expect(env).toEqual({});
     expect(warnings).toEqual([expect.stringMatching(/extensions=false has no effect.*claimController\.replicas/)]);
   });
 
-  it('that are unknown are reported and ignored', () => {
+  it('that are unknown cause a warning and have no effect', () => {
     const { env, warnings } = readFlags(schema, ['--enable-pprof', '--webhook-port=9443', '--leader-elect=true']);
     expect(env).toEqual({ LEADER_ELECT: 'true' });
     expect(warnings).toEqual([
@@ -62,7 +62,7 @@ describe('arguments of the agent-sandbox-controller', () => {
     ]);
   });
 
-  it('set what every controller has', () => {
+  it('set the settings of every controller', () => {
     const args = ['--leader-elect=false', '--metrics-bind-address=:8080', '--health-probe-bind-address=:8082'];
     const env = { LEADER_ELECT: 'false', METRICS_PORT: '8080', PROBE_PORT: '8082' };
     expect(readFlags(controllerSettings, args)).toEqual({ env, warnings: [] });

@@ -1,11 +1,11 @@
 import type { Environment } from '@sandlot/config';
 import { z } from 'zod';
 
-/** How the value of a flag is written as the value of a variable. */
+/** How to convert the value of a flag to the value of a variable. */
 type Form = 'text' | 'flag' | 'number' | 'port' | 'duration';
 
 /**
- * In the `meta` of a setting: the argument of the agent-sandbox-controller that sets it
+ * The `meta` of a setting: the argument of the agent-sandbox-controller that sets it
  * (docs/reference/compatibility.md#compatibility-install).
  */
 const flagOf = z.object({
@@ -13,7 +13,7 @@ const flagOf = z.object({
   form: z.enum(['text', 'flag', 'number', 'port', 'duration']).default('text'),
 });
 
-/** Arguments that one of our controllers honours; the others ignore them without a warning. */
+/** Arguments that at least one of our controllers honours. The others ignore them without a warning. */
 const HONOURED: ReadonlySet<string> = new Set([
   'sandbox-concurrent-workers',
   'sandbox-claim-concurrent-workers',
@@ -29,39 +29,39 @@ const HONOURED: ReadonlySet<string> = new Set([
 ]);
 
 export interface FlagReading {
-  /** Variables that the arguments set. */
+  /** The variables that the arguments set. */
   readonly env: Environment;
   /** One line for each argument that has no effect. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads the arguments of the agent-sandbox-controller, in the forms of Go's flags, as variables of this process. An
- * unknown one causes a warning only: an installation must not fail because of an argument of a later release.
+ * Converts the arguments of the agent-sandbox-controller, in the syntax of Go's flags, to variables of this process. An
+ * unknown argument only causes a warning, so that an argument of a later release does not break an installation.
  */
 export function readFlags(schema: z.ZodObject, args: readonly string[]): FlagReading {
   const settings = settingsByFlag(schema);
   const env: Record<string, string> = {};
   const warnings: string[] = [];
-  for (const { name, value } of flagsIn(args)) {
+  for (const { name, value } of parseFlags(args)) {
     const setting = settings.get(name);
-    if (setting !== undefined) env[setting.variable] = WRITTEN[setting.form](value ?? 'true');
-    else warnings.push(...warningsAbout(name, value ?? 'true'));
+    if (setting !== undefined) env[setting.variable] = FORMATTERS[setting.form](value ?? 'true');
+    else warnings.push(...warningsFor(name, value ?? 'true'));
   }
   return { env, warnings };
 }
 
-function warningsAbout(name: string, value: string): string[] {
+function warningsFor(name: string, value: string): string[] {
   if (HONOURED.has(name)) return [];
   if (name !== 'extensions') return [`warning: argument --${name} is not known to this controller and has no effect`];
-  if (WRITTEN.flag(value) !== 'false') return [];
+  if (FORMATTERS.flag(value) !== 'false') return [];
   const instead = 'claimController.replicas and warmpoolController.replicas are 0';
   return [
     `warning: argument --extensions=false has no effect; claims, pools and templates are not served when ${instead}`,
   ];
 }
 
-const WRITTEN: Readonly<Record<Form, (value: string) => string>> = {
+const FORMATTERS: Readonly<Record<Form, (value: string) => string>> = {
   text: (value) => value,
   flag: (value) => (/^(1|t|true)$/i.test(value) ? 'true' : /^(0|f|false)$/i.test(value) ? 'false' : value),
   number: (value) => (Number.isFinite(Number(value)) ? String(Math.ceil(Number(value))) : value),
@@ -78,8 +78,8 @@ function settingsByFlag(schema: z.ZodObject): ReadonlyMap<string, { readonly var
   );
 }
 
-/** `--name=value`, `-name=value`, `--name value` and, for true, `--name`. What belongs to no flag is passed over, too. */
-function* flagsIn(args: readonly string[]): Iterable<{ readonly name: string; readonly value: string | undefined }> {
+/** Parses `--name=value`, `-name=value`, `--name value` and, for true, `--name`. Skips everything else. */
+function* parseFlags(args: readonly string[]): Iterable<{ readonly name: string; readonly value: string | undefined }> {
   for (const [index, argument] of args.entries()) {
     const [, name, value] = /^--?([a-z][\w-]*)(?:=(.*))?$/is.exec(argument) ?? [];
     if (name === undefined) continue;

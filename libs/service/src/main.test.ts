@@ -11,7 +11,7 @@ function hostWith(env: Host['env']): Host & { readonly printed: string[] } {
 const never = (): Promise<void> => Promise.reject(new Error('the process must not start'));
 
 describe('a controller process', () => {
-  it('runs with its settings, defaults filled in, and leaves the exit code alone', async () => {
+  it('runs with its settings and their defaults, and does not set the exit code', async () => {
     const host = hostWith({ CONCURRENCY: '4', WATCH_NAMESPACE: '', NATS_URL: 'nats://nats:4222' });
     const seen: unknown[] = [];
     await main(controllerSettings, async (settings) => void seen.push(settings), host);
@@ -55,21 +55,21 @@ describe('a controller process', () => {
     ['OTEL_EXPORTER_OTLP_ENDPOINT', 'collector:4317'],
     ['TRACE_SAMPLE_RATIO', '2'],
   ];
-  it.each(wrong)('does not start with a wrong %s, names the variable and ends with code 78', async (name, value) => {
+  it.each(wrong)('does not start with an invalid %s, names the variable and exits with 78', async (name, value) => {
     const host = hostWith({ [name]: value });
     await main(controllerSettings, never, host);
     expect(host.exitCode).toBe(78);
     expect(host.printed.join('')).toMatch(new RegExp(`^ {2}${name}: expected .+, got "${value}"$`, 'm'));
   });
 
-  it('names every wrong variable at once and prints no stack', async () => {
+  it('prints every invalid variable at once, without a stack trace', async () => {
     const host = hostWith(Object.fromEntries(wrong));
     await main(controllerSettings, never, host);
     const lines = host.printed.join('').trimEnd().split('\n');
     expect(lines).toHaveLength(1 + wrong.length);
   });
 
-  it('prints a failure whole and ends with code 1', async () => {
+  it('prints any other error with its stack trace and exits with 1', async () => {
     const host = hostWith({});
     await main(controllerSettings, () => Promise.reject(new Error('no API server')), host);
     expect(host.exitCode).toBe(1);

@@ -4,23 +4,24 @@ import { switchOffPacing } from '@sandlot/pacing';
 import type { z } from 'zod';
 import { readFlags } from './flags.ts';
 
-/** Exit code of a process whose settings are wrong: restarting it does not help. */
+/** Exit code for invalid settings, which a restart cannot solve. */
 const BAD_SETTINGS = 78;
 
 const FAILED = 1;
 
-/** The part of `process` that a program's entry touches. */
+/** The part of `process` that {@link main} uses. */
 export interface Host {
   readonly env: Environment;
-  /** As Node has it: the program and its script come first. */
+  /** As in Node: the program and its script come first. */
   readonly argv?: readonly string[];
   readonly stderr: { write(text: string): unknown };
   exitCode?: number | string | null | undefined;
 }
 
 /**
- * Reads the settings, from variables and from arguments of the agent-sandbox-controller, which win, and runs the process to its end. Wrong settings are printed plainly, one variable a line, and end it
- * with code 78; anything else that fails is printed whole and ends it with code 1. Never rejects.
+ * Reads the settings and runs the process to its end. Arguments of the agent-sandbox-controller override variables.
+ * Prints invalid settings, one variable per line, and sets the exit code 78. Prints any other error with its stack trace
+ * and sets the exit code 1. Never rejects.
  */
 export async function main<S extends z.ZodObject>(
   schema: S,
@@ -30,7 +31,7 @@ export async function main<S extends z.ZodObject>(
   try {
     const flags = readFlags(schema, host.argv?.slice(2) ?? []);
     for (const warning of flags.warnings) host.stderr.write(`${warning}\n`);
-    // For benchmarks alone: what each mechanism is worth. No setting of the product.
+    // Only for benchmarks, which measure the effect of each mechanism. This is no setting of the product.
     switchOffPacing(host.env['SANDLOT_PACING_OFF']);
     await run(loadConfig(schema, { ...host.env, ...flags.env }));
   } catch (error) {

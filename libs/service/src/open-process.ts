@@ -9,7 +9,7 @@ import { createBusMetrics, createLogger, createMetrics, serveProbes, startTracin
 import type { Metrics, MetricsRegistry, Tracing } from '@sandlot/telemetry';
 import type { ProcessSettings } from './settings.ts';
 
-/** What every process is built from. */
+/** The dependencies of every process. */
 export interface ProcessParts {
   readonly client: KubeClient;
   readonly bus: Bus;
@@ -18,7 +18,7 @@ export interface ProcessParts {
   readonly clock: Clock;
   readonly random: Random;
   readonly log: Logger;
-  /** Which replica this is, in the lease and in Events: the pod's name. */
+  /** Identifies the replica in the lease and in Events: the pod's name. */
   readonly instance: string;
 }
 
@@ -27,28 +27,28 @@ export interface OpenedProcess extends ProcessParts {
 }
 
 export interface ProcessInput {
-  /** `claim-controller`; names the process in logs, traces and NATS. */
+  /** Name of the process in logs, traces and NATS, such as `claim-controller`. */
   readonly name: string;
   readonly settings: ProcessSettings;
   readonly streams: BusOptions['streams'];
 }
 
-/** Aborts on SIGTERM and SIGINT. */
+/** Returns a signal that aborts on SIGTERM and SIGINT. */
 export function stopSignal(): AbortSignal {
   const abort = new AbortController();
   for (const signal of ['SIGTERM', 'SIGINT'] as const) process.once(signal, () => abort.abort());
   return abort.signal;
 }
 
-/** Opens logs, metrics, traces, the API client and the bus; `open` closes them. Rejects when the process cannot start. */
+/** Opens logs, metrics, traces, the API client and the bus, which `open` closes. Rejects when the process cannot start. */
 export async function openProcess(
   { name, settings, streams }: ProcessInput,
   open: AsyncDisposableStack,
 ): Promise<OpenedProcess> {
   const log = createLogger({ service: name, level: settings.LOG_LEVEL });
-  const metrics = metricsOf(settings);
+  const metrics = createProcessMetrics(settings);
   const { registry } = metrics;
-  const tracing = tracingOf(name, settings, { log, metrics });
+  const tracing = startProcessTracing(name, settings, { log, metrics });
   open.defer(() => tracing.shutdown());
   const kubeMetrics = createKubeMetrics(registry);
   const credentials = await loadCredentials({ kubeconfig: settings.KUBECONFIG, mount: settings.SERVICE_ACCOUNT_DIR });
@@ -61,13 +61,13 @@ export async function openProcess(
   return { client, bus, registry, kubeMetrics, metrics, log, instance, clock: systemClock, random: systemRandom };
 }
 
-/** Whether the process works, as probes ask. */
+/** The state of the process for liveness and readiness probes. */
 export interface Health {
   live(): boolean;
   ready(): boolean;
 }
 
-/** Serves probes and metrics on their ports, and says that the process has started and where. */
+/** Serves probes and metrics, and logs the start of the process with its ports. */
 export async function serveHealth(
   { name, settings }: ProcessInput,
   { health, metrics, log, ports = {} }: OpenedProcess & { health: Health; ports?: Readonly<Record<string, number>> },
@@ -85,7 +85,7 @@ export async function serveHealth(
   log.info({ ...listening, node: process.version }, `${name} started`);
 }
 
-function metricsOf({ BUILD_VERSION, BUILD_COMMIT, BUILD_DATE }: ProcessSettings): Metrics {
+function createProcessMetrics({ BUILD_VERSION, BUILD_COMMIT, BUILD_DATE }: ProcessSettings): Metrics {
   return createMetrics({ build: { version: BUILD_VERSION, commit: BUILD_COMMIT, date: BUILD_DATE } });
 }
 
@@ -106,7 +106,7 @@ interface Reporting {
   readonly metrics: Metrics;
 }
 
-function tracingOf(service: string, settings: ProcessSettings, { log, metrics }: Reporting): Tracing {
+function startProcessTracing(service: string, settings: ProcessSettings, { log, metrics }: Reporting): Tracing {
   return startTracing({
     service,
     version: settings.BUILD_VERSION,

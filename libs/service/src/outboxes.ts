@@ -6,15 +6,15 @@ import { createOutboxMetrics } from '@sandlot/telemetry';
 import type { ControllerParts } from './controller-parts.ts';
 
 export interface OutboxInput<T extends KubeObject> extends Telling<T> {
-  /** Kind of its events, as in `claim.bound`; the record is named after its plural. */
+  /** Prefix of the event types, as in `claim.bound`. The plural is the name of the record. */
   readonly kind: 'claim' | 'sandbox' | 'pool' | 'template';
   readonly informer: OutboxOptions<T>['informer'];
 }
 
-/** What this process asks others for; no state says so. */
-const WISHES: ReadonlySet<string> = new Set(['sandbox.wake.requested']);
+/** Event types that are requests to other processes. They do not follow from the state of an object. */
+const REQUEST_TYPES: ReadonlySet<string> = new Set(['sandbox.wake.requested']);
 
-/** Makes the outboxes of a controller: they publish while it leads and its caches show all there is. */
+/** Creates outboxes for a controller. They publish while it leads and its caches are synced. */
 export function openOutboxes(parts: ControllerParts): <T extends KubeObject>(input: OutboxInput<T>) => Outbox<T> {
   const { bus, manager, clock, random, log, registry } = parts;
   const metrics = createOutboxMetrics(registry);
@@ -22,7 +22,7 @@ export function openOutboxes(parts: ControllerParts): <T extends KubeObject>(inp
     createOutbox({
       ...input,
       name: kind === 'sandbox' ? 'sandboxes' : `${kind}s`,
-      types: eventTypes.filter((type) => type.startsWith(`${kind}.`) && !WISHES.has(type)),
+      types: eventTypes.filter((type) => type.startsWith(`${kind}.`) && !REQUEST_TYPES.has(type)),
       bus,
       isActive: () => manager.isLeader() && manager.ready(),
       clock,

@@ -4,32 +4,33 @@ import { openProcess, serveHealth, stopSignal } from './open-process.ts';
 import type { ProcessParts } from './open-process.ts';
 import type { ProcessSettings } from './settings.ts';
 
-/** A process that serves requests, as its builder hands it over: it listens already. */
+/** A server that already listens, as `build` returns it. */
 export interface RunningServer {
-  /** Names and numbers of its ports, for the line that says that it has started. */
+  /** Names and numbers of its ports, for the log message at its start. */
   readonly ports: Readonly<Record<string, number>>;
-  /** What it follows; it is ready once all of them have synced. */
+  /** Its informers. The server is ready once all of them have synced. */
   readonly informers: readonly Informer<unknown>[];
-  /** Takes no new work, finishes what runs within its own limit, and closes. Called once. */
+  /** Refuses new requests, finishes those in flight within its own limit, and closes. Called once. */
   drain(): Promise<void>;
 }
 
 export interface ServerProcess {
-  /** `gateway`; names the process in logs, traces and NATS. */
+  /** Name of the process in logs, traces and NATS, such as `gateway`. */
   readonly name: string;
   readonly settings: ProcessSettings;
-  /** How the event streams are sized; default `none`: it publishes and subscribes only. */
+  /** Size of the event streams. Default `none`: the process does not create them. */
   readonly streams?: BusOptions['streams'];
   readonly build: (parts: ProcessParts) => Promise<RunningServer>;
 }
 
-/** How late a timer may be before the event loop counts as stuck. */
+/** The event loop counts as stuck when a timer is later than this. */
 const STUCK_MS = 10_000;
 const BEAT_MS = 1_000;
 
 /**
  * Runs a server until SIGTERM or SIGINT: telemetry, API client, bus, the server, its informers, probes. Any number of
- * replicas serve side by side: there is no lease. Resolves when it has drained; rejects when it cannot start.
+ * replicas can serve at the same time, without a lease. Resolves when the server has drained. Rejects when it cannot
+ * start.
  */
 export async function runServer({ name, settings, streams = 'none', build }: ServerProcess): Promise<void> {
   const stop = stopSignal();

@@ -7,16 +7,16 @@ import { openProcess, serveHealth, stopSignal } from './open-process.ts';
 import type { ControllerSettings } from './settings.ts';
 
 export interface ControllerProcess {
-  /** `claim-controller`; names the process in logs, traces, NATS and the lease `sandlot-<name>`. */
+  /** Name of the process in logs, traces, NATS and the lease `sandlot-<name>`, such as `claim-controller`. */
   readonly name: string;
   readonly settings: ControllerSettings;
-  /** Adds informers and controllers to the manager; returns what has to end with the process. */
+  /** Adds informers and controllers to the manager. `close` is called at the end of the process. */
   readonly build: (parts: ControllerParts) => { close?(): Promise<void> };
 }
 
 /**
  * Runs a controller until SIGTERM or SIGINT: telemetry, API client, bus, lease, probes, then the manager. Resolves when
- * all work has drained and the lease is released; rejects when the process cannot start. Either way nothing stays open.
+ * all work has drained and the lease is released. Rejects when the process cannot start. Closes everything in both cases.
  */
 export async function runController({ name, settings, build }: ControllerProcess): Promise<void> {
   const stop = stopSignal();
@@ -54,7 +54,7 @@ interface LeaseInput {
   readonly bus: Bus;
 }
 
-/** The bus knows who is there: a replica that died is missed within a second, long before its lease expires. */
+/** The bus reports a dead replica within a second, long before its lease expires. */
 function leaseOf(name: string, { instance, settings, bus }: LeaseInput): ManagerOptions['lease'] {
   if (!settings.LEADER_ELECT) return undefined;
   const nameOf = (identity: string): string => `${settings.POD_NAMESPACE}/${name}/${identity}`;

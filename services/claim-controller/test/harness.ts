@@ -4,7 +4,7 @@ import { claim, pool, template } from '@sandlot/api-types/testing';
 import { memberSandbox, POD_DEFAULTS } from '@sandlot/blueprint';
 import { events, networkPolicies } from '@sandlot/kube';
 import type { ActiveFault, RequestMatch } from '@sandlot/kube-testkit';
-import { ControllerHarness, startSurroundings } from '@sandlot/service-testkit';
+import { ControllerHarness, startTestEnvironment } from '@sandlot/service-testkit';
 import type { TestController } from '@sandlot/service-testkit';
 import { addClaimController } from '../src/controller.ts';
 import type { RuntimeAccess } from '../src/runtime/runtime-inits.ts';
@@ -34,7 +34,7 @@ export class ClaimHarness extends ControllerHarness {
   /** Starts with template `template` and pool `pool` with so many warm members; without both when `members` is absent. */
   static async start({ members }: { members?: number } = {}): Promise<ClaimHarness> {
     const resources = [sandboxes, sandboxClaims, sandboxTemplates, sandboxWarmPools, networkPolicies];
-    const harness = new ClaimHarness(await startSurroundings(resources));
+    const harness = new ClaimHarness(await startTestEnvironment(resources));
     if (members === undefined) return harness;
     harness.api.seed(sandboxTemplates, template());
     harness.api.seed(sandboxWarmPools, pool());

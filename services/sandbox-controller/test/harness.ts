@@ -2,7 +2,7 @@ import { sandboxes, sandboxesV1Alpha1 } from '@sandlot/api-types';
 import type { Sandbox, SandboxStatus } from '@sandlot/api-types';
 import { persistentVolumeClaims, pods, services } from '@sandlot/kube';
 import type { KubeObject, Pod, Resource } from '@sandlot/kube';
-import { ControllerHarness, startSurroundings } from '@sandlot/service-testkit';
+import { ControllerHarness, startTestEnvironment } from '@sandlot/service-testkit';
 import type { TestController } from '@sandlot/service-testkit';
 import { addSandboxController } from '../src/controller.ts';
 import { RUNTIME } from './builders.ts';
@@ -12,7 +12,7 @@ export const KEY = { namespace: 'team-a', name: 'notebook' };
 /** The whole controller on the in-process API server, one Sandbox, and a kubelet that the test plays. */
 export class Harness extends ControllerHarness {
   static async start(): Promise<Harness> {
-    return new Harness(await startSurroundings([sandboxes, sandboxesV1Alpha1]));
+    return new Harness(await startTestEnvironment([sandboxes, sandboxesV1Alpha1]));
   }
 
   /** Starts another controller; resolves when its caches are synced. */

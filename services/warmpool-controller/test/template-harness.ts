@@ -4,7 +4,7 @@ import { sandbox, template } from '@sandlot/api-types/testing';
 import { POD_DEFAULTS } from '@sandlot/blueprint';
 import { networkPolicies } from '@sandlot/kube';
 import type { NetworkPolicy } from '@sandlot/kube';
-import { ControllerHarness, startSurroundings } from '@sandlot/service-testkit';
+import { ControllerHarness, startTestEnvironment } from '@sandlot/service-testkit';
 import type { TestController } from '@sandlot/service-testkit';
 import { createCache } from '../src/wiring/cache.ts';
 import { addTemplateController } from '../src/templates/controller.ts';
@@ -24,7 +24,7 @@ const KEY = { namespace: 'default', name: 'template' };
 /** The controllers of templates and of policies for authored Sandboxes on an in-process API server. */
 export class TemplateHarness extends ControllerHarness {
   static async start(): Promise<TemplateHarness> {
-    return new TemplateHarness(await startSurroundings([sandboxes, sandboxTemplates, sandboxWarmPools]));
+    return new TemplateHarness(await startTestEnvironment([sandboxes, sandboxTemplates, sandboxWarmPools]));
   }
 
   startController(network: Partial<NetworkSettings> = {}): TestController {

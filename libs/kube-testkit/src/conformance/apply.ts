@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { rejection, widget, widgetPath, widgets } from './context.ts';
+import { expectRejection, widget, widgetPath, widgets } from './context.ts';
 import type { ConformanceCase, Widget } from './context.ts';
 
 const key = (namespace: string): { namespace: string; name: string } => ({ namespace, name: 'a' });
 const by = (fieldManager: string, force = false): { fieldManager: string; force: boolean } => ({ fieldManager, force });
 
-/** Owners of fields, as `manager/operation` with the spec fields they own. */
+/** Field owners as `manager/operation`, with their spec fields. */
 function owners({ metadata }: Widget): Record<string, string[]> {
   const entries = (metadata.managedFields ?? []) as {
     manager: string;
@@ -24,7 +24,7 @@ function owners({ metadata }: Widget): Record<string, string[]> {
 
 export const applyCases: readonly ConformanceCase[] = [
   {
-    name: 'creates an object by server-side apply and names the owner of its fields',
+    name: 'creates an object by server-side apply and records the owner of its fields',
     run: async ({ client, namespace }) => {
       const applied = await client.apply(
         widgets,
@@ -36,7 +36,7 @@ export const applyCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'changes only the fields applied and leaves those of others',
+    name: 'changes only the applied fields and keeps those of other managers',
     run: async ({ client, namespace }) => {
       await client.apply(widgets, widget(namespace, 'a', { spec: { color: 'red' } }), by('one'));
       const applied = await client.apply(widgets, widget(namespace, 'a', { spec: { replicas: 2 } }), by('two'));
@@ -45,7 +45,7 @@ export const applyCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'removes fields a manager applied before and leaves out now',
+    name: 'removes fields that a manager applied before and leaves out now',
     run: async ({ client, namespace }) => {
       await client.apply(widgets, widget(namespace, 'a', { spec: { color: 'red', replicas: 1 } }), by('one'));
       const applied = await client.apply(widgets, widget(namespace, 'a', { spec: { color: 'red' } }), by('one'));
@@ -53,7 +53,7 @@ export const applyCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'refuses to change a field another manager applied, naming the manager and the field',
+    name: 'refuses to change a field of another manager, and names the manager and the field',
     run: async ({ client, raw, namespace }) => {
       await client.apply(widgets, widget(namespace, 'a', { spec: { color: 'red' } }), by('one'));
       const { status, body } = await raw({
@@ -85,7 +85,7 @@ export const applyCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'shares a field that two managers apply with the same value',
+    name: 'makes two managers that apply the same value co-owners of the field',
     run: async ({ client, namespace }) => {
       await client.apply(widgets, widget(namespace, 'a', { spec: { color: 'red' } }), by('one'));
       const applied = await client.apply(widgets, widget(namespace, 'a', { spec: { color: 'red' } }), by('two'));
@@ -127,7 +127,7 @@ export const applyCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'applies status alone through the status endpoint',
+    name: 'applies only status through the status endpoint',
     run: async ({ client, namespace }) => {
       await client.create(widgets, widget(namespace, 'a'));
       const config = widget(namespace, 'a', { spec: { color: 'blue' }, status: { phase: 'Ready' } });
@@ -135,7 +135,8 @@ export const applyCases: readonly ConformanceCase[] = [
       assert.deepEqual(applied.spec, { color: 'red' });
       assert.deepEqual(applied.status, { phase: 'Ready' });
       assert.equal(
-        (await rejection(client.apply(widgets, widget(namespace, 'b'), { ...by('one'), subresource: 'status' }))).code,
+        (await expectRejection(client.apply(widgets, widget(namespace, 'b'), { ...by('one'), subresource: 'status' })))
+          .code,
         'NotFound',
       );
     },

@@ -10,7 +10,7 @@ import {
   services,
 } from '@sandlot/kube';
 import type { Event } from '@sandlot/kube';
-import { eventually, exists, pod, rejection } from './context.ts';
+import { eventually, exists, pod, expectRejection } from './context.ts';
 import type { ConformanceCase } from './context.ts';
 
 const event = (namespace: string): Event => ({
@@ -29,7 +29,7 @@ const event = (namespace: string): Event => ({
 
 export const builtinCases: readonly ConformanceCase[] = [
   {
-    name: 'takes an event with all its fields',
+    name: 'accepts an event with all fields',
     run: async ({ client, namespace }) => {
       const created = await client.create(events, event(namespace));
       assert.equal(created.reason, 'Started');
@@ -37,7 +37,7 @@ export const builtinCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'refuses an event of an unknown type, or without its action, reason, time or reporter',
+    name: 'refuses an event of an unknown type, or without action, reason, time or reporter',
     run: async ({ client, namespace }) => {
       const wrong: Event[] = [
         { ...event(namespace), type: 'Odd' as Event['type'] },
@@ -46,7 +46,7 @@ export const builtinCases: readonly ConformanceCase[] = [
           [field]: '',
         })),
       ];
-      for (const one of wrong) assert.equal((await rejection(client.create(events, one))).code, 'Invalid');
+      for (const one of wrong) assert.equal((await expectRejection(client.create(events, one))).code, 'Invalid');
     },
   },
   {
@@ -62,7 +62,7 @@ export const builtinCases: readonly ConformanceCase[] = [
       assert.equal(created.status?.phase, 'Pending');
       assert.equal(created.spec.volumeMode, 'Filesystem');
       const patch = { spec: { storageClassName: 'other' } };
-      const error = await rejection(client.mergePatch(persistentVolumeClaims, { namespace, name: 'a' }, patch));
+      const error = await expectRejection(client.mergePatch(persistentVolumeClaims, { namespace, name: 'a' }, patch));
       assert.equal(error.code, 'Invalid');
       assert.match(error.message, /spec: Forbidden: spec is immutable after creation/);
     },
@@ -76,7 +76,7 @@ export const builtinCases: readonly ConformanceCase[] = [
         metadata: { namespace, name: 'a' },
         spec: { accessModes: ['ReadWriteOnce'] },
       };
-      const error = await rejection(client.create(persistentVolumeClaims, claim));
+      const error = await expectRejection(client.create(persistentVolumeClaims, claim));
       assert.equal(error.code, 'Invalid');
       assert.match(error.message, /spec\.resources\[storage\]: Required value/);
     },
@@ -84,13 +84,13 @@ export const builtinCases: readonly ConformanceCase[] = [
   {
     name: 'refuses a pod without containers',
     run: async ({ client, namespace }) => {
-      const error = await rejection(client.create(pods, { ...pod(namespace, 'a'), spec: { containers: [] } }));
+      const error = await expectRejection(client.create(pods, { ...pod(namespace, 'a'), spec: { containers: [] } }));
       assert.equal(error.code, 'Invalid');
       assert.match(error.message, /spec\.containers: Required value/);
     },
   },
   {
-    name: 'fills in the ports of a service',
+    name: 'sets the defaults of service ports',
     run: async ({ client, namespace }) => {
       const spec = { clusterIP: 'None', selector: { x: 'y' }, ports: [{ port: 80 }] };
       const created = await client.create(services, {
@@ -103,17 +103,17 @@ export const builtinCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'refuses a service whose name has a dot',
+    name: 'refuses a service name with a dot',
     run: async ({ client, namespace }) => {
       const spec = { clusterIP: 'None', selector: { x: 'y' } };
       const service = { apiVersion: 'v1', kind: 'Service', metadata: { namespace, name: 'a.b' }, spec };
-      const error = await rejection(client.create(services, service));
+      const error = await expectRejection(client.create(services, service));
       assert.equal(error.code, 'Invalid');
       assert.match(error.message, /metadata\.name: Invalid value: "a\.b": must not contain dots/);
     },
   },
   {
-    name: 'takes a network policy without types as one for ingress',
+    name: 'treats a network policy without types as an ingress policy',
     run: async ({ client, namespace }) => {
       const policy = { apiVersion: 'networking.k8s.io/v1', kind: 'NetworkPolicy', metadata: { namespace, name: 'a' } };
       const created = await client.create(networkPolicies, { ...policy, spec: { podSelector: {} } });
@@ -121,7 +121,7 @@ export const builtinCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'keeps a deleted claim until no scheduled pod uses it',
+    name: 'keeps a deleted persistent volume claim until no scheduled pod uses it',
     run: async ({ client, namespace }) => {
       const spec = {
         accessModes: ['ReadWriteOnce'],
@@ -144,7 +144,7 @@ export const builtinCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'moves a lease by guarded patch, once per resourceVersion',
+    name: 'accepts only one lease patch per resourceVersion precondition',
     run: async ({ client, namespace }) => {
       const lease = {
         apiVersion: 'coordination.k8s.io/v1',
@@ -160,12 +160,12 @@ export const builtinCases: readonly ConformanceCase[] = [
           { metadata: { resourceVersion }, spec: { holderIdentity } },
         );
       await take('two');
-      assert.equal((await rejection(take('three'))).code, 'Conflict');
+      assert.equal((await expectRejection(take('three'))).code, 'Conflict');
       assert.equal((await client.get(leases, { namespace, name: 'a' })).spec?.holderIdentity, 'two');
     },
   },
   {
-    name: 'labels a namespace with its name and deletes it together with its content',
+    name: 'labels a namespace with its name, and deletes it with its content',
     run: async ({ client, namespace }) => {
       const name = `${namespace}-inner`;
       const created = await client.create(namespaces, { apiVersion: 'v1', kind: 'Namespace', metadata: { name } });
@@ -179,7 +179,9 @@ export const builtinCases: readonly ConformanceCase[] = [
       await client.create(secrets, secret);
       await client.delete(namespaces, { name });
       assert.equal((await client.get(namespaces, { name })).status?.phase, 'Terminating');
-      const error = await rejection(client.create(secrets, { ...secret, metadata: { namespace: name, name: 'b' } }));
+      const error = await expectRejection(
+        client.create(secrets, { ...secret, metadata: { namespace: name, name: 'b' } }),
+      );
       assert.equal(error.code, 'Forbidden');
       assert.match(error.message, /unable to create new content in namespace .* because it is being terminated/);
       await eventually(async () => {

@@ -10,7 +10,7 @@ import type { RawRequester } from './raw.ts';
 import { startFakeApiServer } from '../server/server.ts';
 import type { FakeApiServer } from '../server/server.ts';
 
-/** Seconds of a watch's timeout pass as hundredths. */
+/** Runs a hundred times faster than real time, to shorten watch timeouts. */
 const hastyClock: Clock = {
   ...systemClock,
   setTimeout: (fn, delayMs) => systemClock.setTimeout(fn, delayMs / 100),
@@ -36,7 +36,7 @@ describe('the fake API server', () => {
       count += 1;
       const namespace = `case-${count}`;
       server.seed(namespaces, { metadata: { name: namespace } });
-      // Past resourceVersion 1, which a case calls too old.
+      // Create a revision after 1, because a case expects resourceVersion 1 to be too old.
       if (count === 1) server.faults.expireResourceVersions();
       await run({ client, raw, namespace });
     });

@@ -8,7 +8,7 @@ import { patchCases } from './patches.ts';
 import { subresourceCases } from './subresources.ts';
 import { watchCases } from './watches.ts';
 
-/** What both the fake and a real API server must do, by subject. A case that fails on one of them only is a bug in the fake. */
+/** Cases by subject that the fake and a real API server must pass. A case that fails only on one is a bug in the fake. */
 export const conformanceCases: Readonly<Record<string, readonly ConformanceCase[]>> = {
   objects: objectCases,
   patches: patchCases,

@@ -12,22 +12,22 @@ import type {
 } from '@sandlot/kube';
 import type { RawRequester } from './raw.ts';
 
-/** One thing an API server does, as a sentence, and the proof. */
+/** One behaviour of an API server: its description and its test. */
 export interface ConformanceCase {
   readonly name: string;
-  /** Rejects when the server does otherwise. */
+  /** Rejects when the server behaves differently. */
   readonly run: (context: ConformanceContext) => Promise<void>;
 }
 
 export interface ConformanceContext {
   readonly client: KubeClient;
-  /** For requests and answers the client does not show. */
+  /** For requests and answers that the client hides. */
   readonly raw: RawRequester;
-  /** Exists and is the case's own. */
+  /** An existing namespace that only this case uses. */
   readonly namespace: string;
 }
 
-/** The throw-away custom resource of the suite: status and scale subresources, no schema beyond their types. */
+/** The custom resource of the suite, with status and scale subresources and a minimal schema. */
 export interface Widget extends KubeObject {
   spec?: { replicas?: number; color?: string; tags?: string[]; size?: Record<string, string> } | undefined;
   status?: { replicas?: number; phase?: string; selector?: string; details?: Record<string, string> } | undefined;
@@ -70,7 +70,7 @@ const version = (name: string, storage: boolean): object => ({
   },
 });
 
-/** What makes a real server serve {@link widgets}. */
+/** The CRD of {@link widgets} for a real server. */
 export const widgetCrd = {
   apiVersion: 'apiextensions.k8s.io/v1',
   kind: 'CustomResourceDefinition',
@@ -83,14 +83,14 @@ export const widgetCrd = {
   },
 };
 
-/** What makes the fake serve them. */
+/** The scale subresource of {@link widgets} for the fake. */
 export const widgetScale = {
   specReplicas: ['spec', 'replicas'],
   statusReplicas: ['status', 'replicas'],
   labelSelector: ['status', 'selector'],
 };
 
-/** Names and builders in the namespace of one case. */
+/** Builds a widget. */
 export function widget(
   namespace: string,
   name: string,
@@ -120,13 +120,13 @@ export function ownedBy(owner: Widget, more: Partial<OwnerReference> = {}): Owne
   return [{ apiVersion: `${group}/v1`, kind: 'Widget', name, uid, controller: true, ...more }];
 }
 
-/** Path of the suite's objects for raw requests. */
+/** The path of widgets for raw requests. */
 export function widgetPath(namespace: string, rest = ''): string {
   return `/apis/${group}/v1/namespaces/${namespace}/widgets${rest}`;
 }
 
-/** The error a call fails with; the case fails when the call succeeds. */
-export async function rejection(call: Promise<unknown>): Promise<KubeError> {
+/** Returns the error of a failing call. Rejects when the call succeeds. */
+export async function expectRejection(call: Promise<unknown>): Promise<KubeError> {
   const error: unknown = await call.then(
     () => undefined,
     (reason: unknown) => reason,
@@ -137,7 +137,7 @@ export async function rejection(call: Promise<unknown>): Promise<KubeError> {
 
 const PATIENCE_MS = 30_000;
 
-/** Repeats a check until it passes; for what controllers do in their own time. */
+/** Repeats a check until it passes, for effects of controllers. */
 export async function eventually(check: () => Promise<void>): Promise<void> {
   let waitedMs = 0;
   for (let pauseMs = 2; ; pauseMs = Math.min(pauseMs * 2, 250)) {
@@ -159,7 +159,7 @@ export async function exists(client: KubeClient, resource: Resource<KubeObject>,
   return false;
 }
 
-/** One watch event, short enough to compare: `ADDED a`, `BOOKMARK`. */
+/** A watch event and its short form for comparison: `ADDED a`, `BOOKMARK`. */
 export interface SeenEvent<T extends KubeObject> {
   readonly type: string;
   readonly name: string;
@@ -167,9 +167,9 @@ export interface SeenEvent<T extends KubeObject> {
 }
 
 export interface Recorder<T extends KubeObject> extends AsyncDisposable {
-  /** Resolves with everything seen so far, once `enough` says so; rejects when the watch fails or ends before. */
+  /** Resolves with all events so far once `enough` returns true. Rejects when the watch fails or ends before. */
   until(enough: (seen: readonly SeenEvent<T>[]) => boolean): Promise<readonly SeenEvent<T>[]>;
-  /** Resolves when the server has ended the watch. */
+  /** Resolves with all events when the server has ended the watch. */
   ended(): Promise<readonly SeenEvent<T>[]>;
 }
 

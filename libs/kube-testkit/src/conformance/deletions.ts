@@ -7,7 +7,7 @@ import {
   ownedBy,
   pod,
   record,
-  rejection,
+  expectRejection,
   typesOf,
   widget,
   widgetPath,
@@ -19,21 +19,24 @@ const key = (namespace: string, name = 'a'): { namespace: string; name: string }
 const finalizers = ['example.com/first', 'example.com/second'];
 const OTHER_UID = '00000000-0000-4000-8000-000000000000';
 
-/** An owner and one dependent, of which the garbage collector knows. */
-async function family(context: ConformanceContext, more: Parameters<typeof ownedBy>[1] = {}): Promise<Widget> {
+/** Creates an owner and one dependent, and waits until the garbage collector has seen them. */
+async function createOwnerAndDependent(
+  context: ConformanceContext,
+  more: Parameters<typeof ownedBy>[1] = {},
+): Promise<Widget> {
   const { client, namespace } = context;
   const owner = await client.create(widgets, widget(namespace, 'owner'));
   await client.create(pods, pod(namespace, 'child', { ownerReferences: ownedBy(owner, more) }));
-  await collectorHasSeenPods(context);
+  await waitUntilCollectorHasSeenPods(context);
   return owner;
 }
 
 /**
- * Resolves when the garbage collector has seen every Pod created before. It orphans, and waits in the foreground for,
- * only those dependents that its own watch has brought it; an owner deleted sooner goes as if it had none. That watch
- * is in order: once a younger Pod has been collected, the older ones are known.
+ * Resolves when the garbage collector has seen every Pod created before. It considers only dependents that its own watch
+ * has delivered: an owner deleted earlier is removed as if it had none. The watch is in order, so once the collector has
+ * deleted a newer Pod, it has seen the older ones.
  */
-async function collectorHasSeenPods({ client, namespace }: ConformanceContext): Promise<void> {
+async function waitUntilCollectorHasSeenPods({ client, namespace }: ConformanceContext): Promise<void> {
   const gone = ownedBy(widget(namespace, 'never-there', { metadata: { uid: OTHER_UID } }));
   await client.create(pods, pod(namespace, 'canary', { ownerReferences: gone }));
   await eventually(async () => assert.equal(await exists(client, pods, key(namespace, 'canary')), false));
@@ -41,7 +44,7 @@ async function collectorHasSeenPods({ client, namespace }: ConformanceContext): 
 
 export const deletionCases: readonly ConformanceCase[] = [
   {
-    name: 'deletes at once and answers a Status with the uid',
+    name: 'deletes an object at once and answers a Status with the uid',
     run: async ({ client, raw, namespace }) => {
       const { metadata } = await client.create(widgets, widget(namespace, 'a'));
       const { status, body } = await raw({ method: 'DELETE', path: widgetPath(namespace, '/a') });
@@ -57,22 +60,22 @@ export const deletionCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'answers NotFound to the second deletion',
+    name: 'answers NotFound to a second deletion',
     run: async ({ client, namespace }) => {
       await client.create(widgets, widget(namespace, 'a'));
       await client.delete(widgets, key(namespace));
-      assert.equal((await rejection(client.delete(widgets, key(namespace)))).code, 'NotFound');
+      assert.equal((await expectRejection(client.delete(widgets, key(namespace)))).code, 'NotFound');
     },
   },
   {
-    name: 'refuses to delete another incarnation or an older version',
+    name: 'refuses to delete an object with another uid or resourceVersion than the precondition',
     run: async ({ client, namespace }) => {
       const { metadata } = await client.create(widgets, widget(namespace, 'a'));
       await client.mergePatch(widgets, key(namespace), { spec: { color: 'blue' } });
       const attempts: DeleteOptions[] = [{ uid: OTHER_UID }, { resourceVersion: metadata.resourceVersion }];
       const messages = [];
       for (const attempt of attempts) {
-        const error = await rejection(client.delete(widgets, key(namespace), attempt));
+        const error = await expectRejection(client.delete(widgets, key(namespace), attempt));
         assert.equal(error.code, 'Conflict');
         messages.push(error.message);
       }
@@ -103,7 +106,7 @@ export const deletionCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'shows the end of a finalized object as MODIFIED, MODIFIED, DELETED',
+    name: 'sends MODIFIED, MODIFIED, DELETED for the deletion of an object with a finalizer',
     run: async ({ client, namespace }) => {
       const { resourceVersion } = await client.list(widgets, { namespace });
       await client.create(widgets, widget(namespace, 'a', { metadata: { finalizers } }));
@@ -116,7 +119,7 @@ export const deletionCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'does not delete again what is already being deleted',
+    name: 'ignores the deletion of an object that is already being deleted',
     run: async ({ client, namespace }) => {
       await client.create(widgets, widget(namespace, 'a', { metadata: { finalizers } }));
       await client.delete(widgets, key(namespace));
@@ -126,12 +129,12 @@ export const deletionCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'refuses new finalizers once deletion has begun',
+    name: 'refuses new finalizers after deletion has begun',
     run: async ({ client, namespace }) => {
       await client.create(widgets, widget(namespace, 'a', { metadata: { finalizers } }));
       await client.delete(widgets, key(namespace));
       const patch = { metadata: { finalizers: [...finalizers, 'example.com/third'] } };
-      const error = await rejection(client.mergePatch(widgets, key(namespace), patch));
+      const error = await expectRejection(client.mergePatch(widgets, key(namespace), patch));
       assert.equal(error.code, 'Invalid');
       assert.match(
         error.message,
@@ -140,7 +143,7 @@ export const deletionCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'never takes a deletion back',
+    name: 'never reverts a deletion',
     run: async ({ client, namespace }) => {
       await client.create(widgets, widget(namespace, 'a', { metadata: { finalizers } }));
       await client.delete(widgets, key(namespace));
@@ -153,7 +156,7 @@ export const deletionCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'lets spec and status of an object change while it is being deleted',
+    name: 'accepts changes of spec and status while an object is being deleted',
     run: async ({ client, namespace }) => {
       await client.create(widgets, widget(namespace, 'a', { metadata: { finalizers } }));
       await client.delete(widgets, key(namespace));
@@ -168,7 +171,7 @@ export const deletionCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'removes a pod that no node runs at once',
+    name: 'removes a pod without a node at once',
     run: async ({ client, namespace }) => {
       await client.create(pods, pod(namespace, 'a'));
       await client.delete(pods, key(namespace));
@@ -176,7 +179,7 @@ export const deletionCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'gives a pod on a node its grace period, and ends it with grace 0',
+    name: 'gives a pod on a node its grace period, and removes it with grace period 0',
     run: async ({ client, namespace }) => {
       const { spec } = pod(namespace, 'a');
       const before = await client.create(pods, { ...pod(namespace, 'a'), spec: { ...spec, nodeName: 'nowhere' } });
@@ -198,20 +201,20 @@ export const deletionCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'collects dependents after their owner has gone',
+    name: 'collects dependents after the deletion of their owner',
     run: async (context) => {
       const { client, namespace } = context;
-      await family(context);
+      await createOwnerAndDependent(context);
       await client.delete(widgets, key(namespace, 'owner'), { propagationPolicy: 'Background' });
       assert.equal(await exists(client, widgets, key(namespace, 'owner')), false);
       await eventually(async () => assert.equal(await exists(client, pods, key(namespace, 'child')), false));
     },
   },
   {
-    name: 'collects dependents first when asked for the foreground, and the owner after those that block it',
+    name: 'collects dependents first in the foreground, and the owner after its blocking dependents',
     run: async (context) => {
       const { client, namespace } = context;
-      await family(context, { blockOwnerDeletion: true });
+      await createOwnerAndDependent(context, { blockOwnerDeletion: true });
       await client.mergePatch(pods, key(namespace, 'child'), { metadata: { finalizers: ['example.com/hold'] } });
       await client.delete(widgets, key(namespace, 'owner'), { propagationPolicy: 'Foreground' });
       const deleting = await client.get(widgets, key(namespace, 'owner'));
@@ -226,10 +229,10 @@ export const deletionCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'does not wait in the foreground for dependents that do not block their owner',
+    name: 'does not wait in the foreground for dependents without blockOwnerDeletion',
     run: async (context) => {
       const { client, namespace } = context;
-      await family(context);
+      await createOwnerAndDependent(context);
       await client.mergePatch(pods, key(namespace, 'child'), { metadata: { finalizers: ['example.com/hold'] } });
       await client.delete(widgets, key(namespace, 'owner'), { propagationPolicy: 'Foreground' });
       await eventually(async () => assert.equal(await exists(client, widgets, key(namespace, 'owner')), false));
@@ -237,17 +240,17 @@ export const deletionCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'orphans dependents when asked to',
+    name: 'orphans dependents with the policy Orphan',
     run: async (context) => {
       const { client, namespace } = context;
-      await family(context);
+      await createOwnerAndDependent(context);
       await client.delete(widgets, key(namespace, 'owner'), { propagationPolicy: 'Orphan' });
       await eventually(async () => assert.equal(await exists(client, widgets, key(namespace, 'owner')), false));
       assert.equal((await client.get(pods, key(namespace, 'child'))).metadata.ownerReferences, undefined);
     },
   },
   {
-    name: 'keeps a dependent while another owner is there, and forgets the one that has gone',
+    name: 'keeps a dependent while another owner exists, and removes the reference to the deleted owner',
     run: async (context) => {
       const { client, namespace } = context;
       const first = await client.create(widgets, widget(namespace, 'first'));
@@ -265,7 +268,7 @@ export const deletionCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'collects an object created for an owner that has already gone',
+    name: 'collects an object created for an owner that is already deleted',
     run: async ({ client, namespace }) => {
       const owner = await client.create(widgets, widget(namespace, 'owner'));
       await client.delete(widgets, key(namespace, 'owner'));
@@ -274,7 +277,7 @@ export const deletionCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'collects an object whose owner was replaced by another of the same name',
+    name: 'collects an object whose owner was recreated with the same name',
     run: async ({ client, namespace }) => {
       const owner = await client.create(widgets, widget(namespace, 'owner'));
       await client.delete(widgets, key(namespace, 'owner'));
@@ -284,7 +287,7 @@ export const deletionCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'carries the cascade over several generations',
+    name: 'cascades a deletion over several generations',
     run: async (context) => {
       const { client, namespace } = context;
       const top = await client.create(widgets, widget(namespace, 'top'));

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { pods } from '@sandlot/kube';
 import type { KubeClient, ListOptions } from '@sandlot/kube';
-import { pod, rejection, widget, widgetPath, widgets } from './context.ts';
+import { pod, expectRejection, widget, widgetPath, widgets } from './context.ts';
 import type { ConformanceCase } from './context.ts';
 
 const NAMES = ['a', 'b', 'c', 'd', 'e'];
@@ -55,7 +55,7 @@ export const listCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'leaves kind and apiVersion out of the items of built-in lists',
+    name: 'omits kind and apiVersion from the items of built-in lists',
     run: async ({ client, raw, namespace }) => {
       await client.create(pods, pod(namespace, 'a'));
       const { body } = await raw({ method: 'GET', path: `/api/v1/namespaces/${namespace}/pods` });
@@ -75,7 +75,7 @@ export const listCases: readonly ConformanceCase[] = [
   {
     name: 'refuses a label selector it cannot parse',
     run: async ({ client, namespace }) => {
-      const error = await rejection(client.list(widgets, { namespace, labelSelector: 'a in b' }));
+      const error = await expectRejection(client.list(widgets, { namespace, labelSelector: 'a in b' }));
       assert.equal(error.status, 400);
     },
   },
@@ -106,15 +106,15 @@ export const listCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'refuses a field selector on a field that is not selectable',
+    name: 'refuses a field selector for an unsupported field',
     run: async ({ client, namespace }) => {
-      const error = await rejection(client.list(widgets, { namespace, fieldSelector: 'spec.color=red' }));
+      const error = await expectRejection(client.list(widgets, { namespace, fieldSelector: 'spec.color=red' }));
       assert.equal(error.status, 400);
       assert.match(error.message, /field label not supported: spec\.color/);
     },
   },
   {
-    name: 'pages through one snapshot with limit and continue, whatever happens meanwhile',
+    name: 'pages through one consistent snapshot with limit and continue',
     run: async ({ client, namespace }) => {
       await fill(client, namespace);
       const first = await client.list(widgets, { namespace, limit: 2 });
@@ -143,7 +143,7 @@ export const listCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'lists the past exactly when asked to',
+    name: 'lists an earlier state with resourceVersionMatch=Exact',
     run: async ({ client, namespace }) => {
       await fill(client, namespace);
       const { resourceVersion } = await client.list(widgets, { namespace });
@@ -157,7 +157,7 @@ export const listCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'lists something at least as new as a resourceVersion',
+    name: 'lists a state at least as new as the requested resourceVersion',
     run: async ({ client, namespace }) => {
       const { metadata } = await client.create(widgets, widget(namespace, 'a'));
       const page = await client.list(widgets, {
@@ -174,7 +174,7 @@ export const listCases: readonly ConformanceCase[] = [
   {
     name: 'refuses resourceVersionMatch without a resourceVersion',
     run: async ({ client, namespace }) => {
-      const error = await rejection(client.list(widgets, { namespace, resourceVersionMatch: 'Exact' }));
+      const error = await expectRejection(client.list(widgets, { namespace, resourceVersionMatch: 'Exact' }));
       assert.equal(error.code, 'Invalid');
       assert.match(
         error.message,
@@ -190,7 +190,7 @@ export const listCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'deletes a selected collection and answers with its list',
+    name: 'deletes the selected objects of a collection and answers with their list',
     run: async ({ client, raw, namespace }) => {
       await fill(client, namespace);
       const { status } = await raw({ method: 'DELETE', path: widgetPath(namespace, '?labelSelector=half%3Dfirst') });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { pods, secrets } from '@sandlot/kube';
-import { pod, rejection, widget, widgetPath, widgets, widgetsV1Alpha1 } from './context.ts';
+import { pod, expectRejection, widget, widgetPath, widgets, widgetsV1Alpha1 } from './context.ts';
 import type { ConformanceCase, Widget } from './context.ts';
 
 const UID = /^[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/;
@@ -8,7 +8,7 @@ const WHOLE_SECONDS = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 export const objectCases: readonly ConformanceCase[] = [
   {
-    name: 'gives a new object a uid, a resourceVersion, a time in whole seconds and generation 1',
+    name: 'gives a new object a uid, a resourceVersion, a creation time in whole seconds and generation 1',
     run: async ({ client, namespace }) => {
       const { metadata, spec } = await client.create(widgets, widget(namespace, 'a'));
       assert.match(metadata.uid ?? '', UID);
@@ -19,7 +19,7 @@ export const objectCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'reads back exactly what create answered',
+    name: 'returns the same object from get as from create',
     run: async ({ client, namespace }) => {
       const created = await client.create(widgets, widget(namespace, 'a', { spec: { color: 'blue', tags: ['x'] } }));
       assert.deepEqual(await client.get(widgets, { namespace, name: 'a' }), created);
@@ -72,13 +72,13 @@ export const objectCases: readonly ConformanceCase[] = [
     name: 'refuses a resourceVersion on create',
     run: async ({ client, namespace }) => {
       const call = client.create(widgets, widget(namespace, 'a', { metadata: { resourceVersion: '1' } }));
-      const error = await rejection(call);
+      const error = await expectRejection(call);
       assert.equal(error.status, 500);
       assert.match(error.message, /resourceVersion should not be set on objects to be created/);
     },
   },
   {
-    name: 'answers NotFound with the name and the kind of what is missing',
+    name: 'answers NotFound with the name and kind of the missing object',
     run: async ({ raw, namespace }) => {
       const { status, body } = await raw({ method: 'GET', path: `/api/v1/namespaces/${namespace}/pods/nobody` });
       assert.equal(status, 404);
@@ -122,7 +122,7 @@ export const objectCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'makes a name of generateName and five characters',
+    name: 'appends five characters to generateName',
     run: async ({ client, namespace }) => {
       const nameless = { ...widget(namespace, ''), metadata: { namespace, generateName: 'pool-' } };
       const names = await Promise.all([1, 2, 3].map(() => client.create(widgets, nameless)));
@@ -136,13 +136,15 @@ export const objectCases: readonly ConformanceCase[] = [
   {
     name: 'refuses an object without a name as Invalid',
     run: async ({ client, namespace }) => {
-      const error = await rejection(client.create(widgets, { ...widget(namespace, ''), metadata: { namespace } }));
+      const error = await expectRejection(
+        client.create(widgets, { ...widget(namespace, ''), metadata: { namespace } }),
+      );
       assert.equal(error.code, 'Invalid');
       assert.match(error.message, /metadata\.name: Required value: name or generateName is required/);
     },
   },
   {
-    name: 'refuses a name that is no DNS subdomain, with the field among the causes',
+    name: 'refuses a name that is not a DNS subdomain, and names the field in the causes',
     run: async ({ raw, namespace }) => {
       const answer = await raw({ method: 'POST', path: widgetPath(namespace), body: widget(namespace, 'Bad_Name') });
       const { reason, details } = answer.body as {
@@ -161,7 +163,7 @@ export const objectCases: readonly ConformanceCase[] = [
     name: 'refuses a label value with a space and names it in the message',
     run: async ({ client, namespace }) => {
       const call = client.create(widgets, widget(namespace, 'a', { metadata: { labels: { team: 'not ok' } } }));
-      const error = await rejection(call);
+      const error = await expectRejection(call);
       assert.equal(error.code, 'Invalid');
       assert.match(
         error.message,
@@ -172,7 +174,7 @@ export const objectCases: readonly ConformanceCase[] = [
   {
     name: 'refuses an object in a namespace that does not exist',
     run: async ({ client }) => {
-      const error = await rejection(
+      const error = await expectRejection(
         client.create(secrets, { metadata: { namespace: 'no-such-namespace', name: 'a' } }),
       );
       assert.equal(error.code, 'NotFound');
@@ -180,7 +182,7 @@ export const objectCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'refuses a body whose namespace is not that of the path',
+    name: 'refuses a body with another namespace than the path',
     run: async ({ raw, namespace }) => {
       const { status, body } = await raw({ method: 'POST', path: widgetPath(namespace), body: widget('default', 'a') });
       assert.equal(status, 400);
@@ -201,7 +203,7 @@ export const objectCases: readonly ConformanceCase[] = [
         controller: true,
       });
       const metadata = { ownerReferences: [owner('x'), owner('y')] } as Widget['metadata'];
-      const error = await rejection(client.create(widgets, widget(namespace, 'a', { metadata })));
+      const error = await expectRejection(client.create(widgets, widget(namespace, 'a', { metadata })));
       assert.equal(error.code, 'Invalid');
       assert.match(
         error.message,
@@ -210,7 +212,7 @@ export const objectCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'shows an object in every served version, with only apiVersion changed',
+    name: 'returns an object in every served version with only apiVersion changed',
     run: async ({ client, namespace }) => {
       const created = await client.create(widgets, widget(namespace, 'a'));
       const older = await client.get(widgetsV1Alpha1, { namespace, name: 'a' });
@@ -220,7 +222,7 @@ export const objectCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'fills in the defaults of a pod and starts it as Pending',
+    name: 'sets the defaults of a pod and starts it as Pending',
     run: async ({ client, namespace }) => {
       const { spec, status } = await client.create(pods, pod(namespace, 'a'));
       assert.equal(spec.restartPolicy, 'Always');
@@ -232,12 +234,12 @@ export const objectCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'keeps nothing of a dry run',
+    name: 'stores nothing in a dry run',
     run: async ({ client, raw, namespace }) => {
       const path = `${widgetPath(namespace)}?dryRun=All`;
       const { status } = await raw({ method: 'POST', path, body: widget(namespace, 'a') });
       assert.equal(status, 201);
-      assert.equal((await rejection(client.get(widgets, { namespace, name: 'a' }))).code, 'NotFound');
+      assert.equal((await expectRejection(client.get(widgets, { namespace, name: 'a' }))).code, 'NotFound');
     },
   },
 ];

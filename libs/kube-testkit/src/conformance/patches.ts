@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { pods } from '@sandlot/kube';
-import { pod, rejection, widget, widgetPath, widgets, widgetsV1Alpha1 } from './context.ts';
+import { pod, expectRejection, widget, widgetPath, widgets, widgetsV1Alpha1 } from './context.ts';
 import type { ConformanceCase, ConformanceContext, Widget } from './context.ts';
 
 const key = (namespace: string): { namespace: string; name: string } => ({ namespace, name: 'a' });
@@ -14,7 +14,7 @@ async function createWidget(
 
 export const patchCases: readonly ConformanceCase[] = [
   {
-    name: 'merges objects, replaces lists and deletes what a merge patch sets to null',
+    name: 'applies a merge patch: merges objects, replaces lists and deletes fields set to null',
     run: async (context) => {
       const { client, namespace } = context;
       await createWidget(context, { spec: { color: 'red', tags: ['a', 'b'], size: { x: '1', y: '2' } } });
@@ -24,7 +24,7 @@ export const patchCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'deletes labels and annotations by null and ignores null for what is not there',
+    name: 'deletes labels and annotations set to null, and ignores null for missing ones',
     run: async (context) => {
       const { client, namespace } = context;
       await createWidget(context, { metadata: { labels: { keep: '1', drop: '1' }, annotations: { drop: '1' } } });
@@ -74,7 +74,7 @@ export const patchCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'refuses a merge patch with the uid of another incarnation as Invalid, not Conflict',
+    name: 'refuses a merge patch with another uid as Invalid, not Conflict',
     run: async (context) => {
       const { raw, namespace } = context;
       await createWidget(context);
@@ -93,7 +93,7 @@ export const patchCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'lets exactly one of several patches with the same resourceVersion win',
+    name: 'accepts exactly one of several patches with the same resourceVersion',
     run: async (context) => {
       const { client, namespace } = context;
       const { resourceVersion } = (await createWidget(context)).metadata;
@@ -109,7 +109,7 @@ export const patchCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'answers a patch that changes nothing without a new resourceVersion',
+    name: 'keeps the resourceVersion after a patch that changes nothing',
     run: async (context) => {
       const { client, namespace } = context;
       const before = await createWidget(context);
@@ -120,7 +120,7 @@ export const patchCases: readonly ConformanceCase[] = [
   {
     name: 'answers NotFound to a patch of a missing object',
     run: async ({ client, namespace }) => {
-      const error = await rejection(client.mergePatch(widgets, key(namespace), { spec: { color: 'blue' } }));
+      const error = await expectRejection(client.mergePatch(widgets, key(namespace), { spec: { color: 'blue' } }));
       assert.equal(error.code, 'NotFound');
     },
   },
@@ -129,7 +129,7 @@ export const patchCases: readonly ConformanceCase[] = [
     run: async (context) => {
       const { client, namespace } = context;
       await createWidget(context);
-      const error = await rejection(client.mergePatch(widgets, key(namespace), { metadata: { name: 'b' } }));
+      const error = await expectRejection(client.mergePatch(widgets, key(namespace), { metadata: { name: 'b' } }));
       assert.equal(error.status, 400);
       assert.match(error.message, /the name of the object \(b\) does not match the name on the URL \(a\)/);
     },
@@ -146,7 +146,7 @@ export const patchCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'carries out the operations of a JSON patch in order',
+    name: 'applies the operations of a JSON patch in order',
     run: async (context) => {
       const { client, namespace } = context;
       await createWidget(context, { spec: { color: 'red', tags: ['a', 'b'], size: { x: '1' } } });
@@ -177,7 +177,7 @@ export const patchCases: readonly ConformanceCase[] = [
     run: async (context) => {
       const { client, namespace } = context;
       const before = await createWidget(context);
-      const error = await rejection(
+      const error = await expectRejection(
         client.jsonPatch(widgets, key(namespace), [
           { op: 'replace', path: '/spec/color', value: 'blue' },
           { op: 'test', path: '/metadata/uid', value: 'another' },
@@ -189,18 +189,18 @@ export const patchCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'refuses a JSON patch that removes what is not there',
+    name: 'refuses a JSON patch that removes a missing field',
     run: async (context) => {
       const { client, namespace } = context;
       await createWidget(context);
-      const error = await rejection(
+      const error = await expectRejection(
         client.jsonPatch(widgets, key(namespace), [{ op: 'remove', path: '/spec/nothing' }]),
       );
       assert.equal(error.code, 'Invalid');
     },
   },
   {
-    name: 'requires a resourceVersion when a custom resource is replaced',
+    name: 'requires a resourceVersion to replace a custom resource',
     run: async (context) => {
       const { raw, namespace } = context;
       await createWidget(context);
@@ -242,7 +242,7 @@ export const patchCases: readonly ConformanceCase[] = [
       assert.equal(after.metadata.creationTimestamp, before.metadata.creationTimestamp);
       assert.deepEqual(after.metadata.labels, { x: 'y' });
       for (const field of [{ deletionTimestamp: '2001-01-01T00:00:00Z' }, { deletionGracePeriodSeconds: 9 }]) {
-        const error = await rejection(client.mergePatch(widgets, key(namespace), { metadata: field }));
+        const error = await expectRejection(client.mergePatch(widgets, key(namespace), { metadata: field }));
         assert.equal(error.code, 'Invalid');
         assert.match(error.message, /field is immutable/);
       }
@@ -262,7 +262,7 @@ export const patchCases: readonly ConformanceCase[] = [
     run: async (context) => {
       const { client, namespace } = context;
       await createWidget(context);
-      const error = await rejection(
+      const error = await expectRejection(
         client.mergePatch(widgets, key(namespace), { metadata: { resourceVersion: null } }),
       );
       assert.equal(error.code, 'Invalid');
@@ -274,18 +274,20 @@ export const patchCases: readonly ConformanceCase[] = [
     run: async (context) => {
       const { client, namespace } = context;
       await createWidget(context);
-      const kind = await rejection(client.mergePatch(widgets, key(namespace), { kind: 'Other' }));
+      const kind = await expectRejection(client.mergePatch(widgets, key(namespace), { kind: 'Other' }));
       assert.match(kind.message, /kind: Invalid value: "Other": must be Widget/);
-      const version = await rejection(client.mergePatch(widgets, key(namespace), { apiVersion: 'x/v1' }));
+      const version = await expectRejection(client.mergePatch(widgets, key(namespace), { apiVersion: 'x/v1' }));
       assert.match(version.message, /apiVersion: Invalid value: "x\/v1": must be testkit\.sandlot\.dev\/v1/);
     },
   },
   {
-    name: 'refuses a label that is no string',
+    name: 'refuses a label that is not a string',
     run: async (context) => {
       const { client, namespace } = context;
       await createWidget(context);
-      const error = await rejection(client.mergePatch(widgets, key(namespace), { metadata: { labels: { count: 5 } } }));
+      const error = await expectRejection(
+        client.mergePatch(widgets, key(namespace), { metadata: { labels: { count: 5 } } }),
+      );
       assert.equal(error.code, 'Invalid');
       assert.match(error.message, /cannot unmarshal number into Go struct field ObjectMeta\.labels of type string/);
     },
@@ -303,11 +305,13 @@ export const patchCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'refuses to change the command of a pod but not its image or labels',
+    name: 'refuses a change of the command of a pod but accepts one of its image or labels',
     run: async ({ client, namespace }) => {
       await client.create(pods, pod(namespace, 'a'));
       const container = { name: 'main', image: 'example.com/none:1', command: ['x'] };
-      const error = await rejection(client.mergePatch(pods, key(namespace), { spec: { containers: [container] } }));
+      const error = await expectRejection(
+        client.mergePatch(pods, key(namespace), { spec: { containers: [container] } }),
+      );
       assert.equal(error.code, 'Invalid');
       assert.match(error.message, /spec: Forbidden: pod updates may not change fields other than/);
       const ops = [{ op: 'replace', path: '/spec/containers/0/image', value: 'example.com/none:2' }] as const;

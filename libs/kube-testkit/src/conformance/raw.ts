@@ -4,7 +4,7 @@ import type { Credentials } from '@sandlot/kube';
 export interface RawAnswer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
-  /** Parsed when it is JSON, else the text. */
+  /** The parsed value if the body is JSON, else the text. */
   readonly body: unknown;
 }
 
@@ -19,7 +19,7 @@ export type RawRequester = (call: RawCall) => Promise<RawAnswer>;
 
 const TIMEOUT_MS = 15_000;
 
-/** Plain HTTP/1.1 requests with the given credentials: no retries, nothing interpreted. */
+/** Sends plain HTTP/1.1 requests with the given credentials, without retries or error handling. */
 export function rawRequester(credentials: Credentials): RawRequester {
   const { server, ca, cert, key } = credentials;
   const agent = new Agent({ keepAlive: false, ca, cert, key });

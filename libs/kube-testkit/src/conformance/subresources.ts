@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { pods } from '@sandlot/kube';
-import { pod, rejection, widget, widgetPath, widgets } from './context.ts';
+import { pod, expectRejection, widget, widgetPath, widgets } from './context.ts';
 import type { ConformanceCase, ConformanceContext, Widget } from './context.ts';
 
 const key = (namespace: string): { namespace: string; name: string } => ({ namespace, name: 'a' });
@@ -47,17 +47,17 @@ export const subresourceCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'guards a status patch by resourceVersion',
+    name: 'checks the resourceVersion of a status patch',
     run: async (context) => {
       const { client, namespace } = context;
       const { resourceVersion } = (await createWidget(context)).metadata;
       await client.mergePatch(widgets, key(namespace), { spec: { color: 'blue' } });
       const patch = { metadata: { resourceVersion }, status: { phase: 'Ready' } };
-      assert.equal((await rejection(client.mergePatch(widgets, key(namespace), patch, status))).code, 'Conflict');
+      assert.equal((await expectRejection(client.mergePatch(widgets, key(namespace), patch, status))).code, 'Conflict');
     },
   },
   {
-    name: 'counts spec changes in generation, and nothing else',
+    name: 'increments the generation only for spec changes',
     run: async (context) => {
       const { client, namespace } = context;
       await createWidget(context);
@@ -72,7 +72,7 @@ export const subresourceCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'gives a pod generation 1 and does not count status changes',
+    name: 'gives a pod generation 1 and keeps it after status changes',
     run: async ({ client, namespace }) => {
       const { metadata } = await client.create(pods, pod(namespace, 'a'));
       assert.equal(metadata.generation, 1);
@@ -100,7 +100,7 @@ export const subresourceCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'shows the scale of an object as autoscaling/v1',
+    name: 'returns the scale of an object as autoscaling/v1',
     run: async (context) => {
       const { client, raw, namespace } = context;
       const { metadata } = await createWidget(context, { spec: { replicas: 3 } });
@@ -115,7 +115,7 @@ export const subresourceCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'writes spec.replicas through the scale endpoint and counts the generation',
+    name: 'writes spec.replicas through the scale endpoint and increments the generation',
     run: async (context) => {
       const { client, raw, namespace } = context;
       await createWidget(context, { spec: { replicas: 1, color: 'red' } });
@@ -132,7 +132,7 @@ export const subresourceCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'guards a replaced scale by resourceVersion',
+    name: 'checks the resourceVersion when a scale is replaced',
     run: async (context) => {
       const { client, raw, namespace } = context;
       await createWidget(context, { spec: { replicas: 1 } });

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { pods } from '@sandlot/kube';
 import type { KubeObject } from '@sandlot/kube';
-import { pod, record, rejection, typesOf, widget, widgetPath, widgets } from './context.ts';
+import { pod, record, expectRejection, typesOf, widget, widgetPath, widgets } from './context.ts';
 import type { ConformanceCase, SeenEvent } from './context.ts';
 
 const END = 'k8s.io/initial-events-end';
 
-/** A server may send bookmarks whenever it likes. */
+/** The events without bookmarks, which a server may send at any time. */
 function withoutBookmarks(seen: readonly SeenEvent<KubeObject>[]): string[] {
   return typesOf(seen.filter(({ type }) => type !== 'BOOKMARK'));
 }
 
 export const watchCases: readonly ConformanceCase[] = [
   {
-    name: 'sends what happened after a resourceVersion, in order',
+    name: 'sends the changes after a resourceVersion in order',
     run: async ({ client, namespace }) => {
       await client.create(widgets, widget(namespace, 'before'));
       const { resourceVersion } = await client.list(widgets, { namespace });
@@ -31,7 +31,7 @@ export const watchCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'carries the last state and a newer resourceVersion in DELETED',
+    name: 'sends the last state with a newer resourceVersion in DELETED',
     run: async ({ client, namespace }) => {
       const { resourceVersion } = await client.list(widgets, { namespace });
       const { metadata, spec } = await client.create(widgets, widget(namespace, 'a'));
@@ -45,7 +45,7 @@ export const watchCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'begins with the present objects when no resourceVersion is given',
+    name: 'begins with the existing objects without a resourceVersion',
     run: async ({ client, namespace }) => {
       await client.create(widgets, widget(namespace, 'a'));
       await using watch = record(client, widgets, { namespace });
@@ -72,7 +72,7 @@ export const watchCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'lists by streaming: the present objects, then a bookmark that marks their end',
+    name: 'streams a list: the existing objects, then a bookmark that marks their end',
     run: async ({ client, namespace }) => {
       await client.create(widgets, widget(namespace, 'a'));
       await client.create(widgets, widget(namespace, 'b'));
@@ -89,7 +89,7 @@ export const watchCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'ends the initial events of an empty streaming list too',
+    name: 'marks the end of an empty streaming list',
     run: async ({ client, namespace }) => {
       await using watch = record(client, pods, { namespace, sendInitialEvents: true });
       const seen = await watch.until((events) => events.length >= 1);
@@ -98,7 +98,7 @@ export const watchCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'shows an object that leaves the label selection as DELETED with its state inside, and back as ADDED',
+    name: 'sends DELETED with the last matching state when an object stops matching, and ADDED when it matches again',
     run: async ({ client, namespace }) => {
       const { resourceVersion } = await client.list(widgets, { namespace });
       await using watch = record(client, widgets, { namespace, labelSelector: 'in=yes', resourceVersion });
@@ -113,7 +113,7 @@ export const watchCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'follows one object by field selector',
+    name: 'watches one object by field selector',
     run: async ({ client, namespace }) => {
       await using watch = record(client, widgets, { namespace, fieldSelector: 'metadata.name=b' });
       await client.create(widgets, widget(namespace, 'a'));
@@ -154,15 +154,15 @@ export const watchCases: readonly ConformanceCase[] = [
     },
   },
   {
-    name: 'refuses a resourceVersion that is no number',
+    name: 'refuses a resourceVersion that is not a number',
     run: async ({ client, namespace }) => {
       const watch = client.watch(widgets, { namespace, resourceVersion: 'abc' })[Symbol.asyncIterator]();
-      const error = await rejection(watch.next());
+      const error = await expectRejection(watch.next());
       assert.equal(error.status, 500);
     },
   },
   {
-    name: 'ends the initial events with a bookmark on any watch that begins with them',
+    name: 'marks the end of the initial events with a bookmark on every watch that begins with them',
     run: async ({ client, namespace }) => {
       await client.create(widgets, widget(namespace, 'a'));
       await using watch = record(client, widgets, { namespace });

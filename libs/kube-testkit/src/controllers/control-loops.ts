@@ -1,14 +1,14 @@
 import type { Change, Storage } from '../storage/storage.ts';
 
-/** A controller that runs inside the fake. */
+/** A controller that runs inside the fake server. */
 export interface ControlLoop {
-  /** Within the commit: keep indexes, write nothing. */
+  /** Called within the commit to update indexes. Must not write. */
   observe?(change: Change): void;
-  /** After the commit: may write. The object may have changed since. */
+  /** Called after the commit. May write. The object may have changed since. */
   react(change: Change): void;
 }
 
-/** Runs the controllers over every change, in order, each change in its own turn of the event loop at the earliest. */
+/** Passes every change to the controllers, in order, in a later turn of the event loop than the commit. */
 export class ControlLoops {
   readonly #loops: readonly ControlLoop[];
   readonly #queue: Change[] = [];
@@ -25,7 +25,7 @@ export class ControlLoops {
     });
   }
 
-  /** As a controller manager that is down: what happens meanwhile is handled after `resume`. */
+  /** Simulates a controller manager that is down. The controllers handle changes made meanwhile after `resume`. */
   pause(): void {
     this.#paused = true;
   }
@@ -35,8 +35,8 @@ export class ControlLoops {
     this.#schedule();
   }
 
-  /** Resolves when there is nothing left to do; at once while paused. */
-  settled(): Promise<void> {
+  /** Resolves when all changes are handled, or at once while paused. */
+  waitUntilIdle(): Promise<void> {
     if (this.#paused || !this.#scheduled) return Promise.resolve();
     return new Promise((resolve) => this.#waiting.push(resolve));
   }

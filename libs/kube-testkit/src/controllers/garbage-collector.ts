@@ -9,7 +9,7 @@ import { targetOf } from '../storage/registry.ts';
 import type { Located, Registry } from '../storage/registry.ts';
 import type { Change } from '../storage/storage.ts';
 
-/** Deletes what belongs to something deleted: owner references, and the finalizers of foreground and orphan deletion. */
+/** Deletes dependents of deleted owners, and handles the finalizers of foreground and orphan deletion. */
 export class GarbageCollector implements ControlLoop {
   readonly #registry: Registry;
   readonly #clock: Clock;
@@ -39,7 +39,7 @@ export class GarbageCollector implements ControlLoop {
     const current = this.#locate(uid);
     if (current === undefined) return;
     this.#collectDependent(current);
-    // Collecting may have changed or removed it.
+    // The collection may have changed or removed the object.
     const left = this.#locate(uid);
     if (left !== undefined) this.#reviewDeletion(left);
   }
@@ -64,7 +64,7 @@ export class GarbageCollector implements ControlLoop {
     return [...(this.#byOwner.get(uid) ?? [])].flatMap((dependent) => this.#locate(dependent) ?? []);
   }
 
-  /** An owner counts as there unless its kind is served here and no such object exists. */
+  /** Whether the owner exists. Owners of kinds that this server does not serve count as existing. */
   #isThere(owner: OwnerReference, namespace: string | undefined): boolean {
     const [group = ''] = owner.apiVersion.includes('/') ? owner.apiVersion.split('/', 1) : [''];
     if (this.#registry.definitions.ofKind(group, owner.kind) === undefined) return true;
@@ -73,7 +73,7 @@ export class GarbageCollector implements ControlLoop {
     return !found.definition.namespaced || found.object.metadata.namespace === namespace;
   }
 
-  /** Deletes an object all of whose owners are gone; forgets owners that are gone while others remain. */
+  /** Deletes an object when all its owners are gone. When some remain, removes the references to the others. */
   #collectDependent({ definition, object }: Located): void {
     const { ownerReferences = [], namespace, deletionTimestamp, uid = '' } = object.metadata;
     const present = ownerReferences.filter((owner) => this.#isThere(owner, namespace));
@@ -89,7 +89,7 @@ export class GarbageCollector implements ControlLoop {
       : 'Background';
   }
 
-  /** Goes on with a deletion that waits for the garbage collector. */
+  /** Continues a deletion that waits for the garbage collector. */
   #reviewDeletion(owner: Located): void {
     const { metadata } = owner.object;
     if (metadata.deletionTimestamp === undefined) return;
@@ -106,7 +106,7 @@ export class GarbageCollector implements ControlLoop {
     this.#dropFinalizer(owner, ORPHAN);
   }
 
-  /** The owner goes when no dependent that blocks it is left. */
+  /** Deletes the dependents, and the owner once no dependent blocks it. */
   #deleteForeground(owner: Located): void {
     const { uid = '' } = owner.object.metadata;
     const dependents = this.#dependentsOf(uid);
@@ -129,7 +129,7 @@ export class GarbageCollector implements ControlLoop {
     return this.#dependentsOf(object.metadata.uid ?? '').length > 0 ? 'Foreground' : 'Background';
   }
 
-  /** A dependent has gone: the owners that waited for it look again. */
+  /** Reviews the owners that may have waited for a deleted dependent. */
   #reviewDeletingOwners({ metadata }: ApiObject): void {
     for (const { uid } of metadata.ownerReferences ?? []) {
       const owner = this.#locate(uid);
@@ -141,7 +141,7 @@ export class GarbageCollector implements ControlLoop {
     try {
       deleteObject(this.#registry, targetOf(item), { propagationPolicy, clock: this.#clock });
     } catch (error) {
-      // Another item of the queue has deleted it already.
+      // An earlier change in the queue has already deleted the object.
       if (!(error instanceof ApiError)) throw error;
     }
   }
@@ -151,7 +151,7 @@ export class GarbageCollector implements ControlLoop {
     this.#setMetadata(item, { finalizers });
   }
 
-  /** Empty lists are removed, as Go omits them. */
+  /** Removes empty lists, as Go omits them. */
   #setMetadata(item: Located, change: Pick<ApiObject['metadata'], 'finalizers' | 'ownerReferences'>): void {
     const next = structuredClone(item.object);
     for (const [field, list] of Object.entries(change)) {

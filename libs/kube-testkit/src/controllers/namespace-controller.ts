@@ -6,7 +6,7 @@ import { targetOf } from '../storage/registry.ts';
 import type { Located, Registry } from '../storage/registry.ts';
 import type { Change } from '../storage/storage.ts';
 
-/** Empties namespaces that are being deleted, then removes their finalizer. */
+/** Deletes the content of namespaces that are being deleted, then removes their finalizer. */
 export class NamespaceController implements ControlLoop {
   readonly #registry: Registry;
   readonly #clock: Clock;

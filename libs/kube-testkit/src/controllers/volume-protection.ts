@@ -1,6 +1,6 @@
 import type { ApiObject } from '../storage/api-object.ts';
 import { isRecord, valueAt } from '../storage/api-object.ts';
-import { CLAIM_PROTECTION } from '../rules/builtin-defaults.ts';
+import { DISK_PROTECTION } from '../rules/builtin-defaults.ts';
 import type { ControlLoop } from './control-loops.ts';
 import { targetOf } from '../storage/registry.ts';
 import type { Registry } from '../storage/registry.ts';
@@ -16,30 +16,30 @@ export class VolumeProtection implements ControlLoop {
 
   react({ table, object }: Change): void {
     const { definitions, storage } = this.#registry;
-    const claims = definitions.ofResource({ group: '', plural: 'persistentvolumeclaims' });
+    const disks = definitions.ofResource({ group: '', plural: 'persistentvolumeclaims' });
     const pods = definitions.ofResource({ group: '', plural: 'pods' });
-    if (table !== claims.table && table !== pods.table) return;
+    if (table !== disks.table && table !== pods.table) return;
     const { namespace } = object.metadata;
-    for (const claim of storage.table(claims.table).values()) {
-      if (claim.metadata.namespace !== namespace || !isWaiting(claim)) continue;
-      const used = [...storage.table(pods.table).values()].some((pod) => uses(pod, claim));
-      if (!used) this.#registry.overwrite(targetOf({ definition: claims, object: claim }), withoutFinalizer(claim));
+    for (const disk of storage.table(disks.table).values()) {
+      if (disk.metadata.namespace !== namespace || !isWaiting(disk)) continue;
+      const used = [...storage.table(pods.table).values()].some((pod) => uses(pod, disk));
+      if (!used) this.#registry.overwrite(targetOf({ definition: disks, object: disk }), withoutFinalizer(disk));
     }
   }
 }
 
 function isWaiting({ metadata }: ApiObject): boolean {
-  return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(CLAIM_PROTECTION) === true;
+  return metadata.deletionTimestamp !== undefined && metadata.finalizers?.includes(DISK_PROTECTION) === true;
 }
 
-function uses(pod: ApiObject, claim: ApiObject): boolean {
-  if (pod.metadata.namespace !== claim.metadata.namespace || valueAt(pod, ['spec', 'nodeName']) === undefined)
+function uses(pod: ApiObject, disk: ApiObject): boolean {
+  if (pod.metadata.namespace !== disk.metadata.namespace || valueAt(pod, ['spec', 'nodeName']) === undefined)
     return false;
-  return claimNamesOf(pod).includes(claim.metadata.name ?? '');
+  return diskNamesOf(pod).includes(disk.metadata.name ?? '');
 }
 
-/** Names of the persistent volume claims a pod mounts. */
-export function claimNamesOf(pod: unknown): string[] {
+/** Names of the PersistentVolumeClaims that a pod mounts. */
+export function diskNamesOf(pod: unknown): string[] {
   const volumes = valueAt(pod, ['spec', 'volumes']);
   if (!Array.isArray(volumes)) return [];
   return volumes.filter(isRecord).flatMap((volume) => {
@@ -48,9 +48,9 @@ export function claimNamesOf(pod: unknown): string[] {
   });
 }
 
-function withoutFinalizer(claim: ApiObject): ApiObject {
-  const next = structuredClone(claim);
-  const finalizers = (next.metadata.finalizers ?? []).filter((finalizer) => finalizer !== CLAIM_PROTECTION);
+function withoutFinalizer(disk: ApiObject): ApiObject {
+  const next = structuredClone(disk);
+  const finalizers = (next.metadata.finalizers ?? []).filter((finalizer) => finalizer !== DISK_PROTECTION);
   if (finalizers.length > 0) next.metadata.finalizers = finalizers;
   else Reflect.deleteProperty(next.metadata, 'finalizers');
   return next;

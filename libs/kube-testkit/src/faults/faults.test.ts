@@ -2,7 +2,7 @@ import { FakeClock } from '@sandlot/std/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { isUnknownOutcome, pods } from '@sandlot/kube';
 import type { KubeClient, ListOptions } from '@sandlot/kube';
-import { pod, record, rejection, typesOf, widget, widgetPath, widgets } from '../conformance/context.ts';
+import { pod, record, expectRejection, typesOf, widget, widgetPath, widgets } from '../conformance/context.ts';
 import type { Recorder, Widget } from '../conformance/context.ts';
 import { rawRequester } from '../conformance/raw.ts';
 import type { FaultAnswer } from './faults.ts';
@@ -25,8 +25,8 @@ async function names(options: ListOptions = {}): Promise<string[]> {
   return (await client.list(widgets, { namespace, ...options })).items.map(({ metadata }) => metadata.name ?? '');
 }
 
-/** A watch that has begun, from the present on. */
-async function watching(resourceVersion?: string): Promise<Recorder<Widget>> {
+/** Opens a watch, by default from the present, and waits until the server has started it. */
+async function openWatch(resourceVersion?: string): Promise<Recorder<Widget>> {
   const watch = record(client, widgets, { namespace, ...(resourceVersion === undefined ? {} : { resourceVersion }) });
   await expect.poll(() => server.faults.openWatches({ resource: 'widgets' }), { interval: 2 }).toBe(1);
   return watch;
@@ -44,10 +44,10 @@ describe('failing requests', () => {
     [{ status: 410 }, 'Gone'],
   ];
 
-  it.each(answers)('answers %j to the next request that matches and carries nothing out', async (answer, code) => {
+  it.each(answers)('answers %j to the next matching request without executing it', async (answer, code) => {
     server.faults.failNext({ match: { verb: 'create', resource: 'widgets' }, answer });
     await client.create(pods, pod(namespace, 'other'));
-    expect((await rejection(client.create(widgets, widget(namespace, 'a')))).code).toBe(code);
+    expect((await expectRejection(client.create(widgets, widget(namespace, 'a')))).code).toBe(code);
     expect(server.objects(widgets)).toEqual([]);
     await client.create(widgets, widget(namespace, 'a'));
   });
@@ -62,7 +62,7 @@ describe('failing requests', () => {
 
   it('never answers a request that hangs', async () => {
     server.faults.failNext({ answer: 'hang' });
-    const error = await rejection(client.get(widgets, key, { deadlineMs: 30 }));
+    const error = await expectRejection(client.get(widgets, key, { deadlineMs: 30 }));
     expect(error.code).toBe('Timeout');
   });
 
@@ -72,21 +72,21 @@ describe('failing requests', () => {
       server.faults.errorAfterCommit({ match: { verb: 'delete' }, answer });
       server.seed(widgets, widget(namespace, 'a'));
       const abort = new AbortController();
-      const call = rejection(client.delete(widgets, key, { signal: abort.signal }));
+      const call = expectRejection(client.delete(widgets, key, { signal: abort.signal }));
       await expect.poll(() => server.object(widgets, key), { interval: 2 }).toBeUndefined();
       if (answer === 'hang') abort.abort();
       const error = await call;
-      // Where the client has retried, it has found the object gone: that is an answer, too.
+      // A retry of the client finds the object gone, which is a clear answer.
       expect(error.code === 'NotFound' || isUnknownOutcome(error)).toBe(true);
     },
   );
 
-  it('lets a number of writes and all reads through, until the fault ends', async () => {
+  it('fails writes after a number of successful ones until the fault ends, but no reads', async () => {
     const death = server.faults.failAfterWrites(2, { answer: { status: 403 } });
     await client.create(widgets, widget(namespace, 'a'));
     await client.mergePatch(widgets, key, { spec: { color: 'red' } });
     await client.mergePatch(widgets, key, { spec: { color: 'blue' } });
-    expect((await rejection(client.create(widgets, widget(namespace, 'b')))).code).toBe('Forbidden');
+    expect((await expectRejection(client.create(widgets, widget(namespace, 'b')))).code).toBe('Forbidden');
     expect(await names()).toEqual(['a']);
     death.end();
     await client.create(widgets, widget(namespace, 'b'));
@@ -95,7 +95,7 @@ describe('failing requests', () => {
 });
 
 describe('stale reads', () => {
-  it('lists the past until the fault ends, while single reads see the present', async () => {
+  it('lists an old state until the fault ends, while single reads see the current one', async () => {
     server.seed(widgets, widget(namespace, 'a'));
     const stale = server.faults.staleLists({ resource: 'widgets' });
     server.seed(widgets, widget(namespace, 'b'));
@@ -105,7 +105,7 @@ describe('stale reads', () => {
     expect(await names()).toEqual(['a', 'b']);
   });
 
-  it('answers 410 to lists and watches from before an expiry, and offers to go on inconsistently', async () => {
+  it('answers 410 to expired lists and watches, and offers a token to continue an inconsistent list', async () => {
     server.seed(widgets, widget(namespace, 'a'), widget(namespace, 'b'));
     const first = await client.list(widgets, { namespace, limit: 1 });
     server.faults.expireResourceVersions();
@@ -119,13 +119,13 @@ describe('stale reads', () => {
     expect(reason).toBe('Expired');
     expect(await names({ continue: metadata.continue })).toEqual(['b']);
     const watch = client.watch(widgets, { namespace, resourceVersion: first.resourceVersion })[Symbol.asyncIterator]();
-    expect((await rejection(watch.next())).code).toBe('Gone');
+    expect((await expectRejection(watch.next())).code).toBe('Gone');
   });
 });
 
-describe('troubled watches', () => {
-  it('holds events back while stalled and sends them afterwards', async () => {
-    await using watch = await watching(await now());
+describe('faults of watches', () => {
+  it('hold back events while stalled and send them afterwards', async () => {
+    await using watch = await openWatch(await now());
     const stall = server.faults.stallWatches({ resource: 'widgets' });
     server.seed(widgets, widget(namespace, 'a'));
     await now();
@@ -135,57 +135,57 @@ describe('troubled watches', () => {
     expect(typesOf(await watch.until((seen) => seen.length > 0))).toEqual(['ADDED a']);
   });
 
-  it('skips events', async () => {
-    await using watch = await watching(await now());
+  it('skip events', async () => {
+    await using watch = await openWatch(await now());
     server.faults.dropEvents(1);
     server.seed(widgets, widget(namespace, 'lost'), widget(namespace, 'seen'));
     expect(typesOf(await watch.until((seen) => seen.length > 0))).toEqual(['ADDED seen']);
   });
 
-  it('sends events twice', async () => {
-    await using watch = await watching(await now());
+  it('send events twice', async () => {
+    await using watch = await openWatch(await now());
     server.faults.duplicateEvents(1);
     server.seed(widgets, widget(namespace, 'a'), widget(namespace, 'b'));
     const seen = await watch.until((events) => events.length >= 3);
     expect(typesOf(seen)).toEqual(['ADDED a', 'ADDED a', 'ADDED b']);
   });
 
-  it('sends old events again', async () => {
-    await using watch = await watching(await now());
+  it('send old events again', async () => {
+    await using watch = await openWatch(await now());
     server.seed(widgets, widget(namespace, 'a'), widget(namespace, 'b'));
     server.faults.rewindWatches(2);
     const seen = await watch.until((events) => events.length >= 4);
     expect(typesOf(seen)).toEqual(['ADDED a', 'ADDED b', 'ADDED a', 'ADDED b']);
   });
 
-  it('ends watches cleanly', async () => {
-    await using watch = await watching(await now());
+  it('end watches cleanly', async () => {
+    await using watch = await openWatch(await now());
     server.faults.endWatches({ resource: 'widgets' });
     expect(await watch.ended()).toEqual([]);
   });
 
-  it('breaks watches off without an end of the stream', async () => {
-    await using watch = await watching(await now());
+  it('reset watches without an end of the stream', async () => {
+    await using watch = await openWatch(await now());
     server.faults.dropWatches();
     await expect(watch.ended()).rejects.toMatchObject({ code: 'Network' });
   });
 
-  it('cuts connections, and with them every watch', async () => {
-    await using watch = await watching(await now());
+  it('cut connections and their watches', async () => {
+    await using watch = await openWatch(await now());
     server.faults.cutConnections();
     await watch.ended().catch(() => undefined);
     expect(server.faults.openWatches()).toBe(0);
   });
 
-  it('ends open watches with an expiry when asked to', async () => {
-    await using watch = await watching(await now());
+  it('end open watches with 410 when `live` is set', async () => {
+    await using watch = await openWatch(await now());
     server.faults.expireResourceVersions({ live: true });
     await expect(watch.ended()).rejects.toMatchObject({ code: 'Gone' });
   });
 
-  it('freezes what is connected without closing it, and takes new connections', async () => {
+  it('freeze existing connections without closing them, while new connections work', async () => {
     const resourceVersion = await now();
-    await using frozen = await watching(resourceVersion);
+    await using frozen = await openWatch(resourceVersion);
     server.faults.halfClose();
     server.seed(widgets, widget(namespace, 'a'));
     await using live = record(server.client(), widgets, { namespace, resourceVersion });
@@ -195,8 +195,8 @@ describe('troubled watches', () => {
   });
 });
 
-describe('time of a watch', () => {
-  it('sends bookmarks every minute and once shortly before the end', async () => {
+describe('bookmarks of a watch', () => {
+  it('come every minute and once shortly before the end', async () => {
     const clock = new FakeClock();
     await using timed = await startFakeApiServer({ resources: [widgets], clock });
     const reader = timed.client();
@@ -213,10 +213,10 @@ describe('time of a watch', () => {
 });
 
 describe('records', () => {
-  it('keeps every write with its user, its key, its outcome and what was sent', async () => {
+  it('contain every write with its user, key, outcome and body', async () => {
     await client.create(widgets, widget(namespace, 'a'));
     await client.mergePatch(widgets, key, { status: { phase: 'Ready' } }, { subresource: 'status' });
-    await rejection(client.create(widgets, widget(namespace, 'a')));
+    await expectRejection(client.create(widgets, widget(namespace, 'a')));
     await client.get(widgets, key);
     expect(
       server
@@ -239,30 +239,30 @@ describe('records', () => {
   });
 });
 
-describe('servers of other kinds', () => {
-  it('refuses streaming lists when it does not offer them', async () => {
+describe('a server with other options', () => {
+  it('refuses streaming lists when they are disabled', async () => {
     await using old = await startFakeApiServer({ resources: [widgets], watchList: false });
     const watch = old.client().watch(widgets, { sendInitialEvents: true })[Symbol.asyncIterator]();
-    const error = await rejection(watch.next());
+    const error = await expectRejection(watch.next());
     expect(error.code).toBe('Invalid');
     expect(error.message).toContain(
       'sendInitialEvents is forbidden for watch unless the WatchList feature gate is enabled',
     );
   });
 
-  it('speaks HTTP/1.1 alone when asked to', async () => {
+  it('can offer only HTTP/1.1', async () => {
     await using plain = await startFakeApiServer({ resources: [widgets], protocols: ['http/1.1'] });
     const reader = plain.client();
     await reader.create(widgets, widget(namespace, 'a'));
     expect((await reader.list(widgets)).items).toHaveLength(1);
   });
 
-  it('refuses what a validator finds, with its causes', async () => {
+  it('refuses an object with the causes that a validator returns', async () => {
     const validate = (): { reason: string; message: string; field: string }[] => [
       { reason: 'FieldValueInvalid', message: 'Invalid value: "red": is not a colour', field: 'spec.color' },
     ];
     await using strict = await startFakeApiServer({ resources: [{ resource: widgets, validate }] });
-    const error = await rejection(strict.client().create(widgets, widget(namespace, 'a')));
+    const error = await expectRejection(strict.client().create(widgets, widget(namespace, 'a')));
     expect(error.code).toBe('Invalid');
     expect(error.message).toContain(
       'Widget.testkit.sandlot.dev "a" is invalid: spec.color: Invalid value: "red": is not a colour',
@@ -277,10 +277,10 @@ describe('servers of other kinds', () => {
     ];
     server.seed(pods, pod(namespace, 'child', { ownerReferences }));
     server.remove(widgets, { namespace, name: 'owner' });
-    await server.garbageCollector.settled();
+    await server.garbageCollector.waitUntilIdle();
     expect(server.objects(pods)).toHaveLength(1);
     server.garbageCollector.resume();
-    await server.garbageCollector.settled();
+    await server.garbageCollector.waitUntilIdle();
     expect(server.objects(pods)).toEqual([]);
   });
 });

@@ -1,13 +1,13 @@
 import type { RequestInfo } from '../server/request.ts';
 
-/** Which requests a fault hits: all fields given must be equal, or the predicate says so. */
+/** Selects requests by a predicate, or by fields that must all be equal. */
 export type RequestMatch = Partial<RequestInfo> | ((request: RequestInfo) => boolean);
 
-/** What a failing request gets instead of its answer. */
+/** The answer to a failing request. */
 export type FaultAnswer =
-  /** The stream is reset, as when a load balancer drops it. */
+  /** Resets the stream, as a load balancer that drops the connection. */
   | 'reset'
-  /** No answer ever comes. */
+  /** Never answers. */
   | 'hang'
   /** A Status with this code; 429 and 503 may carry `Retry-After`. */
   | {
@@ -17,7 +17,7 @@ export type FaultAnswer =
       readonly retryAfterSeconds?: number | undefined;
     };
 
-/** A fault that lasts: ends by `end()`, or with the scope of a `using` declaration. */
+/** A fault that lasts until `end()`, or until the scope of its `using` declaration ends. */
 export interface ActiveFault extends Disposable {
   end(): void;
 }
@@ -42,7 +42,7 @@ function matches(match: RequestMatch, request: RequestInfo): boolean {
   return fields.every((field) => match[field] === undefined || match[field] === request[field]);
 }
 
-/** Everything that can go wrong between a client and a healthy store, as switches. All are off at the start. */
+/** Switches for faults between a client and a healthy store. All are off at the start. */
 export class Faults {
   #before: CountedRule[] = [];
   #afterCommit: CountedRule[] = [];
@@ -58,71 +58,71 @@ export class Faults {
     this.#server = server;
   }
 
-  /** The next requests that match fail without being carried out. */
+  /** Fails the next matching requests without executing them. */
   failNext({ match = {}, answer, times = 1 }: FailOptions): void {
     this.#before.push({ match, answer, left: times });
   }
 
-  /** The next writes that match are committed, and then reported as failed. */
+  /** Commits the next matching writes and then reports them as failed. */
   errorAfterCommit({ match = {}, answer, times = 1 }: FailOptions): void {
     this.#afterCommit.push({ match, answer, left: times });
   }
 
   /**
-   * The writer dies between two writes: after `writes` more committed writes every further write that matches fails,
+   * Simulates a writer that dies between two writes: after `writes` more committed writes, every matching write fails
    * until the fault ends.
    */
   failAfterWrites(writes: number, { match = {}, answer = 'reset' }: Partial<FailOptions> = {}): ActiveFault {
     const limit = { match, answer, left: writes };
     this.#writeLimits.push(limit);
-    return activeFault(() => (this.#writeLimits = this.#writeLimits.filter((other) => other !== limit)));
+    return createActiveFault(() => (this.#writeLimits = this.#writeLimits.filter((other) => other !== limit)));
   }
 
-  /** Lists and the initial events of watches show the state of now until the fault ends: a cache that lags. */
+  /** Simulates a lagging cache: until the fault ends, lists and initial events of watches show the state at this call. */
   staleLists(match: RequestMatch = {}): ActiveFault {
     const stale = { match, revision: this.#server.revision() };
     this.#staleLists.push(stale);
-    return activeFault(() => (this.#staleLists = this.#staleLists.filter((other) => other !== stale)));
+    return createActiveFault(() => (this.#staleLists = this.#staleLists.filter((other) => other !== stale)));
   }
 
-  /** Watches stay open and silent, new ones too; what they missed comes when the fault ends. */
+  /** Holds back the events of open and new watches until the fault ends, and sends them then. */
   stallWatches(match: RequestMatch = {}): ActiveFault {
     const stall: RequestMatch = (request) => matches(match, request);
     this.#stalls.push(stall);
-    return activeFault(() => {
+    return createActiveFault(() => {
       this.#stalls = this.#stalls.filter((other) => other !== stall);
       for (const watch of this.#watches) watch.flush();
     });
   }
 
-  /** The open watches are reset, without an end of the stream. */
+  /** Resets the open watches without an end of the stream. */
   dropWatches(match: RequestMatch = {}): void {
-    for (const watch of this.#matching(match)) watch.reset();
+    for (const watch of this.#findWatches(match)) watch.reset();
   }
 
-  /** The open watches end cleanly, as at their timeout. */
+  /** Ends the open watches cleanly, as at their timeout. */
   endWatches(match: RequestMatch = {}): void {
-    for (const watch of this.#matching(match)) watch.end();
+    for (const watch of this.#findWatches(match)) watch.end();
   }
 
-  /** The next events are never sent: the watch goes on as if they had not happened. */
+  /** Never sends the next events. The watches continue without them. */
   dropEvents(times = 1, match: RequestMatch = {}): void {
     this.#dropped.push({ match, answer: 'hang', left: times });
   }
 
-  /** The next events are sent twice. */
+  /** Sends the next events twice. */
   duplicateEvents(times = 1, match: RequestMatch = {}): void {
     this.#duplicated.push({ match, answer: 'hang', left: times });
   }
 
-  /** The open watches replay their last `events`: time runs backwards for the reader. */
+  /** Makes the open watches send their last `events` events again. */
   rewindWatches(events: number, match: RequestMatch = {}): void {
-    for (const watch of this.#matching(match)) watch.rewind(events);
+    for (const watch of this.#findWatches(match)) watch.rewind(events);
   }
 
   /**
-   * Every resourceVersion and continue token so far is too old: watches and lists from them answer 410.
-   * With `live`, open watches end, too, with an ERROR event.
+   * Expires every resourceVersion and continue token so far: watches and lists that use them get 410.
+   * With `live`, open watches end with an ERROR event as well.
    */
   expireResourceVersions({ live = false }: { live?: boolean | undefined } = {}): void {
     this.#server.compact();
@@ -130,19 +130,19 @@ export class Faults {
   }
 
   /**
-   * The machine behind the open connections vanishes silently: they stay open and carry nothing any more,
-   * not even answers to PING. New connections work.
+   * Simulates a machine that vanishes silently: open connections stay open without any traffic, not even answers to
+   * PING. New connections work.
    */
   halfClose(): void {
     this.#server.freezeConnections();
   }
 
-  /** The open connections are cut. */
+  /** Cuts the open connections. */
   cutConnections(): void {
     this.#server.cutConnections();
   }
 
-  /** Ends every fault that is still active; frozen connections stay frozen. */
+  /** Ends every active fault. Frozen connections stay frozen. */
   clear(): void {
     this.#before = [];
     this.#afterCommit = [];
@@ -154,26 +154,26 @@ export class Faults {
     for (const watch of this.#watches) watch.flush();
   }
 
-  /** Open watches that match: lets a test wait until a reflector is watching. */
+  /** Counts the matching open watches, so that a test can wait until a reflector watches. */
   openWatches(match: RequestMatch = {}): number {
-    return this.#matching(match).length;
+    return this.#findWatches(match).length;
   }
 
-  /** For the server: the fate of a request before it is carried out. */
+  /** For the server: the fault to answer instead of executing the request. */
   answerBefore(request: RequestInfo, isWrite: boolean): FaultAnswer | undefined {
     const dead = isWrite
       ? this.#writeLimits.find(({ match, left }) => left <= 0 && matches(match, request))
       : undefined;
-    return dead?.answer ?? take(this.#before, request);
+    return dead?.answer ?? takeAnswer(this.#before, request);
   }
 
-  /** For the server: the fate of the answer to a committed write. */
+  /** For the server: the fault to answer after a committed write. */
   answerAfterCommit(request: RequestInfo): FaultAnswer | undefined {
     for (const limit of this.#writeLimits) if (matches(limit.match, request)) limit.left -= 1;
-    return take(this.#afterCommit, request);
+    return takeAnswer(this.#afterCommit, request);
   }
 
-  /** For the server: the revision a list must be served at, undefined for the present. */
+  /** For the server: the revision of a stale list, undefined for the current one. */
   staleRevision(request: RequestInfo): number | undefined {
     return this.#staleLists.find(({ match }) => matches(match, request))?.revision;
   }
@@ -182,24 +182,24 @@ export class Faults {
     return this.#stalls.some((match) => matches(match, request));
   }
 
-  /** For a watch: how often the next event is to be sent. */
+  /** For a watch: how often to send the next event. */
   copiesOfNextEvent(request: RequestInfo): number {
-    if (take(this.#dropped, request) !== undefined) return 0;
-    return take(this.#duplicated, request) === undefined ? 1 : 2;
+    if (takeAnswer(this.#dropped, request) !== undefined) return 0;
+    return takeAnswer(this.#duplicated, request) === undefined ? 1 : 2;
   }
 
-  /** For a watch: makes it known until the returned function is called. */
+  /** For a watch: registers it until the returned function is called. */
   register(watch: FaultyWatch): () => void {
     this.#watches.add(watch);
     return () => this.#watches.delete(watch);
   }
 
-  #matching(match: RequestMatch): FaultyWatch[] {
+  #findWatches(match: RequestMatch): FaultyWatch[] {
     return [...this.#watches].filter((watch) => matches(match, watch.request));
   }
 }
 
-/** What faults need of an open watch. */
+/** The part of an open watch that faults use. */
 export interface FaultyWatch {
   readonly request: RequestInfo;
   flush(): void;
@@ -209,7 +209,7 @@ export interface FaultyWatch {
   rewind(events: number): void;
 }
 
-/** What faults need of the server. */
+/** The part of the server that faults use. */
 export interface FaultTarget {
   revision(): number;
   compact(): void;
@@ -217,13 +217,13 @@ export interface FaultTarget {
   cutConnections(): void;
 }
 
-function take(rules: readonly CountedRule[], request: RequestInfo): FaultAnswer | undefined {
+function takeAnswer(rules: readonly CountedRule[], request: RequestInfo): FaultAnswer | undefined {
   const rule = rules.find(({ left, match }) => left > 0 && matches(match, request));
   if (rule === undefined) return undefined;
   rule.left -= 1;
   return rule.answer;
 }
 
-function activeFault(end: () => void): ActiveFault {
+function createActiveFault(end: () => void): ActiveFault {
   return { end, [Symbol.dispose]: end };
 }

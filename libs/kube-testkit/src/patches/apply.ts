@@ -12,8 +12,8 @@ import {
   leavesOf,
   stepsOf,
   union,
-  withOwned,
-  without,
+  setOwnedFields,
+  removeFields,
 } from './field-sets.ts';
 
 export interface Applied {
@@ -23,13 +23,13 @@ export interface Applied {
 
 export interface ApplyRequest {
   readonly live: ApiObject | undefined;
-  /** What the manager wants, and all it wants: fields it applied before and left out now are removed. */
+  /** The full configuration of the manager. Fields it applied before and leaves out now are removed. */
   readonly config: ApiObject;
   readonly owner: FieldOwner;
   readonly force: boolean;
 }
 
-/** Server-side apply over leaf fields; lists are taken whole. Throws a Conflict when another manager owns a changed field. */
+/** Server-side apply by leaf field. A list is one leaf. Throws a Conflict when another manager owns a changed field. */
 export function serverSideApply({ live, config, owner, force }: ApplyRequest): Applied {
   const wanted = leavesOf(config);
   const entries = entriesOf(live);
@@ -41,11 +41,11 @@ export function serverSideApply({ live, config, owner, force }: ApplyRequest): A
   if (!force) refuseConflicts(others, changed);
   const object = mergeInto(live ?? config, config);
   removeAbandoned(object, entries, { owner, wanted: new Set(wanted.keys()) });
-  const kept = without(entries, changed, (entry) => isOwnedBy(entry, owner));
-  return { object, managedFields: withOwned(kept, owner, new Set(wanted.keys())) };
+  const kept = removeFields(entries, changed, (entry) => isOwnedBy(entry, owner));
+  return { object, managedFields: setOwnedFields(kept, owner, new Set(wanted.keys())) };
 }
 
-/** Objects merge member by member, anything else is replaced. */
+/** Merges objects member by member and replaces any other value. */
 function mergeInto(live: ApiObject, config: ApiObject): ApiObject {
   return mergeRecords(live, config) as ApiObject;
 }
@@ -59,7 +59,7 @@ function mergeRecords(live: OpenRecord, config: OpenRecord): OpenRecord {
   return structuredClone(merged);
 }
 
-/** Removes what only this manager owned and no longer wants. */
+/** Removes fields that only this manager owned and no longer applies. */
 function removeAbandoned(
   object: ApiObject,
   entries: readonly FieldsEntry[],
@@ -71,7 +71,7 @@ function removeAbandoned(
   for (const path of difference(fieldsOf(mine), union(wanted, sharedWith))) removeLeaf(object, stepsOf(path));
 }
 
-/** Removes a leaf and the objects it leaves empty. */
+/** Removes a leaf, and its parents if they become empty. */
 function removeLeaf(object: ApiObject, path: readonly string[]): void {
   setAt(object, path, undefined);
   const parent = path.slice(0, -1);

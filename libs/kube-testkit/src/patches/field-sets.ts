@@ -3,7 +3,7 @@ import type { ManagedFieldsEntry } from '@sandlot/kube';
 import type { ApiObject, OpenRecord } from '../storage/api-object.ts';
 import { isRecord, withoutType } from '../storage/api-object.ts';
 
-/** Entry of `metadata.managedFields` with the parts only the server reads. */
+/** An entry of `metadata.managedFields`, including the parts that only the server reads. */
 export interface FieldsEntry extends ManagedFieldsEntry {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
@@ -14,7 +14,7 @@ export interface FieldsEntry extends ManagedFieldsEntry {
   readonly subresource?: string;
 }
 
-/** Who writes, as managedFields identifies them: the same manager owns different sets per operation and subresource. */
+/** The identity of a writer in managedFields. A manager owns a separate set per operation and subresource. */
 export interface FieldOwner {
   readonly manager: string;
   readonly operation: 'Apply' | 'Update';
@@ -23,7 +23,7 @@ export interface FieldOwner {
   readonly subresource: string | undefined;
 }
 
-/** Set of paths to leaves; the steps of a path are joined by NUL. Lists are leaves: they are owned whole. */
+/** Paths of leaves, with steps joined by NUL. A list is one leaf. */
 export type FieldSet = ReadonlySet<string>;
 
 export function difference(left: FieldSet, right: FieldSet): Set<string> {
@@ -50,7 +50,7 @@ const SERVER_METADATA = new Set([
   'generateName',
 ]);
 
-/** Leaves of an object with their values, without fields that no manager can own. */
+/** The leaves of an object and their values, without fields that no manager can own. */
 export function leavesOf(object: ApiObject): ReadonlyMap<string, unknown> {
   const { metadata, ...rest } = withoutType(object);
   const owned = Object.fromEntries(Object.entries(metadata).filter(([field]) => !SERVER_METADATA.has(field)));
@@ -72,7 +72,7 @@ export function stepsOf(path: string): string[] {
   return path.split(SEPARATOR);
 }
 
-/** As conflicts print it: `.spec.replicas`. */
+/** Formats a path as in messages of conflicts: `.spec.replicas`. */
 export function formatPath(path: string): string {
   return `.${stepsOf(path).join('.')}`;
 }
@@ -112,8 +112,8 @@ export function isOwnedBy(entry: FieldsEntry, owner: FieldOwner): boolean {
   );
 }
 
-/** Gives `owner` exactly these fields; its time moves only when the set changes. Owners of nothing are dropped. */
-export function withOwned(entries: readonly FieldsEntry[], owner: FieldOwner, set: FieldSet): FieldsEntry[] {
+/** Makes `owner` own exactly these fields. Its time changes only with the set. Drops an owner without fields. */
+export function setOwnedFields(entries: readonly FieldsEntry[], owner: FieldOwner, set: FieldSet): FieldsEntry[] {
   const fieldsV1 = encode(set);
   const mine = entries.find((entry) => isOwnedBy(entry, owner));
   if (mine !== undefined && isDeepStrictEqual(mine.fieldsV1, fieldsV1)) return [...entries];
@@ -128,8 +128,8 @@ export function withOwned(entries: readonly FieldsEntry[], owner: FieldOwner, se
   return set.size === 0 ? others : [...others, entry];
 }
 
-/** Takes fields away from every entry that `keep` does not spare. */
-export function without(
+/** Removes fields from every entry for which `keep` is false. */
+export function removeFields(
   entries: readonly FieldsEntry[],
   lost: FieldSet,
   keep: (entry: FieldsEntry) => boolean,
@@ -142,7 +142,7 @@ export function without(
   });
 }
 
-/** managedFields after a create, update or patch: changed fields move to the writer, removed fields lose their owner. */
+/** Computes managedFields after a write: changed fields move to the writer, removed fields lose their owner. */
 export function trackUpdate(before: ApiObject | undefined, after: ApiObject, owner: FieldOwner): FieldsEntry[] {
   const old = before === undefined ? new Map<string, unknown>() : leavesOf(before);
   const next = leavesOf(after);
@@ -151,8 +151,8 @@ export function trackUpdate(before: ApiObject | undefined, after: ApiObject, own
   );
   const removed = new Set([...old.keys()].filter((path) => !next.has(path)));
   if (changed.size === 0 && removed.size === 0) return [...entriesOf(before)];
-  const entries = without(entriesOf(before), union(changed, removed), () => false);
+  const entries = removeFields(entriesOf(before), union(changed, removed), () => false);
   const mine = entries.find((entry) => isOwnedBy(entry, owner));
   const owned = mine === undefined ? changed : union(fieldsOf(mine), changed);
-  return withOwned(entries, owner, owned);
+  return setOwnedFields(entries, owner, owned);
 }

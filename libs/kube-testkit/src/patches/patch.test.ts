@@ -25,11 +25,11 @@ describe('mergePatch', () => {
     [{ e: null }, { a: 1 }, { e: null, a: 1 }],
     [[1, 2], { a: 'b', c: null }, { a: 'b' }],
     [{}, { a: { bb: { ccc: null } } }, { a: { bb: {} } }],
-  ])('makes of %j and %j %j', (target, patch, result) => {
+  ])('merges into %j the patch %j to give %j', (target, patch, result) => {
     expect(mergePatch(target, patch)).toEqual(result);
   });
 
-  it('gives the same result when it is repeated, and changes neither argument', () => {
+  it('is idempotent and changes neither argument', () => {
     const record = fc.dictionary(fc.constantFrom('a', 'b', 'c'), fc.jsonValue());
     fc.assert(
       fc.property(record, record, (target, patch) => {
@@ -68,7 +68,7 @@ describe('jsonPatch', () => {
     ],
     [{ op: 'replace', path: '', value: { all: 'new' } }, { all: 'new' }],
     [{ op: 'test', path: '/list', value: [1, 2] }, document],
-  ])('carries out %j', (op, result) => {
+  ])('applies %j', (op, result) => {
     expect(jsonPatch(document, [op])).toEqual(result);
   });
 
@@ -80,7 +80,7 @@ describe('jsonPatch', () => {
     { op: 'copy', from: '/nothing', path: '/deep/x' },
     { op: 'test', path: '/deep/nothing', value: 1 },
     { op: 'add', path: 'no-slash', value: 0 },
-  ])('refuses %j and leaves the document alone', (op) => {
+  ])('refuses %j and leaves the document unchanged', (op) => {
     const before = structuredClone(document);
     expect(() => jsonPatch(document, [{ op: 'remove', path: '/list/0' }, op])).toThrow(JsonPatchError);
     expect(document).toEqual(before);

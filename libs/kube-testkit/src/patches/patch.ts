@@ -3,7 +3,7 @@ import type { JsonPatchOp } from '@sandlot/kube';
 import type { OpenRecord } from '../storage/api-object.ts';
 import { isRecord } from '../storage/api-object.ts';
 
-/** RFC 7386: members of objects are merged, `null` deletes, anything else replaces. Neither argument is changed. */
+/** RFC 7386: merges objects, deletes members set to `null`, and replaces other values. Changes neither argument. */
 export function mergePatch(target: unknown, patch: unknown): unknown {
   if (!isRecord(patch)) return patch;
   const merged: OpenRecord = isRecord(target) ? { ...target } : {};
@@ -19,7 +19,7 @@ export class JsonPatchError extends Error {
   override readonly name = 'JsonPatchError';
 }
 
-/** RFC 6902 over a copy of `document`; throws {@link JsonPatchError} and then nothing has changed. */
+/** RFC 6902 on a copy of `document`. Throws {@link JsonPatchError} without changing anything. */
 export function jsonPatch(document: OpenRecord, ops: readonly JsonPatchOp[]): unknown {
   const root: OpenRecord = { '': structuredClone(document) };
   for (const op of ops) applyOp(root, op);
@@ -56,8 +56,8 @@ function applyOp(root: OpenRecord, op: JsonPatchOp): void {
   }
 }
 
-/** Steps of a JSON pointer, with the root as member `''` of a wrapper so that the whole document can be replaced. */
-function steps(pointer: string): string[] {
+/** Splits a JSON pointer into steps. The document is member `''` of a wrapper, so that a patch can replace all of it. */
+function parsePointer(pointer: string): string[] {
   if (pointer !== '' && !pointer.startsWith('/')) throw new JsonPatchError(`invalid pointer ${pointer}`);
   return pointer.split('/').map((step) => step.replaceAll('~1', '/').replaceAll('~0', '~'));
 }
@@ -68,34 +68,34 @@ interface Place {
 }
 
 function locate(root: OpenRecord, pointer: string): Place {
-  const path = steps(pointer);
+  const path = parsePointer(pointer);
   const last = path.pop() ?? '';
   let parent: unknown = root;
-  for (const step of path) parent = child(parent, step);
-  if (!isRecord(parent) && !Array.isArray(parent)) throw missing(pointer);
+  for (const step of path) parent = childOf(parent, step);
+  if (!isRecord(parent) && !Array.isArray(parent)) throw missingPathError(pointer);
   return { parent, last };
 }
 
-function child(parent: unknown, step: string): unknown {
+function childOf(parent: unknown, step: string): unknown {
   if (Array.isArray(parent)) return parent[indexIn(parent, step)];
   return isRecord(parent) ? parent[step] : undefined;
 }
 
-/** Index of an existing element. */
+/** The index of an existing element. */
 function indexIn(list: readonly unknown[], step: string): number {
   const index = Number(step);
-  if (!/^\d+$/.test(step) || index >= list.length) throw missing(step);
+  if (!/^\d+$/.test(step) || index >= list.length) throw missingPathError(step);
   return index;
 }
 
 function readOptional(root: OpenRecord, pointer: string): unknown {
   const { parent, last } = locate(root, pointer);
-  return child(parent, last);
+  return childOf(parent, last);
 }
 
 function read(root: OpenRecord, pointer: string): unknown {
   const value = readOptional(root, pointer);
-  if (value === undefined) throw missing(pointer);
+  if (value === undefined) throw missingPathError(pointer);
   return value;
 }
 
@@ -114,6 +114,6 @@ function remove(root: OpenRecord, pointer: string): unknown {
   return removed;
 }
 
-function missing(pointer: string): JsonPatchError {
+function missingPathError(pointer: string): JsonPatchError {
   return new JsonPatchError(`path ${pointer} does not exist`);
 }

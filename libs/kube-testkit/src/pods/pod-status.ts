@@ -1,16 +1,16 @@
 import type { Condition, ContainerStatus, Pod } from '@sandlot/kube';
 
-/** What the simulated kubelet and scheduler do with a pod. */
+/** How the simulated kubelet and scheduler treat a pod. */
 export type PodBehaviour =
   /** Scheduled, running, ready. */
   | 'run'
-  /** Scheduled and running, probes fail. */
+  /** Scheduled and running, but probes fail. */
   | 'notReady'
-  /** Scheduled, containers never start. */
+  /** Scheduled, but containers never start. */
   | 'stayPending'
-  /** Scheduled, the image cannot be pulled. */
+  /** Scheduled, but the image cannot be pulled. */
   | 'imagePullBackOff'
-  /** No node takes it. */
+  /** No node fits. */
   | 'unschedulable'
   /** All containers exit with 0. */
   | 'succeed'
@@ -26,8 +26,8 @@ interface StatusInput {
   readonly now: string;
 }
 
-/** The status a kubelet reports for a scheduled pod that behaves like this. */
-export function podStatus(behaviour: PodBehaviour, { pod, ip, now }: StatusInput): PodStatus {
+/** The status that a kubelet reports for a scheduled pod with this behaviour. */
+export function podStatusOf(behaviour: PodBehaviour, { pod, ip, now }: StatusInput): PodStatus {
   const running = { podIP: ip, podIPs: [{ ip }], hostIP: '192.0.2.1', startTime: now };
   const waiting = { hostIP: '192.0.2.1', startTime: now, phase: 'Pending' } as const;
   switch (behaviour) {
@@ -44,7 +44,7 @@ export function podStatus(behaviour: PodBehaviour, { pod, ip, now }: StatusInput
     case 'imagePullBackOff':
       return { ...waiting, ...statusOf(pod, now, { state: { waiting: PULL_FAILURE } }) };
     case 'unschedulable':
-      return { phase: 'Pending', conditions: [unschedulable(now, 'no node is available to the simulation')] };
+      return { phase: 'Pending', conditions: [unschedulableCondition(now, 'no node is available to the simulation')] };
     case 'succeed':
       return { ...running, phase: 'Succeeded', ...statusOf(pod, now, { state: terminatedState(now, 0, 'Completed') }) };
     case 'fail':
@@ -54,7 +54,7 @@ export function podStatus(behaviour: PodBehaviour, { pod, ip, now }: StatusInput
 
 const PULL_FAILURE = { reason: 'ImagePullBackOff', message: 'Back-off pulling image' };
 
-export function unschedulable(now: string, message: string): Condition {
+export function unschedulableCondition(now: string, message: string): Condition {
   return { type: 'PodScheduled', status: 'False', reason: 'Unschedulable', message, lastTransitionTime: now };
 }
 
@@ -62,7 +62,7 @@ function terminatedState(now: string, exitCode: number, reason: string): Contain
   return { terminated: { exitCode, reason, startedAt: now, finishedAt: now } };
 }
 
-/** Conditions and container statuses that belong together. */
+/** Consistent conditions and container statuses. */
 function statusOf(
   pod: Pod,
   now: string,

@@ -25,19 +25,19 @@ afterEach(async () => {
   await server.stop();
 });
 
-function ready({ status }: Pod): string | undefined {
+function readyStatusOf({ status }: Pod): string | undefined {
   return status?.conditions?.find(({ type }) => type === 'Ready')?.status;
 }
 
 const current = (): Pod => server.object(pods, key) ?? pod(namespace, 'gone');
 
 describe('simulatePods', () => {
-  it('makes a pod Running and Ready with a node and an IP of its own', async () => {
+  it('makes a pod Running and Ready with a node and its own IP', async () => {
     simulation = simulatePods(server);
     await client.create(pods, pod(namespace, 'a'));
     await client.create(pods, pod(namespace, 'b'));
     const [ip, otherIp] = server.objects(pods).map(({ status }) => status?.podIP);
-    expect([current().status?.phase, ready(current())]).toEqual(['Running', 'True']);
+    expect([current().status?.phase, readyStatusOf(current())]).toEqual(['Running', 'True']);
     expect(current().spec.nodeName).toBe('simulated-node');
     expect(current().status?.podIPs).toEqual([{ ip }]);
     expect(ip).not.toBe(otherIp);
@@ -50,14 +50,14 @@ describe('simulatePods', () => {
     ['unschedulable', 'Pending', undefined],
     ['succeed', 'Succeeded', 'False'],
     ['fail', 'Failed', 'False'],
-  ])('lets a pod %s', async (behaviour, phase, isReady) => {
+  ])('simulates a pod with the behaviour %s', async (behaviour, phase, isReady) => {
     simulation = simulatePods(server);
     simulation.behave({ name: 'a' }, behaviour);
     await client.create(pods, pod(namespace, 'a'));
-    expect([current().status?.phase, ready(current())]).toEqual([phase, isReady]);
+    expect([current().status?.phase, readyStatusOf(current())]).toEqual([phase, isReady]);
   });
 
-  it('applies new behaviour to present pods, but ended pods stay ended', async () => {
+  it('applies new behaviour to existing pods, but not to ended ones', async () => {
     simulation = simulatePods(server, { behaviour: 'unschedulable' });
     await client.create(pods, pod(namespace, 'a'));
     expect(current().spec.nodeName).toBeUndefined();
@@ -68,7 +68,7 @@ describe('simulatePods', () => {
     expect(current().status?.phase).toBe('Failed');
   });
 
-  it('waits by the injected clock', async () => {
+  it('delays by the injected clock', async () => {
     const clock = new FakeClock();
     simulation = simulatePods(server, { delayMs: 1_000, clock });
     await client.create(pods, pod(namespace, 'a'));
@@ -82,7 +82,7 @@ describe('simulatePods', () => {
     expect(server.objects(pods)).toEqual([]);
   });
 
-  it('binds disks, and holds back pods whose disk is missing', async () => {
+  it('binds disks and holds back pods whose disk is missing', async () => {
     simulation = simulatePods(server);
     const waiting = pod(namespace, 'a');
     waiting.spec.volumes = [{ name: 'data', persistentVolumeClaim: { claimName: 'data' } }];
@@ -91,11 +91,11 @@ describe('simulatePods', () => {
     const spec = { accessModes: ['ReadWriteOnce'], resources: { requests: { storage: '2Gi' } } };
     await client.create(persistentVolumeClaims, { metadata: { namespace, name: 'data' }, spec });
     await expect.poll(() => current().status?.phase, { interval: 1 }).toBe('Running');
-    const [claim] = server.objects(persistentVolumeClaims);
-    expect(claim?.status).toEqual({ phase: 'Bound', capacity: { storage: '2Gi' } });
+    const [disk] = server.objects(persistentVolumeClaims);
+    expect(disk?.status).toEqual({ phase: 'Bound', capacity: { storage: '2Gi' } });
   });
 
-  it('does nothing after its end, and leaves no trace in the records', async () => {
+  it('does nothing after stop(), and does not appear in the records', async () => {
     simulation = simulatePods(server);
     await client.create(pods, pod(namespace, 'a'));
     simulation.stop();

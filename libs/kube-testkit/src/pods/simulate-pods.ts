@@ -4,26 +4,26 @@ import type { Clock, Timer } from '@sandlot/std';
 import { formatKey, persistentVolumeClaims, pods } from '@sandlot/kube';
 import type { KubeObject, ObjectKey, Pod } from '@sandlot/kube';
 import { timestamp } from '../storage/api-object.ts';
-import { podStatus, unschedulable } from './pod-status.ts';
+import { podStatusOf, unschedulableCondition } from './pod-status.ts';
 import type { PodBehaviour, PodStatus } from './pod-status.ts';
 import type { FakeApiServer } from '../server/server.ts';
-import { claimNamesOf } from '../controllers/volume-protection.ts';
+import { diskNamesOf } from '../controllers/volume-protection.ts';
 
 export interface SimulatePodsOptions {
-  /** Between a pod's creation and its status, and between its deletion and its end. Default 0: the next turn of the event loop. */
+  /** Delay of a pod's status after its creation, and of its end after its deletion. Default 0: none. */
   readonly delayMs?: number | undefined;
   readonly clock?: Clock | undefined;
-  /** Of pods no rule names. Default `run`. */
+  /** Behaviour of pods without a rule. Default `run`. */
   readonly behaviour?: PodBehaviour | undefined;
-  /** Whether PersistentVolumeClaims are bound as soon as they exist. Default true. */
+  /** Whether to bind PersistentVolumeClaims as soon as they exist. Default true. */
   readonly bindVolumes?: boolean | undefined;
 }
 
-/** Names pods: by key, by a predicate, or all. */
+/** Selects pods by a predicate, by namespace or name, or all of them (`{}`). */
 export type PodMatch = Partial<ObjectKey> | ((pod: Pod) => boolean);
 
 export interface PodSimulation extends Disposable {
-  /** From now on pods that match behave so, those already there included; the latest rule wins. Ended pods stay ended. */
+  /** Sets the behaviour of existing and new pods that match. The latest rule wins. Ended pods stay ended. */
   behave(match: PodMatch, behaviour: PodBehaviour): void;
   stop(): void;
 }
@@ -31,8 +31,8 @@ export interface PodSimulation extends Disposable {
 const NODE = 'simulated-node';
 
 /**
- * A scheduler, a kubelet and a volume binder in one: pods get a node, an IP and a status, deleted pods end after their
- * delay, PersistentVolumeClaims are bound. Its writes do not show up in the server's records.
+ * Simulates a scheduler, a kubelet and a volume binder: it gives pods a node, an IP and a status, ends deleted pods after
+ * the delay and binds PersistentVolumeClaims. Its writes do not appear in the server's records.
  */
 export function simulatePods(server: FakeApiServer, options: SimulatePodsOptions = {}): PodSimulation {
   return new Simulation(server, options);
@@ -59,7 +59,7 @@ class Simulation implements PodSimulation {
     for (const pod of server.objects(pods)) this.#schedule(keyOf(pod));
     if (!bindVolumes) return;
     this.#unsubscribe.push(server.onChange(persistentVolumeClaims, (key) => this.#bind(key)));
-    for (const claim of server.objects(persistentVolumeClaims)) this.#bind(keyOf(claim));
+    for (const disk of server.objects(persistentVolumeClaims)) this.#bind(keyOf(disk));
   }
 
   behave(match: PodMatch, behaviour: PodBehaviour): void {
@@ -77,7 +77,7 @@ class Simulation implements PodSimulation {
     this.stop();
   }
 
-  /** One step per pod at a time; without a delay at once, so that no real time passes in tests. */
+  /** Schedules one step per pod at a time. Without a delay it runs at once, so that tests take no real time. */
   #schedule(key: ObjectKey): void {
     if (this.#delayMs === 0) {
       this.#step(key);
@@ -99,7 +99,7 @@ class Simulation implements PodSimulation {
     else if (pod.status?.phase !== 'Failed' && pod.status?.phase !== 'Succeeded') this.#run(key, pod);
   }
 
-  /** The containers have stopped: the kubelet deletes without grace, and finalizers decide whether the object stays. */
+  /** The containers have stopped, so the kubelet deletes the pod without grace. Finalizers may still keep it. */
   #end(key: ObjectKey, { metadata }: Pod): void {
     if (metadata.deletionGracePeriodSeconds === 0) return;
     this.#server.change(pods, key, (pod) => (pod.metadata.deletionGracePeriodSeconds = 0));
@@ -107,17 +107,17 @@ class Simulation implements PodSimulation {
 
   #run(key: ObjectKey, pod: Pod): void {
     const behaviour = this.#behaviourOf(pod);
-    const missing = claimNamesOf(pod).filter((name) => !this.#isBound({ namespace: key.namespace, name }));
+    const missing = diskNamesOf(pod).filter((name) => !this.#isBound({ namespace: key.namespace, name }));
     const blocked = behaviour === 'unschedulable' || missing.length > 0;
     if (blocked && pod.spec.nodeName !== undefined) return;
     const now = timestamp(this.#clock.now());
     const [first] = missing;
     const status: PodStatus =
       first === undefined
-        ? podStatus(behaviour, { pod, ip: pod.status?.podIP ?? this.#nextAddress(), now })
+        ? podStatusOf(behaviour, { pod, ip: pod.status?.podIP ?? this.#nextAddress(), now })
         : {
             phase: 'Pending',
-            conditions: [unschedulable(now, `persistentvolumeclaim "${first}" not found or not bound`)],
+            conditions: [unschedulableCondition(now, `persistentvolumeclaim "${first}" not found or not bound`)],
           };
     if (isSame(pod.status, status)) return;
     this.#server.change(pods, key, (current) => {
@@ -135,9 +135,9 @@ class Simulation implements PodSimulation {
   }
 
   #bind(key: ObjectKey): void {
-    const claim = this.#server.object(persistentVolumeClaims, key);
-    if (claim === undefined) return;
-    if (claim.status?.phase === 'Bound') {
+    const disk = this.#server.object(persistentVolumeClaims, key);
+    if (disk === undefined) return;
+    if (disk.status?.phase === 'Bound') {
       this.#reviewUsersOf(key);
       return;
     }
@@ -151,7 +151,7 @@ class Simulation implements PodSimulation {
   /** Continues pods that waited for a PersistentVolumeClaim. */
   #reviewUsersOf({ namespace, name }: ObjectKey): void {
     for (const pod of this.#server.objects(pods, namespace))
-      if (claimNamesOf(pod).includes(name)) this.#schedule(keyOf(pod));
+      if (diskNamesOf(pod).includes(name)) this.#schedule(keyOf(pod));
   }
 
   #nextAddress(): string {

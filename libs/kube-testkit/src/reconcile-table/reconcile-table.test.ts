@@ -6,7 +6,7 @@ import type { ReconcileRow, ReconcileSetup, Reconciler } from './reconcile-table
 
 const namespace = 'team-a';
 
-/** A controller small enough to be read here: a pod per widget, and a status. */
+/** A minimal controller: one pod per widget, and a status. */
 function start({ client, events }: ReconcileSetup): Promise<Reconciler> {
   return Promise.resolve({
     reconcile: async (key) => {
@@ -35,7 +35,7 @@ const deleting = widget(namespace, 'a', {
 const key = `${namespace}/a`;
 
 const created: ReconcileRow = {
-  name: 'creates the pod of a widget, says so and reports it ready',
+  name: 'creates the pod of a widget, records an event and reports the widget ready',
   objects: [given(widgets, one)],
   key,
   wantCreates: [{ resource: 'pods', key, body: { metadata: { name: 'a' } } }],
@@ -46,16 +46,16 @@ const created: ReconcileRow = {
 
 const rows: readonly ReconcileRow[] = [
   created,
-  { name: 'does nothing for a widget that is not there', objects: [], key },
+  { name: 'does nothing for a widget that does not exist', objects: [], key },
   {
-    name: 'deletes the pod of a widget that goes, and looks again',
+    name: 'deletes the pod of a widget that is being deleted, and requeues',
     objects: [given(widgets, deleting), given(pods, pod(namespace, 'a'))],
     key,
     wantDeletes: [`pods ${key}`],
     wantResult: requeueAfter(1_000, 'waits for the pod'),
   },
   {
-    name: 'comes back when the pod is refused',
+    name: 'retries when the server refuses the pod',
     objects: [given(widgets, one)],
     key,
     faults: (faults) => faults.failNext({ match: { resource: 'pods' }, answer: { status: 403 } }),

@@ -15,13 +15,13 @@ import type { RequestRecord } from '../server/journal.ts';
 import { startFakeApiServer } from '../server/server.ts';
 import type { FakeApiServer, FakeApiServerOptions } from '../server/server.ts';
 
-/** What the reconciler under test is built from, new for every row. */
+/** The dependencies of the reconciler under test. Every row gets new ones. */
 export interface ReconcileSetup {
   readonly server: FakeApiServer;
   /** Writes as the user `controller`. */
   readonly client: KubeClient;
   readonly clock: FakeClock;
-  /** Collects what rows compare as `wantEvents`. */
+  /** Collects the events that rows compare with `wantEvents`. */
   readonly events: EventRecorder;
 }
 
@@ -31,7 +31,7 @@ export interface Reconciler {
   close?(): Promise<void> | void;
 }
 
-/** Objects of one kind; made by {@link given}. */
+/** Objects of one kind, created by {@link given}. */
 export interface GivenObjects {
   seed(server: FakeApiServer): void;
 }
@@ -40,26 +40,26 @@ export function given<T extends KubeObject>(resource: Resource<T>, ...objects: r
   return { seed: (server) => void server.seed(resource, ...objects) };
 }
 
-/** A write to be seen, compared as far as it is described. */
+/** An expected write. Absent fields are not compared. */
 export interface WantedWrite {
   /** Plural, with the subresource if any: `pods`, `sandboxes/status`. */
   readonly resource: string;
   /** `namespace/name`. */
   readonly key: string;
-  /** Part of the object or patch that was sent; a JSON patch is compared whole. */
+  /** Part of the object or patch in the request. A JSON patch is compared completely. */
   readonly body?: unknown;
 }
 
-/** An expected result, or the class of error the reconcile must end with. */
+/** The expected result, or the class of the expected error. */
 export type WantedResult = ReconcileResult | typeof RetryableError | typeof TerminalError;
 
-/** One reconcile: what there was, what must have been written, in order, and nothing else. */
+/** One reconcile: the objects before it, and the exact list of writes it must make, in order. */
 export interface ReconcileRow {
   /** A sentence. */
   readonly name: string;
   readonly objects: readonly GivenObjects[];
   readonly key: string;
-  /** Switched on after the objects are there. */
+  /** Called after the objects are created. */
   readonly faults?: ((faults: Faults) => void) | undefined;
   readonly wantCreates?: readonly WantedWrite[] | undefined;
   readonly wantPatches?: readonly WantedWrite[] | undefined;
@@ -69,7 +69,7 @@ export interface ReconcileRow {
   readonly wantEvents?: readonly string[] | undefined;
   /** Default done. */
   readonly wantResult?: WantedResult | undefined;
-  /** For what the lists above cannot say. */
+  /** For checks that the lists above cannot express. */
   readonly verify?: ((setup: ReconcileSetup) => void | Promise<void>) | undefined;
 }
 
@@ -85,8 +85,8 @@ export interface RunnableRow {
 }
 
 /**
- * Rows for `it.each`: each starts a server, seeds it, reconciles once and compares every write, event and the result.
- * A write no row asks for fails the row.
+ * Creates rows for `it.each`. Each starts a server, seeds it, reconciles once and compares all writes, events and the
+ * result. An unexpected write fails the row.
  */
 export function reconcileTable({ resources, start, rows }: ReconcileTableOptions): RunnableRow[] {
   return rows.map((row) => ({ name: row.name, run: () => runRow(row, { resources, start }) }));

@@ -2,16 +2,16 @@ import type { ApiObject, OpenRecord } from '../storage/api-object.ts';
 import { isRecord, recordAt } from '../storage/api-object.ts';
 
 /**
- * The defaults of the real server that controllers meet when they compare what they wrote with what they read.
- * Each fills in only what is absent.
+ * Defaults of the real server that matter to controllers that compare their objects with those on the server. Each
+ * function sets only absent fields.
  */
 
-function fill(target: OpenRecord, defaults: OpenRecord): void {
+function setDefaults(target: OpenRecord, defaults: OpenRecord): void {
   for (const [member, value] of Object.entries(defaults)) target[member] ??= value;
 }
 
-/** Ensures a member is an object and returns it for filling. */
-function part(target: OpenRecord, member: string): OpenRecord {
+/** Makes sure that a member is an object, and returns it. */
+function ensureObject(target: OpenRecord, member: string): OpenRecord {
   const value = recordAt(target, member);
   target[member] = value;
   return value;
@@ -22,8 +22,8 @@ function recordsIn(value: unknown): OpenRecord[] {
 }
 
 export function defaultPod(pod: ApiObject): void {
-  const spec = part(pod, 'spec');
-  fill(spec, {
+  const spec = ensureObject(pod, 'spec');
+  setDefaults(spec, {
     restartPolicy: 'Always',
     terminationGracePeriodSeconds: 30,
     dnsPolicy: 'ClusterFirst',
@@ -34,24 +34,24 @@ export function defaultPod(pod: ApiObject): void {
   for (const container of [...recordsIn(spec['containers']), ...recordsIn(spec['initContainers'])]) {
     defaultContainer(container);
   }
-  fill(part(pod, 'status'), { phase: 'Pending', qosClass: 'BestEffort' });
+  setDefaults(ensureObject(pod, 'status'), { phase: 'Pending', qosClass: 'BestEffort' });
 }
 
 function defaultContainer(container: OpenRecord): void {
   const image = typeof container['image'] === 'string' ? container['image'] : '';
   const latest = !/[:@][^/]*$/.test(image) || image.endsWith(':latest');
-  fill(container, {
+  setDefaults(container, {
     resources: {},
     terminationMessagePath: '/dev/termination-log',
     terminationMessagePolicy: 'File',
     imagePullPolicy: latest ? 'Always' : 'IfNotPresent',
   });
-  for (const port of recordsIn(container['ports'])) fill(port, { protocol: 'TCP' });
+  for (const port of recordsIn(container['ports'])) setDefaults(port, { protocol: 'TCP' });
 }
 
 export function defaultService(service: ApiObject): void {
-  const spec = part(service, 'spec');
-  fill(spec, {
+  const spec = ensureObject(service, 'spec');
+  setDefaults(spec, {
     type: 'ClusterIP',
     sessionAffinity: 'None',
     internalTrafficPolicy: 'Cluster',
@@ -59,33 +59,33 @@ export function defaultService(service: ApiObject): void {
     ipFamilies: ['IPv4'],
     clusterIP: '10.96.0.100',
   });
-  fill(spec, { clusterIPs: [spec['clusterIP']] });
-  for (const port of recordsIn(spec['ports'])) fill(port, { protocol: 'TCP', targetPort: port['port'] });
-  fill(part(service, 'status'), { loadBalancer: {} });
+  setDefaults(spec, { clusterIPs: [spec['clusterIP']] });
+  for (const port of recordsIn(spec['ports'])) setDefaults(port, { protocol: 'TCP', targetPort: port['port'] });
+  setDefaults(ensureObject(service, 'status'), { loadBalancer: {} });
 }
 
-export function defaultClaim(claim: ApiObject): void {
-  fill(part(claim, 'spec'), { volumeMode: 'Filesystem' });
-  fill(part(claim, 'status'), { phase: 'Pending' });
+export function defaultDisk(disk: ApiObject): void {
+  setDefaults(ensureObject(disk, 'spec'), { volumeMode: 'Filesystem' });
+  setDefaults(ensureObject(disk, 'status'), { phase: 'Pending' });
 }
 
 export function defaultNamespace(namespace: ApiObject): void {
   const { metadata } = namespace;
   metadata.labels = { 'kubernetes.io/metadata.name': metadata.name ?? '', ...metadata.labels };
-  fill(part(namespace, 'spec'), { finalizers: ['kubernetes'] });
-  fill(part(namespace, 'status'), { phase: 'Active' });
+  setDefaults(ensureObject(namespace, 'spec'), { finalizers: ['kubernetes'] });
+  setDefaults(ensureObject(namespace, 'status'), { phase: 'Active' });
 }
 
 export function defaultNetworkPolicy(policy: ApiObject): void {
-  const spec = part(policy, 'spec');
-  fill(spec, { policyTypes: Array.isArray(spec['egress']) ? ['Ingress', 'Egress'] : ['Ingress'] });
+  const spec = ensureObject(policy, 'spec');
+  setDefaults(spec, { policyTypes: Array.isArray(spec['egress']) ? ['Ingress', 'Egress'] : ['Ingress'] });
 }
 
-/** Keeps a claim while pods use it. */
-export const CLAIM_PROTECTION = 'kubernetes.io/pvc-protection';
+/** Finalizer that keeps a PersistentVolumeClaim while pods use it. */
+export const DISK_PROTECTION = 'kubernetes.io/pvc-protection';
 
-/** Admission: every new claim is protected. */
-export function protectClaim(claim: ApiObject): void {
-  const { finalizers = [] } = claim.metadata;
-  if (!finalizers.includes(CLAIM_PROTECTION)) claim.metadata.finalizers = [...finalizers, CLAIM_PROTECTION];
+/** Admission: protects every new PersistentVolumeClaim. */
+export function protectDisk(disk: ApiObject): void {
+  const { finalizers = [] } = disk.metadata;
+  if (!finalizers.includes(DISK_PROTECTION)) disk.metadata.finalizers = [...finalizers, DISK_PROTECTION];
 }

@@ -3,9 +3,9 @@ import type { StatusCause } from '../server/api-error.ts';
 import type { ApiObject, OpenRecord } from '../storage/api-object.ts';
 import { isRecord, recordAt, valueAt } from '../storage/api-object.ts';
 
-/** The refusals of the real server that controllers run into. */
+/** Validation rules of the real server that matter to controllers. */
 
-export function required(field: string, detail = ''): StatusCause {
+export function requiredValue(field: string, detail = ''): StatusCause {
   return {
     reason: 'FieldValueRequired',
     message: detail === '' ? 'Required value' : `Required value: ${detail}`,
@@ -29,10 +29,10 @@ function containersOf(pod: ApiObject): OpenRecord[] {
 export function validatePod(pod: ApiObject, old: ApiObject | undefined): StatusCause[] {
   if (old !== undefined) return validatePodUpdate(pod, old);
   const containers = containersOf(pod);
-  if (containers.length === 0) return [required('spec.containers')];
+  if (containers.length === 0) return [requiredValue('spec.containers')];
   return containers.flatMap((container, index) =>
     ['name', 'image'].flatMap((member) =>
-      typeof container[member] === 'string' ? [] : [required(`spec.containers[${index}].${member}`)],
+      typeof container[member] === 'string' ? [] : [requiredValue(`spec.containers[${index}].${member}`)],
     ),
   );
 }
@@ -45,7 +45,7 @@ const MUTABLE_POD_FIELDS = [
   '`spec.terminationGracePeriodSeconds` (allow it to be set to 1 if it was previously negative)',
 ].join(',');
 
-/** A pod's spec is fixed apart from images, the deadline and tolerations. */
+/** The immutable part of a pod's spec: all except images, the deadline and tolerations. */
 function validatePodUpdate(pod: ApiObject, old: ApiObject): StatusCause[] {
   if (isDeepStrictEqual(fixedPodSpec(pod), fixedPodSpec(old))) return [];
   return [forbiddenValue('spec', `pod updates may not change fields other than ${MUTABLE_POD_FIELDS}`)];
@@ -64,25 +64,25 @@ function fixedPodSpec(pod: ApiObject): OpenRecord {
   };
 }
 
-export function validateClaim(claim: ApiObject, old: ApiObject | undefined): StatusCause[] {
+export function validateDisk(disk: ApiObject, old: ApiObject | undefined): StatusCause[] {
   if (old === undefined) {
-    const requested = valueAt(claim, ['spec', 'resources', 'requests', 'storage']);
+    const requested = valueAt(disk, ['spec', 'resources', 'requests', 'storage']);
     return [
-      ...(Array.isArray(valueAt(claim, ['spec', 'accessModes']))
+      ...(Array.isArray(valueAt(disk, ['spec', 'accessModes']))
         ? []
-        : [required('spec.accessModes', 'at least 1 access mode is required')]),
-      ...(requested === undefined ? [required('spec.resources[storage]')] : []),
+        : [requiredValue('spec.accessModes', 'at least 1 access mode is required')]),
+      ...(requested === undefined ? [requiredValue('spec.resources[storage]')] : []),
     ];
   }
-  if (isDeepStrictEqual(fixedClaimSpec(claim), fixedClaimSpec(old))) return [];
+  if (isDeepStrictEqual(fixedDiskSpec(disk), fixedDiskSpec(old))) return [];
   const rule =
     'spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims';
   return [forbiddenValue('spec', rule)];
 }
 
-/** `volumeName` may be set once: that is how a claim is bound. */
-function fixedClaimSpec(claim: ApiObject): OpenRecord {
-  return { ...recordAt(claim, 'spec'), resources: undefined, volumeName: undefined };
+/** The immutable part of the spec. `volumeName` may be set once, to bind the disk. */
+function fixedDiskSpec(disk: ApiObject): OpenRecord {
+  return { ...recordAt(disk, 'spec'), resources: undefined, volumeName: undefined };
 }
 
 const EVENT_FIELDS = ['eventTime', 'reportingController', 'reportingInstance', 'action', 'reason'];
@@ -93,12 +93,12 @@ export function validateEvent(event: ApiObject, old: ApiObject | undefined): Sta
   const { type = '' } = event;
   const known = type === 'Normal' || type === 'Warning';
   const odd = known ? [] : [invalidValue('type', '', `has invalid value: ${String(type)}`)];
-  return [...missing.map((field) => required(field)), ...odd];
+  return [...missing.map((field) => requiredValue(field)), ...odd];
 }
 
 const MAX_SERVICE_NAME = 63;
 
-/** A service's name becomes a DNS label. */
+/** The name of a service must be a DNS label. */
 export function validateService({ metadata: { name = '' } }: ApiObject): StatusCause[] {
   if (name.includes('.')) return [invalidValue('metadata.name', name, 'must not contain dots')];
   if (name.length <= MAX_SERVICE_NAME) return [];

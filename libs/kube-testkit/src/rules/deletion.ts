@@ -6,7 +6,7 @@ import type { Definition } from '../storage/served-resource.ts';
 import { isHeldNamespace } from '../storage/registry.ts';
 import type { Registry, Target } from '../storage/registry.ts';
 
-/** `DeleteOptions` as sent in the body of a DELETE. */
+/** `DeleteOptions` from the body of a DELETE. */
 export interface DeleteOptions {
   readonly gracePeriodSeconds?: number | undefined;
   readonly propagationPolicy?: 'Background' | 'Foreground' | 'Orphan' | undefined;
@@ -20,7 +20,7 @@ interface Deleted {
   readonly gone: boolean;
 }
 
-/** Finalizers through which the propagation policy asks the garbage collector to go first. */
+/** Finalizers of the propagation policies, which the garbage collector handles before the object is removed. */
 export const FOREGROUND = 'foregroundDeletion';
 export const ORPHAN = 'orphan';
 
@@ -62,7 +62,7 @@ function checkPreconditions(
   }
 }
 
-/** Only pods that run on a node get time to stop. */
+/** Only pods on a node get a grace period. */
 function graceOf({ graceful }: Definition, pod: ApiObject, requested: number | undefined): number {
   const phase = valueAt(pod, ['status', 'phase']);
   if (!graceful || valueAt(pod, ['spec', 'nodeName']) === undefined || phase === 'Succeeded' || phase === 'Failed')
@@ -86,7 +86,7 @@ interface Mark {
   readonly nowMs: number;
 }
 
-/** The object with its deletion begun; a deletion in progress may be hurried, never slowed. */
+/** Marks the object as being deleted. A later request can shorten the grace period but not extend it. */
 function markDeleted(current: ApiObject, { graceSeconds, finalizers, nowMs }: Mark): ApiObject {
   const { metadata } = current;
   const begun = metadata.deletionTimestamp !== undefined;

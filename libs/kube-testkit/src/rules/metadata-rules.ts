@@ -1,6 +1,6 @@
 import type { ObjectMeta } from '@sandlot/kube';
 import type { StatusCause } from '../server/api-error.ts';
-import { forbiddenValue, invalidValue, required } from './builtin-rules.ts';
+import { forbiddenValue, invalidValue, requiredValue } from './builtin-rules.ts';
 
 const SUBDOMAIN = /^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$/;
 const LABEL_VALUE = /^(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])?$/;
@@ -18,14 +18,14 @@ const KEY_RULE =
   "name part must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character " +
   "(e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]')";
 
-/** What the server demands of any new object's metadata. */
+/** Validates the metadata of a new object. */
 export function validateNewMeta(meta: ObjectMeta): StatusCause[] {
   return [...validateName(meta.name ?? ''), ...validateMaps(meta), ...validateOwners(meta)];
 }
 
 const FIXED = ['uid', 'deletionTimestamp', 'deletionGracePeriodSeconds'] as const;
 
-/** What it demands when metadata changes. */
+/** Validates a change of metadata. */
 export function validateMetaUpdate(meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
   return [
     ...FIXED.filter((field) => meta[field] !== old[field]).map((field) =>
@@ -38,12 +38,12 @@ export function validateMetaUpdate(meta: ObjectMeta, old: ObjectMeta): StatusCau
 }
 
 function validateName(name: string): StatusCause[] {
-  if (name === '') return [required('metadata.name', 'name or generateName is required')];
+  if (name === '') return [requiredValue('metadata.name', 'name or generateName is required')];
   if (name.length > 253) return [invalidValue('metadata.name', name, 'must be no more than 253 characters')];
   return SUBDOMAIN.test(name) ? [] : [invalidValue('metadata.name', name, SUBDOMAIN_RULE)];
 }
 
-/** Once deletion has begun finalizers may only go. */
+/** After deletion has begun, finalizers can only be removed. */
 function validateFinalizers(meta: ObjectMeta, old: ObjectMeta): StatusCause[] {
   if (old.deletionTimestamp === undefined) return [];
   const added = (meta.finalizers ?? []).filter((finalizer) => !(old.finalizers ?? []).includes(finalizer));

@@ -6,7 +6,7 @@ import type { Definition } from '../storage/served-resource.ts';
 
 export type Subresource = 'status' | 'scale';
 
-/** The object a client may create: no status where that is a subresource, no server-written metadata. */
+/** Prepares a new object: drops metadata that the server writes, and the status if it is a subresource. */
 export function prepareCreate(definition: Definition, object: ApiObject, meta: ObjectMeta): ApiObject {
   const prepared: ApiObject = { ...structuredClone(object), metadata: meta };
   if (definition.status) Reflect.deleteProperty(prepared, 'status');
@@ -16,8 +16,8 @@ export function prepareCreate(definition: Definition, object: ApiObject, meta: O
 }
 
 /**
- * The part of `wanted` this endpoint may change, on top of `current`: the main endpoint leaves status alone, `/status`
- * leaves spec alone, and for custom resources all metadata too. Spec changes count up the generation.
+ * Applies the part of `wanted` that the endpoint may change to `current`: the main endpoint keeps the status; `/status`
+ * keeps the spec, and for custom resources all metadata. A change of the spec increments the generation.
  */
 export function prepareUpdate(
   definition: Definition,
@@ -29,7 +29,7 @@ export function prepareUpdate(
   if (definition.status) copyMember(next, current, 'status');
   definition.defaults(next);
   const { generation } = current.metadata;
-  if (definition.generation && generation !== undefined && !sameContent(definition, next, current)) {
+  if (definition.generation && generation !== undefined && !hasSameContent(definition, next, current)) {
     next.metadata.generation = generation + 1;
   }
   return next;
@@ -52,7 +52,7 @@ function copyMember(target: ApiObject, source: ApiObject, member: string): void 
   else target[member] = structuredClone(source[member]);
 }
 
-/** What clients try to change without effect; setting the deletion fields of a live object is refused by validation. */
+/** Restores metadata that clients cannot change. Validation refuses deletion fields on an object that is not deleted. */
 function keepServerMeta(meta: ObjectMeta, current: ObjectMeta): ObjectMeta {
   const kept: ObjectMeta = { ...meta };
   kept.uid = meta.uid === undefined || meta.uid === '' ? current.uid : meta.uid;
@@ -68,13 +68,13 @@ function keepServerMeta(meta: ObjectMeta, current: ObjectMeta): ObjectMeta {
   return kept;
 }
 
-function sameContent(definition: Definition, next: ApiObject, current: ApiObject): boolean {
+function hasSameContent(definition: Definition, next: ApiObject, current: ApiObject): boolean {
   const content = (object: ApiObject): object =>
     definition.builtin ? { spec: object['spec'] } : { ...withoutType(object), metadata: undefined };
   return isDeepStrictEqual(content(next), content(current));
 }
 
-/** Whether a write takes away the last thing that kept a deleted object. */
+/** Whether nothing keeps the deleted object any more, neither finalizers nor a grace period. */
 export function completesDeletion({ deletionTimestamp, deletionGracePeriodSeconds, finalizers }: ObjectMeta): boolean {
   return deletionTimestamp !== undefined && (deletionGracePeriodSeconds ?? 0) === 0 && (finalizers ?? []).length === 0;
 }

@@ -1,4 +1,4 @@
-/** One reason why an object was refused, as in `details.causes` of a Status. */
+/** A reason why the server refused an object, as in `details.causes` of a Status. */
 export interface StatusCause {
   /** `FieldValueInvalid`, `FieldValueRequired`, `FieldValueForbidden`, ... */
   readonly reason: string;
@@ -21,18 +21,18 @@ interface StatusOptions {
   readonly reason: string;
   readonly message: string;
   readonly details?: StatusDetails | undefined;
-  /** `metadata.continue` of the Status: the token that goes on with an inconsistent list. */
+  /** `metadata.continue` of the Status: the token that continues an inconsistent list. */
   readonly continueToken?: string | undefined;
 }
 
-/** Names a kind of object in messages: `pods`, `sandboxes.agents.x-k8s.io`. */
+/** The resource in messages: `pods`, `sandboxes.agents.x-k8s.io`. */
 export interface GroupResource {
   readonly group: string;
   readonly plural: string;
   readonly kind: string;
 }
 
-/** A request the server refuses; its body is the Status object the real server writes. */
+/** A refused request. Its body is the Status object of the real server. */
 export class ApiError extends Error {
   override readonly name = 'ApiError';
   readonly code: number;
@@ -62,7 +62,7 @@ export class ApiError extends Error {
   }
 }
 
-/** Body of a success without an object: what DELETE answers when the object is gone at once. */
+/** Body of a success without an object: the answer to a DELETE that removed the object at once. */
 export function successStatus(details?: StatusDetails): object {
   return {
     kind: 'Status',
@@ -73,7 +73,7 @@ export function successStatus(details?: StatusDetails): object {
   };
 }
 
-/** Go omits empty values; so must we, or clients see `group: ""`. */
+/** Removes empty values, as Go does. Otherwise clients would see `group: ""`. */
 function compact(details: StatusDetails): object {
   return Object.fromEntries(Object.entries(details).filter(([, value]) => value !== undefined && value !== ''));
 }
@@ -103,7 +103,7 @@ export function conflict(of: GroupResource, name: string, why = MODIFIED): ApiEr
 
 const MODIFIED = 'the object has been modified; please apply your changes to the latest version and try again';
 
-/** Several causes are printed as a list, one alone. */
+/** The message shows several causes as a list, and one cause without brackets. */
 export function invalid(of: GroupResource, name: string, causes: readonly StatusCause[]): ApiError {
   const kind = of.group === '' ? of.kind : `${of.kind}.${of.group}`;
   const lines = causes.map(({ field, message }) => `${field}: ${message}`);
@@ -121,7 +121,7 @@ export function badRequest(message: string): ApiError {
   return new ApiError({ code: 400, reason: 'BadRequest', message });
 }
 
-/** What the server calls its own failures. */
+/** A failure of the server itself. */
 export function internalError(message: string): ApiError {
   return new ApiError({ code: 500, reason: 'InternalError', message });
 }

@@ -1,6 +1,6 @@
 /**
- * Identity of every fake API server: self-signed for 127.0.0.1, ::1 and localhost, valid until 2120.
- * It protects nothing; it is here so that tests speak TLS and ALPN as production does.
+ * Certificate of every fake API server: self-signed for 127.0.0.1, ::1 and localhost, valid until 2120.
+ * It protects nothing. It lets tests use TLS and ALPN as in production.
  */
 export const fixtureCertificate = `-----BEGIN CERTIFICATE-----
 MIIBjzCCATWgAwIBAgIBATAKBggqhkjOPQQDAjAfMR0wGwYDVQQDDBRzYW5kbG90
@@ -15,7 +15,7 @@ B3zYrOvVOE/VVWEkZDU0omscag==
 -----END CERTIFICATE-----
 `;
 
-/** Key of {@link fixtureCertificate}; public by design. */
+/** Key of {@link fixtureCertificate}, public by design. */
 export const fixtureKey = `-----BEGIN PRIVATE KEY-----
 MIGHAgEAMBMGByqGSM49AgEGCCqGSM49AwEHBG0wawIBAQQg6m+ZjitpmbSS+pPv
 ce/WQMVkbiBz66tJh1vSqfxY9DOhRANCAAQfDSGVJO2k6Ci9LL9ricMIEuoh+ikJ

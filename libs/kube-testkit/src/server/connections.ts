@@ -6,10 +6,7 @@ interface Pair {
   readonly server: Socket;
 }
 
-/**
- * A loopback relay in front of the server: what lets a test freeze or cut connections below TLS, where neither side can
- * see it coming.
- */
+/** A loopback relay in front of the server. It lets a test freeze or cut connections below TLS, unnoticed by both sides. */
 export class Connections {
   readonly #listener: Server;
   readonly #pairs = new Set<Pair>();
@@ -19,11 +16,11 @@ export class Connections {
   }
 
   async listen(): Promise<number> {
-    await listening(this.#listener);
+    await waitUntilListening(this.#listener);
     return portOf(this.#listener);
   }
 
-  /** Nothing moves any more, nothing is closed. */
+  /** Stops all traffic without closing the connections. */
   freeze(): void {
     for (const { client, server } of this.#pairs) {
       client.unpipe(server).pause();
@@ -61,8 +58,8 @@ export class Connections {
   }
 }
 
-/** Listens on a free loopback port. */
-export function listening(server: Server): Promise<void> {
+/** Resolves when the server listens on a free loopback port. */
+export function waitUntilListening(server: Server): Promise<void> {
   return new Promise((resolve, reject) => {
     server.once('error', reject);
     server.listen(0, '127.0.0.1', resolve);

@@ -20,7 +20,7 @@ interface DispatcherOptions {
   readonly watchList: boolean;
 }
 
-/** Between HTTP and the handlers: finds the resource, applies faults, keeps the journal. */
+/** Connects HTTP and the handlers: finds the resource, applies faults and writes the journal. */
 export class Dispatcher {
   readonly #registry: Registry;
   readonly #faults: Faults;
@@ -87,17 +87,17 @@ export class Dispatcher {
       return;
     }
     this.#journal.add(recordOf(request, 200));
-    const surroundings = { storage: this.#registry.storage, faults: this.#faults, clock: this.#clock };
+    const deps = { storage: this.#registry.storage, faults: this.#faults, clock: this.#clock };
     const watch: Watch = new Watch(
       parsed,
-      surroundings,
+      deps,
       respond.stream(() => watch.close()),
     );
     watch.start();
   }
 }
 
-/** Refusals are answers, too; any other error is a defect of the fake and becomes a 500. */
+/** Turns a refusal into its answer. Any other error is a bug of the fake server and becomes a 500. */
 function answerOf(work: () => Answer): Answer {
   try {
     return work();
@@ -120,7 +120,7 @@ const PATCH_TYPES: Readonly<Record<string, RequestRecord['patchType']>> = {
 };
 
 function recordOf({ info, body, contentType }: ApiRequest, code: number): RequestRecord {
-  const sent = parsedOrUndefined(body);
+  const sent = parseOrUndefined(body);
   const named = info.name ?? nameIn(sent);
   const key = info.namespace === undefined || named === '' ? named : `${info.namespace}/${named}`;
   return { ...info, key, code, body: sent, patchType: info.verb === 'patch' ? PATCH_TYPES[contentType] : undefined };
@@ -131,7 +131,7 @@ function nameIn(object: unknown): string {
   return metadata?.name ?? metadata?.generateName ?? '';
 }
 
-function parsedOrUndefined(body: string): unknown {
+function parseOrUndefined(body: string): unknown {
   try {
     return body === '' ? undefined : (JSON.parse(body) as unknown);
   } catch {
@@ -168,7 +168,7 @@ function answerFault(fault: FaultAnswer, respond: Responder): void {
 
 const PLAIN: Readonly<Record<string, string>> = { '/healthz': 'ok', '/livez': 'ok', '/readyz': 'ok' };
 
-/** Health, version, and everything that is not served. */
+/** Answers health checks, `/version`, and unknown paths with 404. */
 function answerOther({ url }: RawRequest, respond: Responder): void {
   const [path = ''] = url.split('?', 1);
   if (path === '/version') {

@@ -1,26 +1,26 @@
 import { constants, createSecureServer } from 'node:http2';
 import type { Http2SecureServer, Http2ServerRequest, Http2ServerResponse } from 'node:http2';
 import { fixtureCertificate, fixtureKey } from './certificate.ts';
-import { Connections, listening, portOf } from './connections.ts';
+import { Connections, waitUntilListening, portOf } from './connections.ts';
 import type { RawRequest } from './request.ts';
 import type { WatchSink } from '../watch/watch.ts';
 
-/** One response, in the HTTP version of the client. */
+/** A response in the HTTP version of the client. */
 export interface Responder {
   json(code: number, body: object, headers?: Readonly<Record<string, string>>): void;
   text(code: number, body: string): void;
-  /** The stream breaks without an answer. */
+  /** Resets the stream without an answer. */
   reset(): void;
-  /** Begins a streamed answer; `onClose` is called when either side has ended it. */
+  /** Begins a streamed answer. Calls `onClose` when either side has ended it. */
   stream(onClose: () => void): WatchSink;
 }
 
 export type Answerer = (request: RawRequest, respond: Responder) => void;
 
-/** Streams per connection, as the real server allows by default. */
+/** Streams per connection, the default of the real server. */
 const MAX_STREAMS = 100;
 
-/** TLS with HTTP/2 and, for clients without it, HTTP/1.1, behind a relay that faults can freeze. */
+/** A TLS server with HTTP/2 and HTTP/1.1 behind a relay that faults can freeze. */
 export class Front {
   readonly #server: Http2SecureServer;
   #connections: Connections | undefined;
@@ -39,7 +39,7 @@ export class Front {
 
   /** Returns the port to connect to. */
   async listen(): Promise<number> {
-    await listening(this.#server);
+    await waitUntilListening(this.#server);
     this.#connections = new Connections(portOf(this.#server));
     return this.#connections.listen();
   }
@@ -65,7 +65,7 @@ async function serve(request: Http2ServerRequest, response: Http2ServerResponse,
     const body = await bodyOf(request);
     answer({ method: request.method, url: request.url, headers: request.headers, body }, responderOf(response));
   } catch {
-    // The client went away while it was sending.
+    // The client disconnected while it was sending.
     response.destroy();
   }
 }
@@ -91,7 +91,7 @@ function responderOf(response: Http2ServerResponse): Responder {
     reset: () => reset(response),
     stream: (onClose) => {
       response.writeHead(200, JSON_TYPE);
-      // Headers go out at once: a watch without events must still be seen to have started.
+      // Send the headers at once, so that the client sees the start of a watch without events.
       (response as { flushHeaders?: () => void }).flushHeaders?.();
       response.on('close', onClose);
       return {
@@ -103,7 +103,7 @@ function responderOf(response: Http2ServerResponse): Responder {
   };
 }
 
-/** HTTP/1.1 has no streams to reset: the connection is closed. */
+/** Resets the stream. HTTP/1.1 has no streams, so the connection is closed. */
 function reset(response: Http2ServerResponse): void {
   const { stream } = response as Partial<Pick<Http2ServerResponse, 'stream'>>;
   if (stream === undefined) response.socket.destroy();

@@ -12,7 +12,7 @@ import {
 import type { ApiObject } from '../storage/api-object.ts';
 import { isRecord, omit } from '../storage/api-object.ts';
 import { serverSideApply } from '../patches/apply.ts';
-import { invalidValue, required } from '../rules/builtin-rules.ts';
+import { invalidValue, requiredValue } from '../rules/builtin-rules.ts';
 import type { DeleteOptions } from '../rules/deletion.ts';
 import { deleteObject } from '../rules/deletion.ts';
 import { present } from '../storage/definitions.ts';
@@ -36,7 +36,7 @@ export interface HandlerContext {
 
 type Handler = (context: HandlerContext, request: ApiRequest, target: Target) => Answer;
 
-/** Carries out anything but a watch; refusals are thrown as {@link ApiError}. */
+/** Executes any request except a watch. Throws refusals as {@link ApiError}. */
 export function handle(context: HandlerContext, request: ApiRequest, target: Target): Answer {
   const { verb, subresource } = request.info;
   const handlers = SUBRESOURCES[subresource];
@@ -81,13 +81,13 @@ const patch: Handler = (context, request, target) => {
   return { code: 200, body: registry.present(target, registry.update(target, change, writeOptions(request))) };
 };
 
-/** Creates the object when it is not there. */
+/** Creates the object if it does not exist. */
 const apply: Handler = ({ registry }, request, target) => {
   const config = parseObject(request, target);
   const manager = request.query.get('fieldManager') ?? '';
   if (manager === '') {
     const of = { group: 'meta.k8s.io', plural: 'patchoptions', kind: 'PatchOptions' };
-    throw invalid(of, '', [required('fieldManager', 'is required for apply patch')]);
+    throw invalid(of, '', [requiredValue('fieldManager', 'is required for apply patch')]);
   }
   if (config.metadata.managedFields !== undefined) throw badRequest('metadata.managedFields must be nil');
   const live = registry.find(target);
@@ -107,7 +107,7 @@ const apply: Handler = ({ registry }, request, target) => {
   return { code: live === undefined ? 201 : 200, body: registry.present(target, stored) };
 };
 
-/** Only what the endpoint may change is applied and owned. */
+/** Keeps only the fields that the endpoint may change and own. */
 function ownConfig(config: ApiObject, { definition, subresource }: Target): ApiObject {
   const { metadata, status } = config;
   if (subresource === 'status')
@@ -139,7 +139,7 @@ const evict: Handler = ({ registry, clock }, request, target) => {
   return { code: 201, body: successStatus() };
 };
 
-/** What the scheduler does: the only way a pod gets a node after its creation. */
+/** The request of the scheduler: the only way to assign a node to an existing pod. */
 const bind: Handler = ({ registry }, request, target) => {
   const { target: node } = parseBody(request) as { target?: { name?: string } };
   const pod = structuredClone(registry.read(target));
@@ -174,7 +174,7 @@ const JSON_PATCH = 'application/json-patch+json';
 const APPLY = 'application/apply-patch+yaml';
 const STRATEGIC = 'application/strategic-merge-patch+json';
 
-/** The change a patch body describes, by its content type. */
+/** Reads a patch body according to its content type. */
 function patchOf(request: ApiRequest, { definition, name }: Target): (current: ApiObject) => Wanted {
   const body = parseBody(request);
   switch (request.contentType) {
@@ -216,7 +216,7 @@ function parseBody({ body }: ApiRequest): object {
   );
 }
 
-/** A body that is an object of the target's kind and version; only built-in kinds may leave them out. */
+/** Parses an object of the target's kind and version. Only built-in kinds may leave them out. */
 function parseObject(request: ApiRequest, { definition, version, name }: Target): ApiObject {
   const object = parseBody(request) as ApiObject;
   const { apiVersion, kind } = present(definition, version, object);
@@ -240,7 +240,7 @@ function writeOptions({ manager, query }: ApiRequest): WriteOptions {
   return { manager, dryRun: query.get('dryRun') === 'All' };
 }
 
-/** From the body, or from the query as older clients send them. An eviction nests them. */
+/** Reads the options from the body, where an eviction nests them, or from the query, as older clients send them. */
 function deleteOptions(request: ApiRequest): DeleteOptions {
   const body = parseBody(request) as DeleteOptions & { deleteOptions?: DeleteOptions };
   const { gracePeriodSeconds, propagationPolicy, preconditions } = body.deleteOptions ?? body;

@@ -1,12 +1,12 @@
 import type { RequestInfo } from './request.ts';
 
-/** A request as the audit log would have it. */
+/** A request as in an audit log. */
 export interface RequestRecord extends RequestInfo {
-  /** `namespace/name`, or the name; for creates of generated names the name that was given. Empty for collections. */
+  /** `namespace/name`, or the name; for a create with generateName, the given name or prefix. Empty for collections. */
   readonly key: string;
-  /** HTTP status of the outcome, whether or not the client saw it; 0 when a fault came first. */
+  /** HTTP status of the outcome, even if the client did not see it. 0 when a fault came first. */
   readonly code: number;
-  /** What was sent: the object, the patch or the delete options. */
+  /** Body of the request: the object, the patch or the delete options. */
   readonly body: unknown;
   readonly patchType: 'merge' | 'json' | 'apply' | undefined;
 }
@@ -17,7 +17,7 @@ export function isWrite({ verb }: Pick<RequestInfo, 'verb'>): boolean {
   return !READS.has(verb);
 }
 
-/** Everything that was asked of the server, in order. */
+/** All requests to the server, in order. */
 export class Journal {
   #records: RequestRecord[] = [];
 

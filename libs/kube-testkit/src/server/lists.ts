@@ -8,7 +8,7 @@ import { selectorOf } from '../storage/selectors.ts';
 import type { Selector } from '../storage/selectors.ts';
 import type { Storage } from '../storage/storage.ts';
 
-/** Objects a list or watch asks for. */
+/** The selection of a list or watch. */
 export function selectorFrom(definition: Definition, info: RequestInfo, query: URLSearchParams): Selector {
   const byName = info.name === undefined ? [] : [`metadata.name=${info.name}`];
   const fields = [query.get('fieldSelector') ?? '', ...byName].filter((part) => part !== '').join(',');
@@ -23,18 +23,18 @@ interface ListRequest {
   readonly definition: Definition;
   readonly info: RequestInfo;
   readonly query: URLSearchParams;
-  /** Serve the state of this revision whatever was asked: the stale-list fault. */
+  /** Overrides the requested revision: the stale-list fault. */
   readonly staleRevision: number | undefined;
 }
 
-/** One page of a list, with the metadata of a list kind. */
+/** Lists one page, with the metadata of a list kind. */
 export function listObjects(request: ListRequest): object {
   const { storage, definition, info, query } = request;
   const token = decodeToken(query.get('continue') ?? '');
   refuseListParameters(query, token);
-  const revision = token?.revision ?? request.staleRevision ?? revisionAsked(storage, query);
+  const revision = token?.revision ?? request.staleRevision ?? requestedRevision(storage, query);
   const table = storage.snapshot(definition.table, revision);
-  if (table === undefined) throw tooOld(token, storage.revision);
+  if (table === undefined) throw tooOldError(token, storage.revision);
   const page = pageOf(request, table, token?.after ?? '');
   return {
     kind: `${definition.kind}List`,
@@ -44,7 +44,7 @@ export function listObjects(request: ListRequest): object {
   };
 }
 
-/** The remaining count is present only where it costs nothing: without selectors. */
+/** Contains the remaining count only without selectors, as on the real server. */
 function listMetadata(query: URLSearchParams, { rows, left }: Page, revision: number): object {
   const resourceVersion = String(revision);
   if (left === 0) return { resourceVersion };
@@ -57,7 +57,7 @@ type Row = [key: string, object: ApiObject];
 
 interface Page {
   readonly rows: readonly Row[];
-  /** How many selected objects come after this page. */
+  /** Number of selected objects after this page. */
   readonly left: number;
 }
 
@@ -78,7 +78,7 @@ function byKey([left]: Row, [right]: Row): number {
   return left < right ? -1 : 1;
 }
 
-/** Items of built-in lists carry neither kind nor apiVersion; custom resources do. */
+/** Items of built-in lists have no kind and apiVersion; custom resources do. */
 function listItem(definition: Definition, version: string, object: ApiObject): ApiObject {
   return definition.builtin ? object : present(definition, version, object);
 }
@@ -102,7 +102,7 @@ function decodeToken(text: string): ContinueToken | undefined {
   }
 }
 
-function tooOld(token: ContinueToken | undefined, revision: number): ApiError {
+function tooOldError(token: ContinueToken | undefined, revision: number): ApiError {
   if (token === undefined) return expired('The resourceVersion for the provided list is too old.');
   const message =
     'The provided continue parameter is too old to display a consistent list result. You can start a new list without ' +
@@ -112,16 +112,16 @@ function tooOld(token: ContinueToken | undefined, revision: number): ApiError {
   return expired(message, encodeToken({ revision, after: token.after }));
 }
 
-/** The revision a list is served at: the one asked for when it must be exact, else the present. */
-function revisionAsked(storage: Storage, query: URLSearchParams): number {
+/** The revision of a list: the requested one when it must be exact, else the current one. */
+function requestedRevision(storage: Storage, query: URLSearchParams): number {
   const revision = parseRevision(query, (problem) => badRequest(`invalid resource version: ${problem}`)) ?? 0;
-  if (revision > storage.revision) throw tooNew(revision, storage.revision);
+  if (revision > storage.revision) throw tooNewError(revision, storage.revision);
   const match = query.get('resourceVersionMatch');
   const exact = match === 'Exact' || (match === null && limitOf(query) > 0);
   return exact && revision > 0 ? revision : storage.revision;
 }
 
-/** `resourceVersion` as a number, undefined when absent; lists and watches refuse nonsense differently. */
+/** `resourceVersion` as a number, undefined when absent. Lists and watches refuse an invalid one with different errors. */
 export function parseRevision(query: URLSearchParams, refuse: (problem: string) => ApiError): number | undefined {
   const text = query.get('resourceVersion') ?? '';
   if (text === '') return undefined;
@@ -130,7 +130,7 @@ export function parseRevision(query: URLSearchParams, refuse: (problem: string) 
   return Number(text);
 }
 
-function tooNew(revision: number, current: number): ApiError {
+function tooNewError(revision: number, current: number): ApiError {
   return new ApiError({
     code: 504,
     reason: 'Timeout',
@@ -158,7 +158,7 @@ function refuseListParameters(query: URLSearchParams, token: ContinueToken | und
 
 type Causes = Parameters<typeof invalid>[2];
 
-/** Refusal of list or watch parameters. */
+/** The error for invalid parameters of a list or watch. */
 export function invalidListOptions(causes: Causes): ApiError {
   return invalid({ group: 'meta.k8s.io', plural: 'listoptions', kind: 'ListOptions' }, '', causes);
 }

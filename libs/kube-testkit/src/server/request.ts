@@ -1,7 +1,7 @@
-/** Verbs as the audit log of the real server names them. */
+/** Verbs as in the audit log of the real server. */
 export type RequestVerb = 'get' | 'list' | 'watch' | 'create' | 'update' | 'patch' | 'delete' | 'deletecollection';
 
-/** A request for a resource, taken apart. */
+/** The parts of a request for a resource. */
 export interface RequestInfo {
   readonly verb: RequestVerb;
   readonly group: string;
@@ -16,13 +16,13 @@ export interface RequestInfo {
   readonly user: string;
 }
 
-/** What else the handlers read. */
+/** A request with all parts that the handlers read. */
 export interface ApiRequest {
   readonly info: RequestInfo;
   readonly query: URLSearchParams;
   /** Without parameters: `application/json`. */
   readonly contentType: string;
-  /** Name under which fields are owned: `fieldManager`, else the user agent up to its first slash. */
+  /** Owner of the written fields: `fieldManager`, else the user agent up to its first slash. */
   readonly manager: string;
   readonly body: string;
 }
@@ -34,7 +34,7 @@ export interface RawRequest {
   readonly body: string;
 }
 
-/** Undefined when the path names no resource. */
+/** Parses a request. Undefined when the path names no resource. */
 export function parseRequest(raw: RawRequest): ApiRequest | undefined {
   const url = new URL(raw.url, 'https://fake');
   const path = parsePath(url.pathname);
@@ -56,7 +56,7 @@ function header({ headers }: RawRequest, name: string): string {
   return (Array.isArray(value) ? value[0] : value) ?? '';
 }
 
-/** The bearer token is the user's name: there is nothing to protect. */
+/** The bearer token is the name of the user, because there is nothing to protect. */
 function userOf(raw: RawRequest): string {
   const impersonated = header(raw, 'impersonate-user');
   if (impersonated !== '') return impersonated;
@@ -85,7 +85,7 @@ function verbOf(method: string, named: boolean, query: URLSearchParams): Request
 
 type ResourcePath = Pick<RequestInfo, 'group' | 'version' | 'resource' | 'subresource' | 'namespace' | 'name'>;
 
-/** Parts of a namespace's own path that are not resources inside of it. */
+/** Path segments after a namespace that are its subresources, not resources in it. */
 const NAMESPACE_SUBRESOURCES = new Set(['status', 'finalize']);
 
 function parsePath(pathname: string): ResourcePath | undefined {

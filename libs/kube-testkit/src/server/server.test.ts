@@ -16,7 +16,7 @@ beforeEach(async () => {
 afterEach(() => server.stop());
 
 describe('startFakeApiServer', () => {
-  it('does what its README shows', async () => {
+  it('works as in the example of the README', async () => {
     const client = server.client({ user: 'widget-controller' });
     server.seed(widgets, { metadata: { namespace: 'team-a', name: 'a' }, spec: { color: 'red' } });
     await client.mergePatch(widgets, { namespace: 'team-a', name: 'a' }, { spec: { color: 'blue' } });
@@ -25,7 +25,7 @@ describe('startFakeApiServer', () => {
     expect(server.writes()).toMatchObject([expected]);
   });
 
-  it('takes seeded objects as they are and fills in only what is missing', () => {
+  it('keeps seeded objects as they are and sets only missing fields', () => {
     const metadata = {
       uid: 'mine',
       generation: 7,
@@ -39,7 +39,7 @@ describe('startFakeApiServer', () => {
     expect(plain?.metadata).toMatchObject({ generation: 1, uid: expect.stringMatching(/^[0-9a-f-]{36}$/) as string });
   });
 
-  it('shows objects in the version of the descriptor, sorted, and by namespace', () => {
+  it('returns objects in the version of the descriptor, sorted and by namespace', () => {
     server.seed(widgets, widget('b', 'x'), widget('a', 'y'), widget('a', 'x'));
     expect(
       server.objects(widgetsV1Alpha1).map(({ metadata }) => `${metadata.namespace ?? ''}/${metadata.name ?? ''}`),
@@ -50,14 +50,14 @@ describe('startFakeApiServer', () => {
     );
   });
 
-  it('hands out copies: changing one changes nothing on the server', () => {
+  it('returns copies, so that changing one changes nothing on the server', () => {
     server.seed(widgets, widget(namespace, 'a'));
     const copy = server.object(widgets, key);
     if (copy?.spec !== undefined) copy.spec.color = 'green';
     expect(server.object(widgets, key)?.spec?.color).toBe('red');
   });
 
-  it('changes, finishes and removes objects on behalf of other clients, and notifies listeners', async () => {
+  it('changes and removes objects on behalf of other clients, and notifies listeners', async () => {
     const heard: string[] = [];
     const forget = server.onChange(widgets, ({ name }) => heard.push(name));
     server.seed(widgets, widget(namespace, 'a'));
@@ -73,14 +73,14 @@ describe('startFakeApiServer', () => {
     expect(heard).toHaveLength(3);
   });
 
-  it('completes a deletion when a change takes the last finalizer away', () => {
+  it('completes a deletion when a change removes the last finalizer', () => {
     const metadata = { deletionTimestamp: '2029-01-01T00:00:00Z', finalizers: ['example.com/f'] };
     server.seed(pods, pod(namespace, 'a', metadata));
     server.change(pods, key, (object) => (object.metadata.finalizers = []));
     expect(server.object(pods, key)).toBeUndefined();
   });
 
-  it('gives the same uids in every run', async () => {
+  it('generates the same uids in every run', async () => {
     await using other = await startFakeApiServer({ resources: [widgets] });
     const uids = [server, other].map((one) => one.seed(widgets, widget(namespace, 'a'))[0]?.metadata.uid);
     expect(uids[0]).toBe(uids[1]);

@@ -22,52 +22,52 @@ import { Storage } from '../storage/storage.ts';
 import { VolumeProtection } from '../controllers/volume-protection.ts';
 
 export interface FakeApiServerOptions {
-  /** Custom resources; the built-in kinds this project meets are always served. */
+  /** Custom resources. The server always serves the built-in kinds that this project uses. */
   readonly resources?: readonly (Resource<KubeObject> | FakeResource)[] | undefined;
-  /** For timestamps, watch timeouts and bookmarks. Default: the machine's. */
+  /** For timestamps, watch timeouts and bookmarks. Default: the system clock. */
   readonly clock?: Clock | undefined;
-  /** For uids and generated names. Default: a fixed seed, so that runs repeat. */
+  /** For uids and generated names. Default: a fixed seed, so that runs are reproducible. */
   readonly random?: Random | undefined;
   /** Default true. When false, {@link FakeApiServer.garbageCollector} starts paused. */
   readonly garbageCollector?: boolean | undefined;
-  /** Whether streaming lists are offered, as on servers since 1.34. Default true. */
+  /** Whether to support streaming lists, as servers do since 1.34. Default true. */
   readonly watchList?: boolean | undefined;
-  /** Refuse objects in namespaces that do not exist, as the real server does. Default false, which saves tests a line. */
+  /** Whether to refuse objects in missing namespaces, as the real server does. Default false, for shorter tests. */
   readonly strictNamespaces?: boolean | undefined;
-  /** What TLS offers. Default both, HTTP/2 first. */
+  /** Protocols to offer in TLS. Default: both, HTTP/2 first. */
   readonly protocols?: readonly ('h2' | 'http/1.1')[] | undefined;
 }
 
-/** An in-process API server on a loopback port. Everything but its HTTP side is synchronous. */
+/** An in-process API server on a loopback port. Everything except HTTP is synchronous. */
 export interface FakeApiServer extends AsyncDisposable {
   readonly url: string;
   readonly faults: Faults;
-  /** And the other controllers of the control plane that finish deletions: of namespaces, of volumes in use. */
-  readonly garbageCollector: Pick<ControlLoops, 'pause' | 'resume' | 'settled'>;
-  /** Of a user; the name shows up in {@link writes}. Default `admin`. */
+  /** The garbage collector, and the controllers that delete namespaces and volumes in use. */
+  readonly garbageCollector: Pick<ControlLoops, 'pause' | 'resume' | 'waitUntilIdle'>;
+  /** Credentials of a user, whose name appears in {@link writes}. Default `admin`. */
   credentials(user?: string): Credentials;
-  /** A client that {@link stop} closes. */
+  /** Creates a client, which {@link stop} closes. */
   client(options?: Omit<KubeClientOptions, 'credentials'> & { readonly user?: string | undefined }): KubeClient;
-  /** Puts objects there as they are, status, uid and creationTimestamp included, with missing ones filled in. */
+  /** Stores objects as they are, including status, uid and creationTimestamp, and sets missing fields. */
   seed<T extends KubeObject>(resource: Resource<T>, ...objects: readonly T[]): T[];
-  /** All objects now, by namespace and name. */
+  /** All current objects, sorted by namespace and name. */
   objects<T extends KubeObject>(resource: Resource<T>, namespace?: string): T[];
   object<T extends KubeObject>(resource: Resource<T>, key: ObjectKey): T | undefined;
-  /** Changes an object as another client would, status included, past every fault and rule; undefined when it is absent. */
+  /** Changes an object, including its status, without faults and rules. Undefined when the object does not exist. */
   change<T extends KubeObject>(resource: Resource<T>, key: ObjectKey, change: (object: T) => void): T | undefined;
-  /** Removes an object at once, finalizers or not. */
+  /** Removes an object at once, even with finalizers. */
   remove(resource: Resource<KubeObject>, key: ObjectKey): void;
-  /** Called on every change of a resource, after its commit. */
+  /** Calls the listener after every change of a resource. The result unsubscribes it. */
   onChange(resource: Resource<KubeObject>, listener: (key: ObjectKey) => void): () => void;
-  /** Every request for a resource so far, in order of arrival. */
+  /** All requests for resources so far, in order of arrival. */
   requests(): readonly RequestRecord[];
-  /** The writes among them, refused ones included: for write budgets. */
+  /** All writes so far, including refused ones. For write budgets. */
   writes(): readonly RequestRecord[];
   clearRequests(): void;
   stop(): Promise<void>;
 }
 
-/** Starts a server with no objects; it holds a port until {@link FakeApiServer.stop}. */
+/** Starts a server without objects. It uses a port until {@link FakeApiServer.stop}. */
 export async function startFakeApiServer(options: FakeApiServerOptions = {}): Promise<FakeApiServer> {
   const server = new InProcessApiServer(options);
   await server.start();

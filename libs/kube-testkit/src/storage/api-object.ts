@@ -1,6 +1,6 @@
 import type { KubeObject, ObjectMeta, Resource } from '@sandlot/kube';
 
-/** An object as the server keeps it: metadata is read, everything else is opaque JSON. Stored objects are never changed. */
+/** A stored object. Everything except metadata is opaque JSON. Stored objects are never changed. */
 export interface ApiObject extends KubeObject {
   metadata: ObjectMeta;
   [field: string]: unknown;
@@ -13,18 +13,18 @@ export function isRecord(value: unknown): value is OpenRecord {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** The member as an object, or an empty one. */
+/** The member if it is an object, else an empty object. */
 export function recordAt(object: OpenRecord, member: string): OpenRecord {
   const value = object[member];
   return isRecord(value) ? value : {};
 }
 
-/** Value at a path of members such as `['spec', 'nodeName']`, undefined when any step is missing. */
+/** The value at a path such as `['spec', 'nodeName']`, undefined when any step is missing. */
 export function valueAt(object: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>((value, member) => (isRecord(value) ? value[member] : undefined), object);
 }
 
-/** Sets a value deep inside `object`, making the objects on the way; undefined removes it. */
+/** Sets the value at a path in `object` and creates missing parents. Undefined removes the value. */
 export function setAt(object: OpenRecord, path: readonly string[], value: unknown): void {
   const last = path.at(-1);
   if (last === undefined) return;
@@ -45,7 +45,7 @@ export function omit<T extends object, K extends keyof T>(object: T, members: re
   return copy;
 }
 
-/** Objects are stored without version and kind: the definition knows them, and every served version reads the same one. */
+/** Removes apiVersion and kind. Objects are stored without them because all served versions share one object. */
 export function withoutType(object: ApiObject): ApiObject {
   const copy = { ...object };
   Reflect.deleteProperty(copy, 'apiVersion');
@@ -53,7 +53,7 @@ export function withoutType(object: ApiObject): ApiObject {
   return copy;
 }
 
-/** The generic view of an object that came in as JSON, and back. */
+/** Converts a typed object to the generic type; {@link asObjectOf} converts it back. */
 export function asApiObject(object: KubeObject): ApiObject {
   return object as ApiObject;
 }
@@ -62,7 +62,7 @@ export function asObjectOf<T extends KubeObject>(_resource: Resource<T>, object:
   return object as KubeObject as T;
 }
 
-/** Whole seconds, as `metav1.Time` is written. */
+/** Formats a time in whole seconds, like `metav1.Time`. */
 export function timestamp(epochMs: number): string {
   return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }

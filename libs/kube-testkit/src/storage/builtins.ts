@@ -14,16 +14,16 @@ import {
 } from '@sandlot/kube';
 import type { BuiltinResource } from './served-resource.ts';
 import {
-  defaultClaim,
+  defaultDisk,
   defaultNamespace,
   defaultNetworkPolicy,
   defaultPod,
   defaultService,
-  protectClaim,
+  protectDisk,
 } from '../rules/builtin-defaults.ts';
-import { validateClaim, validateEvent, validatePod, validateService } from '../rules/builtin-rules.ts';
+import { validateDisk, validateEvent, validatePod, validateService } from '../rules/builtin-rules.ts';
 
-/** Kinds every API server has, as far as this project meets them. */
+/** The built-in kinds that this project uses. */
 export const builtinResources: readonly BuiltinResource[] = [
   {
     resource: pods,
@@ -43,9 +43,9 @@ export const builtinResources: readonly BuiltinResource[] = [
   {
     resource: persistentVolumeClaims,
     generation: false,
-    defaults: defaultClaim,
-    admit: protectClaim,
-    validate: validateClaim,
+    defaults: defaultDisk,
+    admit: protectDisk,
+    validate: validateDisk,
   },
   { resource: persistentVolumes, generation: false },
   { resource: namespaces, generation: false, selectableFields: ['status.phase'], defaults: defaultNamespace },

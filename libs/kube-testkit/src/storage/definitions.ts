@@ -5,7 +5,7 @@ import { omit } from './api-object.ts';
 import { builtinResources } from './builtins.ts';
 import type { BuiltinResource, Definition, FakeResource } from './served-resource.ts';
 
-/** The table of served resources: the built-ins and those registered for one server. */
+/** The served resources: the built-in ones and those registered for one server. */
 export class Definitions {
   readonly #byTable = new Map<string, Definition>();
 
@@ -19,7 +19,7 @@ export class Definitions {
     return definition?.versions.includes(version) === true ? definition : undefined;
   }
 
-  /** Whatever the version. */
+  /** Finds a resource in any version. */
   ofResource(resource: Pick<GroupResource, 'group' | 'plural'>): Definition {
     const definition = this.#byTable.get(tableOf(resource));
     if (definition === undefined) throw new Error(`the fake API server does not serve ${tableOf(resource)}`);
@@ -38,7 +38,7 @@ export class Definitions {
     return [...this.#byTable.values()];
   }
 
-  /** A version registered after another adds itself, and overrides what it sets. */
+  /** A version registered later is added to the resource and overrides the options that it sets. */
   #add(entry: FakeResource, builtin: BuiltinResource | undefined): void {
     const { group, version, plural } = entry.resource;
     const table = tableOf({ group, plural });
@@ -85,7 +85,7 @@ export function storageKey(definition: Definition, namespace: string | undefined
   return definition.namespaced ? `${namespace ?? ''}/${name}` : name;
 }
 
-/** The object as clients of one version see it. */
+/** The object as seen by clients of one version. */
 export function present(definition: Definition, version: string, object: ApiObject): ApiObject {
   const apiVersion = definition.group === '' ? version : `${definition.group}/${version}`;
   return { ...object, apiVersion, kind: definition.kind };

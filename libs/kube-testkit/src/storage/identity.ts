@@ -1,11 +1,11 @@
 import type { Random } from '@sandlot/std';
 
-/** No vowels and no digits that look like letters, as the real server's generator. */
+/** The alphabet of the real server: no vowels, and no digits that look like letters. */
 const SUFFIX_ALPHABET = 'bcdfghjklmnpqrstvwxz2456789';
 const SUFFIX_LENGTH = 5;
 const MAX_GENERATED_NAME = 63;
 
-/** `prefix` and five random characters, within 63. */
+/** Appends five random characters to `prefix`, with at most 63 characters in total. */
 export function generateName(prefix: string, random: Random): string {
   const suffix = Array.from(
     { length: SUFFIX_LENGTH },

@@ -24,7 +24,7 @@ import { completesDeletion, prepareCreate, prepareUpdate } from '../rules/strate
 import type { Subresource } from '../rules/strategy.ts';
 import type { Storage } from './storage.ts';
 
-/** One object addressed by a request. */
+/** The object that a request addresses. */
 export interface Target {
   readonly definition: Definition;
   readonly version: string;
@@ -33,7 +33,7 @@ export interface Target {
   readonly subresource?: Subresource | undefined;
 }
 
-/** A stored object and where it belongs. */
+/** A stored object and its definition. */
 export interface Located {
   readonly definition: Definition;
   readonly object: ApiObject;
@@ -47,11 +47,11 @@ export function targetOf({ definition, object }: Located): Target {
 export interface WriteOptions {
   /** Recorded in managedFields. */
   readonly manager: string;
-  /** Everything but the commit. */
+  /** Runs all steps except the commit. */
   readonly dryRun?: boolean | undefined;
 }
 
-/** What a writer makes of the current object; `managedFields` only from server-side apply. */
+/** The object that a writer wants to store. Only server-side apply sets `managedFields`. */
 export interface Wanted {
   readonly object: ApiObject;
   readonly managedFields?: readonly FieldsEntry[] | undefined;
@@ -62,11 +62,11 @@ export interface RegistryOptions {
   readonly storage: Storage;
   readonly clock: Clock;
   readonly random: Random;
-  /** Refuse objects in namespaces that do not exist. */
+  /** Whether to refuse objects in namespaces that do not exist. */
   readonly strictNamespaces: boolean;
 }
 
-/** The rules of creating and changing objects, on top of {@link Storage}; every write is one synchronous step. */
+/** The rules for creating and changing objects in {@link Storage}. Every write is one synchronous step. */
 export class Registry {
   readonly storage: Storage;
   readonly definitions: Definitions;
@@ -82,7 +82,7 @@ export class Registry {
     this.#strictNamespaces = strictNamespaces;
   }
 
-  /** The stored object; throws NotFound. */
+  /** Returns the stored object. Throws NotFound. */
   read({ definition, namespace, name }: Target): ApiObject {
     const found = this.storage.get(definition.table, storageKey(definition, namespace, name));
     if (found === undefined) throw notFound(definition, name);
@@ -124,8 +124,8 @@ export class Registry {
   }
 
   /**
-   * Read, change, check, commit. The object `change` returns is guarded by its resourceVersion when it carries one.
-   * A write that changes nothing commits nothing; one that removes the last finalizer of a deleted object removes it.
+   * Reads, changes, checks and commits an object. If the result of `change` has a resourceVersion, it is a precondition.
+   * A write without changes commits nothing. A write that removes the last finalizer of a deleted object removes it.
    */
   update(target: Target, change: (current: ApiObject) => Wanted, { manager, dryRun }: WriteOptions): ApiObject {
     const { definition, subresource } = target;
@@ -142,12 +142,12 @@ export class Registry {
     return this.#commit(target, next);
   }
 
-  /** Replaces without rules beyond deletion: how the server's own controllers and tests write. */
+  /** Replaces an object without rules except for deletion. For the server's own controllers and for tests. */
   overwrite(target: Target, object: ApiObject): ApiObject {
     return this.#commit(target, object);
   }
 
-  /** Marks or removes; see `rules/deletion.ts`. */
+  /** Removes the object; see `rules/deletion.ts`. */
   remove(target: Target): ApiObject | undefined {
     return this.storage.remove(target.definition.table, storageKey(target.definition, target.namespace, target.name));
   }
@@ -156,7 +156,7 @@ export class Registry {
     return uuid(this.#random);
   }
 
-  /** As clients of the target's version see it. */
+  /** The object as seen by clients of the target's version. */
   present({ definition, version }: Pick<Target, 'definition' | 'version'>, object: ApiObject): ApiObject {
     return present(definition, version, object);
   }
@@ -192,7 +192,7 @@ export class Registry {
   }
 }
 
-/** A namespace stays until its spec finalizer is gone too. */
+/** Whether the finalizer in the spec still keeps the namespace. */
 export function isHeldNamespace({ kind, builtin }: Definition, object: ApiObject): boolean {
   const held = valueAt(object, ['spec', 'finalizers']);
   return builtin && kind === 'Namespace' && Array.isArray(held) && held.length > 0;
@@ -209,7 +209,7 @@ function checkNamespaceOf(object: ApiObject, namespace: string | undefined): voi
   throw badRequest('the namespace of the provided object does not match the namespace sent on the request');
 }
 
-/** The body must speak of the object in the URL, in the version it names. */
+/** The body must match the object and version in the URL. */
 function checkIdentity({ definition, name, namespace }: Target, object: ApiObject, current: ApiObject): void {
   const { metadata } = object;
   if (metadata.name !== name) {
@@ -224,7 +224,7 @@ function checkIdentity({ definition, name, namespace }: Target, object: ApiObjec
   if (claimed !== '' && claimed !== current.metadata.resourceVersion) throw conflict(definition, name);
 }
 
-/** A patch may not turn an object into another kind or version. */
+/** A patch must not change the kind or version. */
 function checkType({ definition, name }: Target, object: ApiObject, { apiVersion, kind }: ApiObject): void {
   const causes = [
     ...(object.apiVersion === apiVersion

@@ -12,13 +12,13 @@ const EQUALITY = new RegExp(String.raw`^(${OPERAND})\s*(==|=|!=)\s*([^\s=!,()<>]
 const ORDER = new RegExp(String.raw`^(${OPERAND})\s*([<>])\s*(-?\d+)$`);
 const EXISTENCE = new RegExp(String.raw`^(!?)\s*(${OPERAND})$`);
 
-/** Equality, set and existence requirements, all of which must hold; an empty selector matches everything. */
+/** Parses equality, set and existence requirements. All of them must hold. An empty selector matches everything. */
 function labelSelector(text: string): Selector {
   const tests = splitRequirements(text).map(labelRequirement);
   return ({ metadata }) => tests.every(([key, test]) => test(metadata.labels?.[key]));
 }
 
-/** Splits at the commas outside of parentheses. */
+/** Splits at commas outside parentheses. */
 function splitRequirements(text: string): string[] {
   return text
     .split(/,(?![^(]*\))/)
@@ -38,7 +38,7 @@ function labelRequirement(text: string): [key: string, test: LabelTest] {
   throw badRequest(`unable to parse requirement: found '${text}', expected: identifier`);
 }
 
-/** `notin` also matches objects without the label. */
+/** `in` or `notin`. `notin` also matches objects without the label. */
 function setTest(within: boolean, list: string): LabelTest {
   const values = new Set(list.split(',').map((value) => value.trim()));
   return (value) => (value !== undefined && values.has(value)) === within;
@@ -50,7 +50,7 @@ function orderTest(greater: boolean, bound: number): LabelTest {
 
 const COMMON_FIELDS = ['metadata.name', 'metadata.namespace'];
 
-/** `=`, `==` and `!=` over the common fields and those the resource offers; an absent field is the empty string. */
+/** Parses `=`, `==` and `!=` on the fields that the resource supports. An absent field equals the empty string. */
 function fieldSelector(text: string, fields: readonly string[]): Selector {
   const tests = splitRequirements(text).map((requirement) => {
     const [, field = '', operator, wanted = ''] = /^([^=!]+)(==|=|!=)(.*)$/.exec(requirement) ?? [];
@@ -67,14 +67,14 @@ function fieldText(object: ApiObject, path: readonly string[]): string {
   return typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean' ? String(value) : '';
 }
 
-/** What a list or watch asked for. */
+/** The selection of a list or watch. */
 export interface Selection {
   readonly namespace: string | undefined;
   readonly labels: string;
   readonly fields: string;
 }
 
-/** Namespace, labels and fields together. */
+/** Combines the conditions on namespace, labels and fields. */
 export function selectorOf({ namespace, labels, fields }: Selection, supported: readonly string[]): Selector {
   const byLabel = labelSelector(labels);
   const byField = fieldSelector(fields, supported);

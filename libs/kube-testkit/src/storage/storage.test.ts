@@ -25,7 +25,7 @@ function contentOf(table: ReadonlyMap<string, ApiObject> | undefined): [string, 
 }
 
 describe('Storage', () => {
-  it('can show every revision it has been through', () => {
+  it('can return a snapshot of every earlier revision', () => {
     fc.assert(
       fc.property(steps, (history) => {
         const storage = new Storage();
@@ -39,7 +39,7 @@ describe('Storage', () => {
     );
   });
 
-  it('leads from any revision to the present by the changes since', () => {
+  it('returns the changes that lead from any revision to the current one', () => {
     fc.assert(
       fc.property(steps, fc.nat(20), (history, start) => {
         const storage = new Storage();
@@ -55,7 +55,7 @@ describe('Storage', () => {
     );
   });
 
-  it('forgets the past when it is compacted, and only that', () => {
+  it('drops old revisions when it is compacted, but not the current one', () => {
     const storage = new Storage();
     run(storage, { verb: 'put', key: 'a', value: 1 });
     const before = storage.revision;

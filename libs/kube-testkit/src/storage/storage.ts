@@ -1,6 +1,6 @@
 import type { ApiObject } from './api-object.ts';
 
-/** One committed write. `previous` is the object before it; a DELETED change carries the last state with the revision of the deletion. */
+/** A committed write. `previous` is the object before it. DELETED has the last state with the revision of the deletion. */
 export interface Change {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED';
   readonly revision: number;
@@ -12,27 +12,27 @@ export interface Change {
 
 type Table = ReadonlyMap<string, ApiObject>;
 
-/** Changes kept for watches and old snapshots; the older half goes when it is full, as compaction does in etcd. */
+/** Number of changes kept for watches and old snapshots. When full, the older half is dropped, like a compaction in etcd. */
 const LOG_LIMIT = 100_000;
 
 /**
- * The etcd of the fake: one counter for all tables, one log of changes, synchronous. Objects are replaced, never changed,
- * so handing them out is safe as long as callers do not write to them.
+ * A synchronous replacement for etcd, with one revision counter and one log of changes for all tables. It replaces
+ * objects and never changes them, so callers may keep them but must not write to them.
  */
 export class Storage {
   #revision = 1;
   #log: Change[] = [];
-  /** Revision before the first change of the log: snapshots and watches may start here, not earlier. */
+  /** Revision before the first change in the log, the earliest one for snapshots and watches. */
   #logStart = 1;
   readonly #tables = new Map<string, Map<string, ApiObject>>();
   readonly #listeners = new Set<(change: Change) => void>();
 
-  /** Of the last change in any table. */
+  /** Revision of the last change in any table. */
   get revision(): number {
     return this.#revision;
   }
 
-  /** The oldest revision that can still be watched from or listed at. */
+  /** The oldest revision for a list or watch. */
   get oldestRevision(): number {
     return this.#logStart;
   }
@@ -49,7 +49,7 @@ export class Storage {
     return this.#tables.get(table)?.get(key);
   }
 
-  /** Creates or replaces; returns the object with its new resourceVersion. */
+  /** Creates or replaces an object and returns it with its new resourceVersion. */
   put(table: string, key: string, object: ApiObject): ApiObject {
     const previous = this.get(table, key);
     const stored = this.#stamp(object);
@@ -59,7 +59,7 @@ export class Storage {
     return stored;
   }
 
-  /** Returns the last state with the revision of the deletion; undefined when there was nothing. */
+  /** Removes an object and returns its last state with the revision of the deletion. Undefined when it did not exist. */
   remove(table: string, key: string): ApiObject | undefined {
     const previous = this.get(table, key);
     if (previous === undefined) return undefined;
@@ -69,7 +69,7 @@ export class Storage {
     return last;
   }
 
-  /** The table as it was at `revision`, undefined when that has been compacted away. */
+  /** The table at `revision`, undefined after its compaction. */
   snapshot(table: string, revision: number): Table | undefined {
     if (revision < this.#logStart) return undefined;
     const rows = new Map(this.table(table));
@@ -81,19 +81,19 @@ export class Storage {
     return rows;
   }
 
-  /** Changes after `revision`, oldest first; the caller has checked {@link oldestRevision}. */
+  /** Changes after `revision`, oldest first. The caller must check {@link oldestRevision}. */
   since(revision: number): Change[] {
     return this.#log.slice(Math.max(revision - this.#logStart, 0));
   }
 
-  /** Forgets every change so far: all earlier resourceVersions are too old from now on. */
+  /** Drops every change so far, which expires all earlier resourceVersions. */
   compact(): void {
     this.#revision += 1;
     this.#log = [];
     this.#logStart = this.#revision;
   }
 
-  /** Calls `listener` inside every commit, in order. Listeners must not write. */
+  /** Calls `listener` within every commit, in order. Listeners must not write. */
   subscribe(listener: (change: Change) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);

@@ -5,7 +5,7 @@ import { invalidListOptions, parseRevision, selectorFrom } from '../server/lists
 import type { ApiRequest } from '../server/request.ts';
 import type { WatchRequest } from './watch.ts';
 
-/** Reads the parameters of a watch; `watchList` says whether this server knows streaming lists. */
+/** Parses the parameters of a watch. `watchList`: the server supports streaming lists. */
 export function parseWatch({ info, query }: ApiRequest, definition: Definition, watchList: boolean): WatchRequest {
   const asked = query.get('sendInitialEvents');
   refuseWatchParameters(query, watchList);
@@ -17,7 +17,7 @@ export function parseWatch({ info, query }: ApiRequest, definition: Definition, 
     definition,
     matches: selectorFrom(definition, info, query),
     since: present ? undefined : (revision ?? 0),
-    // A watch that begins with the present objects and takes bookmarks is a streaming list, whether or not it says so.
+    // A watch that begins with the existing objects and allows bookmarks is a streaming list, even without the parameter.
     sendInitialEvents: present && watchList,
     bookmarks: query.get('allowWatchBookmarks') === 'true' || query.get('allowWatchBookmarks') === '1',
     timeoutMs: timeoutSeconds > 0 ? timeoutSeconds * 1_000 : undefined,

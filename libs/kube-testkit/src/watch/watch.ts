@@ -8,14 +8,14 @@ import type { RequestInfo } from '../server/request.ts';
 import type { Selector } from '../storage/selectors.ts';
 import type { Change, Storage } from '../storage/storage.ts';
 
-/** Where a watch writes: one HTTP response. */
+/** The HTTP response of a watch. */
 export interface WatchSink {
   write(frame: string): void;
   end(): void;
   reset(): void;
 }
 
-/** An open watch, as faults see it. */
+/** The part of an open watch that faults use. */
 export interface LiveWatch {
   readonly request: RequestInfo;
   flush(): void;
@@ -29,15 +29,15 @@ export interface WatchRequest {
   readonly info: RequestInfo;
   readonly definition: Definition;
   readonly matches: Selector;
-  /** Undefined: begin with the present objects. */
+  /** Undefined: begin with the existing objects. */
   readonly since: number | undefined;
-  /** Send the present objects and mark their end with a bookmark: a streaming list. */
+  /** Streaming list: send the existing objects and mark their end with a bookmark. */
   readonly sendInitialEvents: boolean;
   readonly bookmarks: boolean;
   readonly timeoutMs: number | undefined;
 }
 
-interface Surroundings {
+interface WatchDeps {
   readonly storage: Storage;
   readonly faults: Faults;
   readonly clock: Clock;
@@ -48,24 +48,24 @@ type EventType = 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
 /** Annotation of the bookmark that ends the initial events of a streaming list. */
 const INITIAL_EVENTS_END = 'k8s.io/initial-events-end';
 const BOOKMARK_INTERVAL_MS = 60_000;
-/** The real server sends a last bookmark shortly before it ends a watch, so that the next one starts close by. */
+/** The real server sends a bookmark shortly before it ends a watch, so that the next watch starts at a recent version. */
 const LAST_BOOKMARK_LEAD_MS = 2_000;
 
-/** One watch from its first event to its end. Starts at once; the sink's owner calls `close` when the client has gone. */
+/** One open watch. The owner of the sink calls `close` when the client has disconnected. */
 export class Watch implements LiveWatch {
   readonly #watch: WatchRequest;
   readonly #storage: Storage;
   readonly #faults: Faults;
   readonly #clock: Clock;
   readonly #sink: WatchSink;
-  /** Frames kept back by a stall. */
+  /** Frames that a stall holds back. */
   #held: string[] = [];
   #closed = false;
   #timers: Timer[] = [];
   #unsubscribe: () => void = () => undefined;
   #unregister: () => void = () => undefined;
 
-  constructor(watch: WatchRequest, { storage, faults, clock }: Surroundings, sink: WatchSink) {
+  constructor(watch: WatchRequest, { storage, faults, clock }: WatchDeps, sink: WatchSink) {
     this.#watch = watch;
     this.#storage = storage;
     this.#faults = faults;
@@ -119,7 +119,7 @@ export class Watch implements LiveWatch {
     this.#sink.reset();
   }
 
-  /** Lets go of everything; the response is the caller's. */
+  /** Releases all resources except the response, which belongs to the caller. */
   close(): void {
     this.#closed = true;
     this.#unsubscribe();
@@ -128,7 +128,7 @@ export class Watch implements LiveWatch {
     this.#timers = [];
   }
 
-  /** The present objects as ADDED; returns the revision they belong to. */
+  /** Sends the existing objects as ADDED and returns their revision. */
   #sendPresent(): number {
     const { definition, matches, info, sendInitialEvents, bookmarks } = this.#watch;
     const stale = this.#faults.staleRevision(info);
@@ -165,7 +165,7 @@ export class Watch implements LiveWatch {
     for (let copy = 0; copy < copies; copy += 1) this.#send(event.type, event.object);
   }
 
-  /** The change as this selector sees it: objects that leave the selection are deleted, with their last state inside of it. */
+  /** Converts a change to an event. An object that stops matching is DELETED, with its last matching state. */
   #eventOf({ type, table, object, previous, revision }: Change): { type: EventType; object: ApiObject } | undefined {
     const { definition, matches } = this.#watch;
     if (table !== definition.table) return undefined;
