@@ -1,6 +1,7 @@
 import { request as httpRequest } from 'node:http';
 import { request as httpsRequest } from 'node:https';
 import { exec } from '../process/exec.ts';
+import { callGrpc } from '../process/grpc.ts';
 import { readFirstReply } from '../test-servers/line-protocol.ts';
 
 /** How to check a component's health. Plain data, stored beside the pid so that `npm run status` can check too. */
@@ -9,6 +10,8 @@ export type Probe =
   | { kind: 'http'; url: string }
   /** Healthy if the first bytes from a loopback port, after sending `send`, begin with `expect`. */
   | { kind: 'banner'; port: number; send: string; expect: string }
+  /** Healthy if the gRPC method at this path answers an empty message on a Unix socket with status OK. */
+  | { kind: 'grpc'; socket: string; path: string }
   /** Healthy if the command exits with 0. */
   | { kind: 'command'; argv: readonly string[] }
   /** Has no health check: healthy while its process runs. */
@@ -23,6 +26,8 @@ export async function isHealthy(probe: Probe): Promise<boolean> {
       return (await statusOf(probe.url)) === 200;
     case 'banner':
       return (await readFirstReply(probe.port, probe.send)).startsWith(probe.expect);
+    case 'grpc':
+      return (await callGrpc(probe.socket, probe.path, timeoutMs)) === 0;
     case 'command':
       return (await exec(probe.argv, { timeoutMs })).code === 0;
     case 'alive':

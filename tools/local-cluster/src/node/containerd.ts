@@ -31,7 +31,8 @@ export async function containerdComponent({ paths, choices, bin }: ClusterContex
     // process's PATH does not restart containerd.
     env: { PATH: [dirname(bin('containerd-shim-runsc-v1')), ...systemFolders].join(':') },
     configuration,
-    probe: { kind: 'command', argv: ['ctr', '--address', machinePaths.containerdSocket, 'version'] },
+    // containerd answers other calls before it has recovered its pods; a kubelet that starts then exits.
+    probe: { kind: 'grpc', socket: machinePaths.containerdSocket, path: '/runtime.v1.RuntimeService/Version' },
   };
 }
 
