@@ -49,9 +49,9 @@ export interface Snapshot {
   readonly ownedPods: readonly Pod[];
   /** A Pod with the name that ours has or would have, but not controlled by this Sandbox. */
   readonly foreignPod: Pod | undefined;
-  /** The Service of the Sandbox's name, whoever owns it. */
+  /** The Service of the Sandbox's name. Its owner may be another object. */
   readonly service: Service | undefined;
-  /** PersistentVolumeClaims by name, of the names that the templates give, whoever owns them. */
+  /** PersistentVolumeClaims with the names that the templates give, by name. Their owner may be another object. */
   readonly disks: ReadonlyMap<string, PersistentVolumeClaim>;
   /** What has gone wrong in this pass. Nothing more is decided for a phase with a failure until the next pass. */
   readonly failures: readonly Failure[];
