@@ -1,5 +1,7 @@
 // Bursts of warm claims, and their removal.
 import { sandboxClaims, sandboxes } from '@sandlot/api-types';
+import { isNotFound, isUnknownOutcome } from '@sandlot/kube';
+import type { KubeClient } from '@sandlot/kube';
 import { inParallel } from './floor.ts';
 import { claimObject } from './objects.ts';
 import { latenciesOf, Observer } from './observer.ts';
@@ -36,9 +38,21 @@ export async function clear(
 ): Promise<void> {
   const { client } = stage;
   await inParallel(claims, async (index) => {
-    await client.delete(sandboxClaims, { namespace: NAMESPACE, name: `${prefix}-${index}` });
+    await deleteClaim(client, `${prefix}-${index}`);
   });
   const left = async (): Promise<number> => (await client.listAll(sandboxes, { namespace: NAMESPACE })).items.length;
   await waitUntilFull(stage, members);
   while ((await left()) > members + others) await pause(500);
+}
+
+/** Deletes a claim, and tries again when a busy API server did not answer: the deletion may or may not have happened. */
+export async function deleteClaim(client: KubeClient, name: string): Promise<void> {
+  try {
+    await client.delete(sandboxClaims, { namespace: NAMESPACE, name });
+  } catch (error) {
+    if (isNotFound(error)) return;
+    if (!isUnknownOutcome(error)) throw error;
+    await pause(1_000);
+    await deleteClaim(client, name);
+  }
 }

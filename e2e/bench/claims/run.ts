@@ -1,7 +1,7 @@
 import { sandboxClaims, sandboxes, sandboxTemplates, sandboxWarmPools } from '@sandlot/api-types';
 import { defineResource } from '@sandlot/kube';
 import type { KubeObject } from '@sandlot/kube';
-import { burst, clear } from './bursts.ts';
+import { burst, clear, deleteClaim } from './bursts.ts';
 import { countNow, writesForClaims } from './counts.ts';
 import type { Counts } from './counts.ts';
 import { inParallel, measureFloor } from './floor.ts';
@@ -127,7 +127,7 @@ async function claimAll(stage: Stage, scenario: Scenario, observer: Observer): P
     await observer.waitForReady(name);
     if (scenario.dwellMs === undefined) return;
     await pause(scenario.dwellMs);
-    await client.delete(sandboxClaims, { namespace: NAMESPACE, name });
+    await deleteClaim(client, name);
   });
   const outage = scenario.kill === true ? await killLeader(stage, scenario, observer) : {};
   await sent;

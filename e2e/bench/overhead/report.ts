@@ -1,3 +1,4 @@
+import { median } from '../support/median.ts';
 import { CONTROLLERS } from '../claims/stage.ts';
 import type { Round } from './rounds.ts';
 import { VARIANTS } from './rounds.ts';
@@ -33,7 +34,7 @@ export function renderOverhead(rounds: readonly Round[]): string {
 /** The compared numbers of a round, in the order of the columns. */
 function figures(round: Round): number[] {
   const cpu = CONTROLLERS.map((name) => round.cpuMs[name]);
-  return [round.allReadyMs, round.p50Ms, round.burstCpuMs, ...cpu, cpu.reduce((sum, each) => sum + each, 0)];
+  return [round.allReadyMs, round.p50Ms, round.busyCpuMs, ...cpu, cpu.reduce((sum, each) => sum + each, 0)];
 }
 
 function medians(rounds: readonly Round[]): number[] {
@@ -68,10 +69,4 @@ function ratioRow(rounds: readonly Round[], bare: readonly Round[]): string[] {
 
 function percent(share: number): string {
   return `${share < 0 ? '−' : '+'}${Math.abs(100 * share).toFixed(1)}%`;
-}
-
-function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const [low = 0, high = 0] = [sorted[Math.floor((sorted.length - 1) / 2)], sorted[Math.ceil((sorted.length - 1) / 2)]];
-  return (low + high) / 2;
 }

@@ -1,4 +1,6 @@
 export { isBurst, withBurstEvent } from './burst.ts';
 export { fairDelayMs } from './fair-delay.ts';
 export { Gate } from './gate.ts';
-export { pacing, switchOffPacing } from './pacing.ts';
+export { isMechanism, pacing, switchOffPacing } from './pacing.ts';
+export { mechanisms } from './table.ts';
+export type { MechanismName } from './table.ts';

@@ -38,6 +38,7 @@ export function switchOffPacing(list: string | undefined): Disposable {
   };
 }
 
-function isMechanism(name: string): name is MechanismName {
+/** Whether the table has a mechanism of that name. */
+export function isMechanism(name: string): name is MechanismName {
   return Object.hasOwn(mechanisms, name);
 }
