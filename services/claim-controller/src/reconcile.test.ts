@@ -265,6 +265,19 @@ describe('a bound claim', () => {
     );
   });
 
+  it('passes them on although the write meets a conflict', async () => {
+    await using harness = await bound(1);
+    await harness.elapse(10_000);
+    harness.api.faults.failNext({ match: { verb: 'patch', resource: 'sandboxes' }, answer: { status: 409 } });
+    harness.api.change(sandboxTemplates, { namespace: 'default', name: 'template' }, ({ spec, metadata }) => {
+      spec.podTemplate.metadata = { labels: { team: 'b' } };
+      metadata.generation = 2;
+    });
+    await harness.eventually(() =>
+      expect(harness.sandbox('pool-m001')?.spec.podTemplate.metadata?.labels).toMatchObject({ team: 'b' }),
+    );
+  });
+
   it('gets another Sandbox when the user deletes the first', async () => {
     await using harness = await bound(2);
     harness.api.remove(sandboxes, { namespace: 'default', name: 'pool-m001' });

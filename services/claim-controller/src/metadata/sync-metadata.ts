@@ -1,7 +1,7 @@
 import { labels, sandboxes } from '@sandlot/api-types';
 import type { Sandbox, SandboxClaim, SandboxTemplate } from '@sandlot/api-types';
 import { metadataPatch } from '@sandlot/blueprint';
-import { done, isConflict, isNotFound } from '@sandlot/kube';
+import { done, isConflict, isNotFound, keyOf, RetryableError } from '@sandlot/kube';
 import type { JsonObject, ReconcileResult } from '@sandlot/kube';
 import pMap from 'p-map';
 import type { Pass } from '../plan/pass.ts';
@@ -38,8 +38,9 @@ async function patchMetadata(
     const metadata = { ...(patch['metadata'] as JsonObject | undefined), uid };
     await client.mergePatch(sandboxes, { namespace, name }, { ...patch, metadata }, options);
   } catch (error) {
-    // Gone or replaced: the watch will show it.
-    if (!isNotFound(error) && !isConflict(error)) throw error;
+    // Another Sandbox has the name, or the API server gave up on competing writes: the next pass sees which.
+    if (isConflict(error)) throw new RetryableError(`the metadata of Sandbox ${keyOf(sandbox)} met a conflict`);
+    if (!isNotFound(error)) throw error;
   }
 }
 

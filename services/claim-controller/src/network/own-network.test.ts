@@ -168,4 +168,14 @@ describe('a change of the rules of a served claim', () => {
     expect(labelsOf(harness)).toEqual(['own', 'own']);
     expect(harness.isReady('job')).toBe(true);
   });
+
+  it('is annotated although that write meets a conflict', async () => {
+    await using harness = await served();
+    ask(harness, CLOSED);
+    await harness.eventually(() => expect(labelsOf(harness)).toEqual(['own', 'own']));
+    const match = { verb: 'patch', resource: 'sandboxclaims', subresource: '' } as const;
+    harness.api.faults.failNext({ match, answer: { status: 409 } });
+    followed(harness, 'pool-m001');
+    await harness.eventually(() => expect(harness.annotationsOf('job')[APPLIED]).toBe(CLOSED));
+  });
 });

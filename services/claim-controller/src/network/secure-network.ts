@@ -72,7 +72,9 @@ export async function noteNetwork(
   try {
     await client.mergePatch(sandboxClaims, { namespace, name }, { metadata }, { signal, priority: 'claim' });
   } catch (error) {
-    if (!isNotFound(error) && !isConflict(error)) throw error;
+    // Another claim has the name, or the API server gave up on competing writes: the next pass sees which.
+    if (isConflict(error)) throw new RetryableError(`the note on claim ${namespace}/${name} met a conflict`);
+    if (!isNotFound(error)) throw error;
   }
   return done;
 }

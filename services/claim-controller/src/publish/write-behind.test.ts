@@ -1,5 +1,6 @@
 import type { SandboxClaim } from '@sandlot/api-types';
 import { claim } from '@sandlot/api-types/testing';
+import { KubeError } from '@sandlot/kube';
 import type { JsonObject, KubeClient } from '@sandlot/kube';
 import { silentLogger } from '@sandlot/std';
 import { FakeClock } from '@sandlot/std/testing';
@@ -8,20 +9,34 @@ import { WriteBehind } from './write-behind.ts';
 
 const WINDOW_MS = 750;
 
-function setUp() {
+function setUp(answer: (patch: JsonObject) => Promise<JsonObject> = (patch) => Promise.resolve(patch)) {
   const clock = new FakeClock();
   /** Every patch and when it was written, milliseconds. */
   const written: { readonly atMs: number; readonly patch: JsonObject }[] = [];
   const client = {
     mergePatch: (_resource: unknown, _key: unknown, patch: JsonObject) => {
       written.push({ atMs: clock.monotonic(), patch });
-      return Promise.resolve(patch);
+      return answer(patch);
     },
   } as unknown as Pick<KubeClient, 'mergePatch'>;
   const claims = { get: () => undefined, write: (_key: string, call: () => Promise<SandboxClaim>) => call() };
-  const onFailure = (): void => undefined;
+  /** The claims whose next pass has to schedule their annotations again. */
+  const failed: string[] = [];
+  const onFailure = (key: string): void => void failed.push(key);
   const writeBehind = new WriteBehind({ client, claims, clock, log: silentLogger, windowMs: WINDOW_MS, onFailure });
-  return { clock, written, writeBehind };
+  return { clock, written, failed, writeBehind };
+}
+
+function refusal(status: 404 | 409): KubeError {
+  const code = status === 404 ? 'NotFound' : 'Conflict';
+  return new KubeError({
+    code,
+    status,
+    verb: 'mergePatch',
+    resource: 'sandboxclaims',
+    key: 'default/job',
+    message: 'no',
+  });
 }
 
 const named = (name: string): SandboxClaim => claim({ metadata: { namespace: 'default', name, uid: `uid-${name}` } });
@@ -34,6 +49,16 @@ describe('annotations written behind', () => {
     await clock.advance(WINDOW_MS);
     const patch = { metadata: { uid: 'uid-job', annotations: { first: '1', second: '2' } } };
     expect(written).toEqual([{ atMs: WINDOW_MS, patch }]);
+  });
+
+  it.each([
+    ['scheduled again after a conflict', 409, ['default/job']],
+    ['given up when the claim is gone', 404, []],
+  ] as const)('are %s', async (_, status, wanted) => {
+    const { clock, failed, writeBehind } = setUp(() => Promise.reject(refusal(status)));
+    writeBehind.schedule(named('job'), { first: '1' });
+    await clock.advance(WINDOW_MS);
+    expect(failed).toEqual(wanted);
   });
 
   it('follow within a second while no more than ten claims wait', async () => {

@@ -106,8 +106,8 @@ export class WriteBehind {
     try {
       await claims.write(keyOf(claim), () => client.mergePatch(sandboxClaims, { namespace, name }, patch, PATIENTLY));
     } catch (error) {
-      // The claim is gone, or another one has its name now: there is nothing left to annotate.
-      if (isNotFound(error) || isConflict(error)) return;
+      if (isNotFound(error)) return;
+      // After a conflict another claim has the name, or the API server gave up on competing writes: the next pass sees which.
       this.#deps.log.warn(
         { err: error, claim: keyOf(claim) },
         'cannot write the annotations of a claim yet; its next pass tries again',

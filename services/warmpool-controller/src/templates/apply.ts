@@ -1,12 +1,24 @@
 import { eventReasons, sandboxTemplates } from '@sandlot/api-types';
 import type { SandboxTemplate } from '@sandlot/api-types';
-import { done, isAborted, isAlreadyExists, isConflict, isInvalid, isNotFound, requeueAfter } from '@sandlot/kube';
+import {
+  done,
+  isAborted,
+  isAlreadyExists,
+  isConflict,
+  isInvalid,
+  isNotFound,
+  requeueAfter,
+  RetryableError,
+} from '@sandlot/kube';
 import type { EventRecorder, JsonObject, KubeClient, OwnWrites, ReconcileResult } from '@sandlot/kube';
 import type { StatusPace } from '../status/status-pace.ts';
 import type { PolicyMetrics } from '../telemetry/policy-metrics.ts';
 import { writePolicy } from './network/write-policy.ts';
 import type { PolicyOutcome, PolicyStep, StatusStep, TemplatePlan } from './plan/plan.ts';
 import type { Refusal } from './plan/snapshot.ts';
+
+/** How long the cache may lag behind what a write met. */
+const CATCH_UP_MS = 1_000;
 
 export interface ApplyDeps {
   readonly client: KubeClient;
@@ -77,7 +89,7 @@ function resultOfFailure(error: unknown): PolicyResult {
 
 /**
  * Writes the label of the template. Returns the template as the API server has it then; unchanged without a patch, and
- * when it is gone or another template has its name.
+ * when it is gone.
  */
 export async function applyLabel(
   deps: ApplyDeps,
@@ -115,7 +127,7 @@ interface Patch {
   readonly subresource?: 'status';
 }
 
-/** The template after the patch; undefined when it is gone, or when another one has its name. */
+/** The template after the patch; undefined when it is gone. */
 async function patchTemplate(
   { client, templates }: ApplyDeps,
   { key, signal }: Pass,
@@ -126,7 +138,12 @@ async function patchTemplate(
     const options = { subresource, priority: 'background', signal } as const;
     return await templates.write(key, () => client.mergePatch(sandboxTemplates, { namespace, name }, patch, options));
   } catch (error) {
-    if (!isNotFound(error) && !isConflict(error)) throw error;
+    // Another template has the name, or the API server gave up on competing writes: the next pass sees which.
+    if (isConflict(error))
+      throw new RetryableError(`the write to template ${key} met a conflict`, {
+        retryAfterMs: CATCH_UP_MS,
+      });
+    if (!isNotFound(error)) throw error;
     return undefined;
   }
 }

@@ -266,6 +266,14 @@ describe('the pools of a template', () => {
     expect(harness.template().status?.warmPools).toEqual(names.slice(0, 50).map((name) => ({ name })));
   });
 
+  it('are shown although the status write meets a conflict', async () => {
+    await using harness = await startReconciled();
+    const match = { verb: 'patch', resource: 'sandboxtemplates', subresource: 'status' } as const;
+    harness.api.faults.failNext({ match, answer: { status: 409 } });
+    harness.api.seed(sandboxWarmPools, pool({ name: 'pool' }));
+    await harness.eventually(() => expect(harness.template().status?.warmPoolCount).toBe(1));
+  });
+
   it('cause at most one status write a second, and the last one is right', async () => {
     await using harness = await startReconciled();
     harness.api.seed(sandboxWarmPools, pool({ name: 'pool' }));
