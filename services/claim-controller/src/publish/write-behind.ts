@@ -1,6 +1,6 @@
 import type { SandboxClaim } from '@sandlot/api-types';
 import { annotations, sandboxClaims } from '@sandlot/api-types';
-import { isConflict, isNotFound, keyOf } from '@sandlot/kube';
+import { isNotFound, keyOf } from '@sandlot/kube';
 import type { KubeClient, OwnWrites } from '@sandlot/kube';
 import { fairDelayMs, pacing } from '@sandlot/pacing';
 import type { Clock, Logger, Timer } from '@sandlot/std';
