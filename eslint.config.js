@@ -44,6 +44,8 @@ export default tseslint.config(
       '@typescript-eslint/switch-exhaustiveness-check': ['error', { considerDefaultExhaustiveForUnions: true }],
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
       '@typescript-eslint/no-confusing-void-expression': ['error', { ignoreArrowShorthand: true }],
+      // `using` keeps something until the end of the block; the name is not read.
+      '@typescript-eslint/no-unused-vars': ['error', { ignoreUsingDeclarations: true }],
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/no-invalid-void-type': [
         'error',

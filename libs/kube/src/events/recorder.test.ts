@@ -1,3 +1,4 @@
+import { switchOffPacing } from '@sandlot/pacing';
 import { FakeClock } from '@sandlot/std/testing';
 import { describe, expect, it } from 'vitest';
 import type { KubeClient } from '../client/types.ts';
@@ -159,6 +160,28 @@ describe('event recorder', () => {
     expect(t.writes).toHaveLength(60);
     await t.clock.advance(4_000);
     expect(t.writes).toHaveLength(100);
+  });
+
+  it('writes a burst of 1,000 events at once without pacing.events, instead of 50', async () => {
+    using _ = switchOffPacing('events');
+    const t = setup();
+    for (let n = 0; n < 1_000; n++) t.recorder.event(boundEvent({ object: claim(`c${n}`) }));
+    await t.clock.advance(0);
+    expect(t.writes).toHaveLength(1_000);
+  });
+
+  it.each([
+    ['twice with pacing.eventSeries', '', 2],
+    ['600 times without it', 'eventSeries', 600],
+  ] as const)('writes an event that repeats every 10 ms for 6 s %s', async (_, off, wanted) => {
+    using _off = switchOffPacing(`events,${off}`);
+    const t = setup();
+    for (let n = 0; n < 600; n++) {
+      t.recorder.event(boundEvent());
+      await t.clock.advance(10);
+    }
+    await t.clock.advance(10_000);
+    expect(t.writes).toHaveLength(wanted);
   });
 
   it('drops and counts events beyond its limit of series', async () => {

@@ -1,3 +1,4 @@
+import { switchOffPacing } from '@sandlot/pacing';
 import { FakeClock } from '@sandlot/std/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -165,6 +166,19 @@ describe('work queue', () => {
     expect(await takeAll(queue)).toEqual(['c']);
     await clock.advance(100);
     expect(await takeAll(queue)).toEqual(['d']);
+  });
+
+  it.each([
+    ['500 at once and 100 a second with pacing.requeues', '', [500, 100]],
+    ['all at once without it', 'requeues', [2_000, 0]],
+  ] as const)('requeues 2,000 keys that failed together: %s', async (_, off, wanted) => {
+    using _off = switchOffPacing(off);
+    const { clock, queue } = setup();
+    for (let n = 0; n < 2_000; n += 1) queue.addRateLimited(`key-${n}`);
+    await clock.advance(5);
+    const atOnce = (await takeAll(queue)).length;
+    await clock.advance(1_000);
+    expect([atOnce, (await takeAll(queue)).length]).toEqual(wanted);
   });
 
   it('finishes queued keys and runs when shut down, and accepts no new keys', async () => {

@@ -1,3 +1,5 @@
+import { switchOffPacing } from '@sandlot/pacing';
+import type { TokenBucket } from '@sandlot/std';
 import { describe, expect, it } from 'vitest';
 import { createBuckets, defaultLimits, splitLimits } from './limiter.ts';
 
@@ -19,6 +21,17 @@ describe('rate limits', () => {
 
   it('of an installation allow each priority a burst of at least one request', () => {
     expect(Object.values(splitLimits({ perSecond: 1, burst: 1 })).map(({ burst }) => burst)).toEqual([1, 1, 1]);
+  });
+
+  it.each([
+    ['2,000 for claims, 600 normal and 1,000 in the background with pacing.apiRequests', '', [2_000, 600, 1_000]],
+    ['all without it', 'apiRequests', [5_000, 5_000, 5_000]],
+  ])('let of 5,000 requests of each priority pass at once: %s', (_, off, wanted) => {
+    using _off = switchOffPacing(off);
+    const { claim, normal, background } = createBuckets(defaultLimits());
+    const countPassing = (bucket: TokenBucket): number =>
+      Array.from({ length: 5_000 }, () => bucket.take(0, 0)).filter((waitMs) => waitMs === 0).length;
+    expect([claim, normal, background].map(countPassing)).toEqual(wanted);
   });
 
   it('never make a claim wait behind refills', () => {

@@ -1,8 +1,11 @@
 import { events, persistentVolumeClaims, pods } from '@sandlot/kube';
 import type { Event, KubeObject } from '@sandlot/kube';
+import { switchOffPacing } from '@sandlot/pacing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Harness, KEY } from '../../test/harness.ts';
-import { WORK } from '../../test/builders.ts';
+import { notebook, WORK } from '../../test/builders.ts';
+import { createProcessState } from '../wiring/process-state.ts';
+import { findCause } from './find-cause.ts';
 
 let h: Harness;
 beforeEach(async () => {
@@ -127,5 +130,20 @@ describe('a Pod that does not start on its node', () => {
     expect(eventsOf('PodNotStarting').map(({ note }) => note)).toEqual([
       'Pod does not start on node "node-1": FailedMount: volume "work" is in use on node-2',
     ]);
+  });
+});
+
+describe('the causes of 200 troubles that are reported together', () => {
+  it.each([
+    ['20 lists of Events with pacing.causeReads', '', 20],
+    ['200 without it', 'causeReads', 200],
+  ] as const)('cost %s', async (_, off, wanted) => {
+    using _off = switchOffPacing(off);
+    const { clock } = h;
+    const deps = { client: h.api.client({ user: 'test' }), clock, signal: new AbortController().signal };
+    const { eventLists } = createProcessState(clock);
+    const before = questions();
+    await Promise.all(Array.from({ length: 200 }, () => findCause({ ...deps, eventLists }, notebook())));
+    expect(questions() - before).toBe(wanted);
   });
 });
