@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
 
 /**
@@ -12,6 +13,11 @@ export default defineConfig({
           name: 'unit',
           include: ['{libs,services,tools}/**/*.test.ts'],
           exclude: ['**/*.integration.test.ts', '**/node_modules/**'],
+          // Most files load longer than they run, so the files of a worker share its modules. A test undoes what it changes
+          // in its process, such as OpenTelemetry's globals.
+          isolate: false,
+          // A harness with a fake clock leaves its core idle while requests are under way.
+          maxWorkers: availableParallelism() + 1,
           // A property test shares two cores with other work; its time says nothing about its subject.
           testTimeout: 60_000,
         },

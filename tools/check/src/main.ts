@@ -1,7 +1,7 @@
-// `npm test`: runs every check in order, prints a table, and ends with one line that counts the tests.
+// `npm test`: runs every check, prints a table, and ends with one line that counts the tests.
 import { parseArgs } from 'node:util';
 import { runStep } from './run.ts';
-import type { StepResult } from './run.ts';
+import { runInLanes } from './lanes.ts';
 import { row, summarise } from './summary.ts';
 import { steps } from './steps.ts';
 import type { Step } from './steps.ts';
@@ -51,13 +51,17 @@ function parseSelection(): Selection {
 }
 
 const { steps: selected, rerunFailed } = parseSelection();
-const results: StepResult[] = [];
-for (const step of selected) {
-  console.log(`\n── ${step.name}: ${step.what}`);
+const printTitle = ({ name, what }: Step): void => console.log(`\n── ${name}: ${what}`);
+const results = await runInLanes(selected, async (step) => {
+  const mayOverlap = step.mayOverlap === true;
+  if (!mayOverlap) printTitle(step);
   const result = await runStep(step, { rerunFailed });
-  results.push(result);
+  // Printed as a whole when the step ends, so that the lines of two steps do not mix.
+  if (mayOverlap) printTitle(step);
+  process.stdout.write(result.output);
   console.log(row(result));
-}
+  return result;
+});
 console.log(summarise(results));
 const hasFailed = results.some(({ failed }) => failed > 0);
 process.exitCode = !hasFailed && results.some(({ passed }) => passed > 0) ? 0 : 1;

@@ -1,16 +1,31 @@
 import { spawn } from 'node:child_process';
+import { OutputFile } from './output-file.ts';
 
 /** The end of a command. `code` is null when a signal ended it. */
 export interface Exit {
   readonly code: number | null;
   readonly timedOut: boolean;
+  /** What the command wrote, empty when it wrote to the terminal. */
+  readonly output: string;
+}
+
+export interface CommandOptions {
+  /** The command is stopped after this long. */
+  readonly timeoutMs: number;
+  /** Keeps what the command writes for {@link Exit.output}. Default: it goes to the terminal at once. */
+  readonly capturesOutput?: boolean;
 }
 
 /** Runs a command in its own process group, so that a time-out stops its children too. Never throws. */
-export function runCommand(command: readonly [string, ...string[]], timeoutMs: number): Promise<Exit> {
+export function runCommand(
+  command: readonly [string, ...string[]],
+  { timeoutMs, capturesOutput = false }: CommandOptions,
+): Promise<Exit> {
   const [file, ...args] = command;
   return new Promise((resolve) => {
-    const child = spawn(file, args, { stdio: ['ignore', 'inherit', 'inherit'], detached: true });
+    const outputFile = capturesOutput ? new OutputFile() : undefined;
+    const output = outputFile?.descriptor ?? 'inherit';
+    const child = spawn(file, args, { stdio: ['ignore', output, output], detached: true });
     let timedOut = false;
     const stop = (signal: NodeJS.Signals): void => {
       if (child.pid === undefined || child.exitCode !== null) return;
@@ -32,7 +47,7 @@ export function runCommand(command: readonly [string, ...string[]], timeoutMs: n
       clearTimeout(timer);
       process.off('SIGINT', onInterrupt);
       process.off('SIGTERM', onInterrupt);
-      resolve({ code, timedOut });
+      resolve({ code, timedOut, output: outputFile?.take() ?? '' });
     };
     child.once('error', () => finish(127));
     child.once('exit', (code) => finish(code));

@@ -19,6 +19,8 @@ export interface StepResult {
   readonly unsteady: readonly Failure[];
   /** Slowest first. */
   readonly files: readonly FileTime[];
+  /** What the command wrote, if the step may overlap another; other steps write to the terminal. */
+  readonly output: string;
 }
 
 export interface RunOptions {
@@ -46,6 +48,7 @@ export async function runStep(step: Step, { rerunFailed = false }: RunOptions = 
     failures: failed,
     unsteady: second === undefined ? [] : failures(first.report).filter(({ what }) => !stillFails.has(what)),
     files: fileTimes(first.report),
+    output: first.exit.output,
   };
 }
 
@@ -55,10 +58,11 @@ interface Run {
 }
 
 async function runOnce(step: Step, command: Step['command']): Promise<Run> {
-  if (step.project === undefined) return { exit: await runCommand(command, step.timeoutMs), report: undefined };
+  const options = { timeoutMs: step.timeoutMs, capturesOutput: step.mayOverlap === true };
+  if (step.project === undefined) return { exit: await runCommand(command, options), report: undefined };
   const reportPath = join(tmpdir(), `sandlot-${step.name}-${process.pid}.json`);
   const reporters = ['--reporter=default', '--reporter=json', `--outputFile.json=${reportPath}`];
-  const exit = await runCommand([...command, ...reporters], step.timeoutMs);
+  const exit = await runCommand([...command, ...reporters], options);
   return { exit, report: await takeReport(reportPath) };
 }
 
