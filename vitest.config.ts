@@ -38,9 +38,10 @@ export default defineConfig({
         test: {
           name: 'chart',
           include: ['charts/**/*.test.ts'],
-          globalSetup: ['tools/local-cluster/src/test-servers/prepare.ts'],
+          globalSetup: ['tools/local-cluster/src/test-servers/prepare.ts', 'charts/sandlot/tests/setup.ts'],
           testTimeout: 120_000,
           hookTimeout: 600_000,
+          maxWorkers: 2,
         },
       },
       {

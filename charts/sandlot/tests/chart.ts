@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process';
 import { join } from 'node:path';
 import { ensureBinaries } from '@sandlot/local-cluster';
-import { parseAllDocuments } from 'yaml';
+import { parse } from 'yaml';
+import { remember } from './renderings.ts';
 
 /** Folder of the chart. */
 export const chartFolder = join(import.meta.dirname, '..');
@@ -10,6 +11,8 @@ export const chartFolder = join(import.meta.dirname, '..');
 export const release = { name: 'sandlot', namespace: 'sandlot-system' };
 
 const KUBE_VERSION = '1.36.3';
+/** Length from which the text of an object is parsed only once in a run. The CRDs are longer. */
+const LONG = 20_000;
 
 export interface Rule {
   readonly apiGroups: readonly string[];
@@ -82,17 +85,40 @@ function valueFlags(values: object): readonly string[] {
 
 /** Runs `helm template` with these top-level values over the defaults. Does not throw if helm fails. */
 export function template(values: object = {}): Promise<HelmResult> {
+  return remember(['template', values], () => templateAnew(values));
+}
+
+function templateAnew(values: object): Promise<HelmResult> {
   const flags = ['-n', release.namespace, '--kube-version', KUBE_VERSION, ...valueFlags(values)];
   return helm(['template', release.name, chartFolder, ...flags]);
 }
 
-/** Renders the chart and returns every object. Throws with helm's message if it fails. */
-export async function render(values: object = {}): Promise<readonly Rendered[]> {
-  const { code, stdout, stderr } = await template(values);
+/**
+ * Renders the chart and returns every object. Equal values give equal passwords: the result comes from the first rendering
+ * of the run. Throws with helm's message if it fails.
+ */
+export function render(values: object = {}): Promise<readonly Rendered[]> {
+  return remember(['render', values], async () => parseObjects(await template(values)));
+}
+
+/** Like {@link render}, but runs helm each time, which generates other passwords. */
+export async function renderAnew(values: object = {}): Promise<readonly Rendered[]> {
+  return parseObjects(await templateAnew(values));
+}
+
+async function parseObjects({ code, stdout, stderr }: HelmResult): Promise<readonly Rendered[]> {
   if (code !== 0) throw new Error(stderr);
-  return parseAllDocuments(stdout)
-    .map((document) => document.toJS() as Rendered | null)
-    .filter((object) => object !== null);
+  const objects = await Promise.all(stdout.split(/^---$/m).map(parseObject));
+  return objects.filter((object) => object !== null);
+}
+
+/** Every rendering has the same CRDs, and to parse them takes a second. */
+async function parseObject(text: string): Promise<Rendered | null> {
+  return text.length < LONG ? parseYaml(text) : remember(['parse', text], () => Promise.resolve(parseYaml(text)));
+}
+
+function parseYaml(text: string): Rendered | null {
+  return parse(text) as Rendered | null;
 }
 
 /** Runs `helm lint --strict` with these values. */

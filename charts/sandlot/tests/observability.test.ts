@@ -141,8 +141,8 @@ describe('the alerts', () => {
 
   it('pass their promtool tests', async () => {
     const files = (await readdir(TESTS)).filter((name) => name.endsWith('.yaml'));
-    const { code, stdout, stderr } = await runPromtool(['test', 'rules', ...files], { cwd: TESTS });
-    expect(code, stdout + stderr).toBe(0);
+    const results = await Promise.all(files.map((file) => runPromtool(['test', 'rules', file], { cwd: TESTS })));
+    for (const { code, stdout, stderr } of results) expect(code, stdout + stderr).toBe(0);
   });
 
   it.each(alertNames)('%s has a promtool test in which it fires and one in which it does not', async (name) => {

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
-import { chartFolder, find, lint, podTemplates, render, template, valueSets } from './chart.ts';
+import { chartFolder, find, lint, podTemplates, render, renderAnew, template, valueSets } from './chart.ts';
 
 describe('the chart', () => {
   it.each(Object.entries(valueSets))('passes helm lint --strict with %s values', async (_, values) => {
@@ -61,11 +61,11 @@ describe('the chart', () => {
   it('restarts pods when a password in them changes, and only those', async () => {
     const checksums = async (): Promise<Readonly<Record<string, string | undefined>>> =>
       Object.fromEntries(
-        podTemplates(await render()).map(([name, { metadata }]) => [name, JSON.stringify(metadata.annotations)]),
+        podTemplates(await renderAnew()).map(([name, { metadata }]) => [name, JSON.stringify(metadata.annotations)]),
       );
     const [first, second] = [await checksums(), await checksums()];
     expect(Object.keys(first).filter((name) => first[name] === second[name])).toEqual([]);
-    const external = async (): Promise<string> => JSON.stringify(podTemplates(await render(valueSets['external'])));
+    const external = async (): Promise<string> => JSON.stringify(podTemplates(await renderAnew(valueSets['external'])));
     expect(await external()).toBe(await external());
   });
 });

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { parse } from 'yaml';
 import type { Rendered } from './chart.ts';
-import { chartFolder, find, podTemplates, render, valueSets } from './chart.ts';
+import { chartFolder, find, podTemplates, render, renderAnew, valueSets } from './chart.ts';
 
 const workloads = [
   'sandlot-api',
@@ -99,8 +99,8 @@ describe('passwords', () => {
   });
 
   it('are generated: long, and different for each user and installation', async () => {
-    const first = secretsOf(await render());
-    const second = secretsOf(await render());
+    const first = secretsOf(await renderAnew());
+    const second = secretsOf(await renderAnew());
     const all = [...first, ...second];
     expect(new Set(all).size).toBe(all.length);
     const passwords = first.filter((secret) => /^p[A-Za-z0-9]{31}$/.test(secret));

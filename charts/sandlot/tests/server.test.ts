@@ -8,7 +8,8 @@ let plane: ControlPlane;
 beforeAll(async () => {
   plane = await startControlPlane({ controllerManager: true });
   const places = [release.namespace, 'team-a', 'dry-run', 'agent-sandbox-system', 'sandlot-keys'];
-  for (const namespace of places) await kubectl(['create', 'namespace', namespace]);
+  const items = places.map((name) => ({ apiVersion: 'v1', kind: 'Namespace', metadata: { name } }));
+  await kubectl(['create', '-f', '-'], JSON.stringify({ apiVersion: 'v1', kind: 'List', items }));
 });
 
 afterAll(() => plane.stop());
@@ -19,10 +20,19 @@ async function kubectl(args: readonly string[], input?: string): Promise<string>
   return stdout;
 }
 
+let isInstalled = false;
+
+/** Installs or upgrades the release. */
 async function install(...flags: readonly string[]): Promise<void> {
   const args = ['upgrade', '--install', release.name, chartFolder, '-n', release.namespace, ...flags];
   const { code, stderr } = await helm(args, { KUBECONFIG: plane.kubeconfigPath });
   if (code !== 0) throw new Error(stderr);
+  isInstalled = true;
+}
+
+/** Installs the release unless an earlier test has. */
+async function ensureInstalled(): Promise<void> {
+  if (!isInstalled) await install();
 }
 
 async function readPasswords(): Promise<Readonly<Record<string, unknown>>> {
@@ -76,7 +86,7 @@ describe('the chart on a real API server', () => {
   });
 
   it('installs CRDs that serve the four kinds in both versions', async () => {
-    await install();
+    await ensureInstalled();
     const names = [
       'sandboxes.agents',
       'sandboxclaims.extensions.agents',
@@ -95,7 +105,7 @@ describe('the chart on a real API server', () => {
   });
 
   it('needs at most half of the size limit of a Secret for its release', async () => {
-    await install();
+    await ensureInstalled();
     const selector = `owner=helm,name=${release.name}`;
     const text = await kubectl(['-n', release.namespace, 'get', 'secrets', '-l', selector, '-o', 'json']);
     const { items } = JSON.parse(text) as { items: { data: { release: string } }[] };
@@ -103,8 +113,9 @@ describe('the chart on a real API server', () => {
   });
 
   it('keeps the CRDs on uninstall', async () => {
-    await install();
+    await ensureInstalled();
     await helm(['uninstall', release.name, '-n', release.namespace], { KUBECONFIG: plane.kubeconfigPath });
+    isInstalled = false;
     const left = await kubectl(['get', 'crd', '-o', 'name']);
     expect(left.trim().split('\n')).toHaveLength(4);
     expect(await kubectl(['-n', release.namespace, 'get', 'deployments', '-o', 'name'])).toBe('');
