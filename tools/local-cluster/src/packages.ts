@@ -26,16 +26,17 @@ export async function ensurePackages(
   });
 }
 
+/** Packages that this process has found installed. */
+const knownInstalled = new Set<string>();
+
 async function findMissingPackages(packages: readonly string[]): Promise<string[]> {
-  const { stdout, code } = await exec(['dpkg-query', '-W', '-f=${Package} ${db:Status-Abbrev}\n', ...packages]);
-  if (code === 127) return [...packages];
-  const installed = new Set(
-    stdout
-      .split('\n')
-      .filter((line) => line.includes(' ii'))
-      .map((line) => line.split(' ')[0]),
-  );
-  return packages.filter((name) => !installed.has(name));
+  const unknown = packages.filter((name) => !knownInstalled.has(name));
+  if (unknown.length === 0) return [];
+  const { stdout, code } = await exec(['dpkg-query', '-W', '-f=${Package} ${db:Status-Abbrev}\n', ...unknown]);
+  if (code === 127) return unknown;
+  const installed = stdout.split('\n').filter((line) => line.includes(' ii'));
+  for (const line of installed) knownInstalled.add(line.split(' ')[0] ?? '');
+  return unknown.filter((name) => !knownInstalled.has(name));
 }
 
 async function assertCanInstall(packages: readonly string[]): Promise<void> {

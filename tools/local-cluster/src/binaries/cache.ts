@@ -18,8 +18,18 @@ export function goModuleDir(module: GoModule): string {
   return join(import.meta.dirname, '../..', module.folder);
 }
 
-/** Finds the cache folder of each module, which depends on its sources and on the Go version. Throws MissingToolError. */
+let found: Promise<(module: GoModule) => string> | undefined;
+
+/**
+ * Finds the cache folder of each module, which depends on its sources and on the Go version. Reads them once per process.
+ * Throws MissingToolError.
+ */
 export async function binaryCacheDirs(): Promise<(module: GoModule) => string> {
+  found ??= findDirs();
+  return found;
+}
+
+async function findDirs(): Promise<(module: GoModule) => string> {
   const version = await goVersion();
   const dirs = new Map<GoModule, string>();
   for (const module of goModules) dirs.set(module, join(cacheRoot(), 'bin', await inputsHash(module, version)));
