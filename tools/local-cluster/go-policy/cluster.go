@@ -61,13 +61,13 @@ func watchCluster(ctx context.Context, kubeconfig string, base snapshot, changed
 }
 
 func (c *cluster) listen() error {
-	if err := c.pods.SetTransform(slim); err != nil {
+	if err := c.pods.SetTransform(dropUnusedFields); err != nil {
 		return err
 	}
 	_, podError := c.pods.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc: func(any) { c.changed() },
 		UpdateFunc: func(before, after any) {
-			if differ(before.(*v1.Pod), after.(*v1.Pod)) {
+			if isDifferent(before.(*v1.Pod), after.(*v1.Pod)) {
 				c.changed()
 			}
 		},
@@ -95,8 +95,8 @@ func (c *cluster) listen() error {
 	return errors.Join(podError, namespaceError, policyError)
 }
 
-// slim drops the fields of a pod that rules do not need, to save memory.
-func slim(object any) (any, error) {
+// dropUnusedFields drops the fields of a pod that rules do not need, to save memory.
+func dropUnusedFields(object any) (any, error) {
 	p, isPod := object.(*v1.Pod)
 	if !isPod {
 		return object, nil
@@ -111,7 +111,7 @@ func slim(object any) (any, error) {
 	return kept, nil
 }
 
-func differ(before, after *v1.Pod) bool {
+func isDifferent(before, after *v1.Pod) bool {
 	return before.UID != after.UID || before.Status.PodIP != after.Status.PodIP ||
 		isOver(before) != isOver(after) || !maps.Equal(before.Labels, after.Labels)
 }
@@ -150,7 +150,7 @@ func (c *cluster) announce(ctx context.Context, a announcement) error {
 	}
 }
 
-func (c *cluster) snapshot() snapshot {
+func (c *cluster) takeSnapshot() snapshot {
 	s := c.base
 	s.namespaces = map[string]labelSet{}
 	for _, object := range c.namespaces.GetStore().List() {
@@ -172,7 +172,7 @@ func (c *cluster) snapshot() snapshot {
 			ip = p.Status.PodIP
 		}
 		if ip != "" && !p.Spec.HostNetwork && !isOver(p) {
-			s.pods = append(s.pods, pod{p.Namespace, p.Name, ip, p.Labels, namedPorts(p.Spec.Containers)})
+			s.pods = append(s.pods, pod{p.Namespace, p.Name, ip, p.Labels, listNamedPorts(p.Spec.Containers)})
 		}
 	}
 	return s

@@ -32,7 +32,7 @@ func (e *enforcer) enqueue() {
 	}
 }
 
-// waitUntilApplied returns when the kernel has everything that was known at the time of the call.
+// waitUntilApplied returns when the kernel has every change that the informers had received before the call.
 func (e *enforcer) waitUntilApplied(ctx context.Context) error {
 	done := make(chan error, 1)
 	e.mu.Lock()
@@ -78,9 +78,9 @@ func (e *enforcer) run(ctx context.Context) {
 func apply(ctx context.Context, applied *table, wanted table, s snapshot) error {
 	var script string
 	if applied == nil {
-		script = full(wanted, s)
+		script = formatTable(wanted, s)
 	} else {
-		script = difference(*applied, wanted)
+		script = formatDifference(*applied, wanted)
 	}
 	if script == "" {
 		return nil

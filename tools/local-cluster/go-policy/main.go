@@ -31,7 +31,7 @@ func main() {
 	var err error
 	switch {
 	case os.Getenv("CNI_COMMAND") != "":
-		err = plugin()
+		err = runPlugin()
 	case len(os.Args) == 7 && os.Args[1] == "serve":
 		err = serve(os.Args[2], os.Args[3], os.Args[4:])
 	case len(os.Args) == 3 && os.Args[1] == "ready":
@@ -52,12 +52,12 @@ func serve(kubeconfig, socket string, network []string) error {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
 	e := newEnforcer()
-	base := snapshot{podCIDR: network[0], bridge: network[1], standIns: []standIn{dnsStandIn(dns)}}
+	base := snapshot{podCIDR: network[0], bridge: network[1], standIns: []standIn{newDNSStandIn(dns)}}
 	c, err := watchCluster(ctx, kubeconfig, base, e.enqueue)
 	if err != nil {
 		return err
 	}
-	e.observe = c.snapshot
+	e.observe = c.takeSnapshot
 	go e.run(ctx)
 	if err := e.waitUntilApplied(ctx); err != nil {
 		return err
@@ -65,7 +65,7 @@ func serve(kubeconfig, socket string, network []string) error {
 	return listen(ctx, socket, c, e)
 }
 
-func dnsStandIn(address netip.AddrPort) standIn {
+func newDNSStandIn(address netip.AddrPort) standIn {
 	return standIn{
 		pod:      pod{namespace: "kube-system", name: "coredns", ip: address.Addr().String(), labels: labelSet{"k8s-app": "kube-dns"}},
 		port:     53,

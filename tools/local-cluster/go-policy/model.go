@@ -44,19 +44,19 @@ type standIn struct {
 	port, hostPort int32
 }
 
-func namedPorts(containers []v1.Container) []namedPort {
+func listNamedPorts(containers []v1.Container) []namedPort {
 	var found []namedPort
 	for _, container := range containers {
 		for _, port := range container.Ports {
 			if port.Name != "" {
-				found = append(found, namedPort{port.Name, protocolName(&port.Protocol), port.ContainerPort})
+				found = append(found, namedPort{port.Name, formatProtocol(&port.Protocol), port.ContainerPort})
 			}
 		}
 	}
 	return found
 }
 
-func protocolName(protocol *v1.Protocol) string {
+func formatProtocol(protocol *v1.Protocol) string {
 	if protocol == nil || *protocol == "" {
 		return "tcp"
 	}

@@ -9,9 +9,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
 
-// setOf returns the name of the set of pods that a peer selects, and fills it. Equal peers share a set.
-func (c *compiler) setOf(peer networking.NetworkPolicyPeer, namespace string) string {
-	name := "p-" + digest(peerKey(peer, namespace))
+// ensureSet returns the name of the set of pods that a peer selects, and fills it. Equal peers share a set.
+func (c *compiler) ensureSet(peer networking.NetworkPolicyPeer, namespace string) string {
+	name := "p-" + digest(formatPeerKey(peer, namespace))
 	if c.table.define(name, "type ipv4_addr;") {
 		for _, p := range c.pods {
 			if c.isPeer(peer, namespace, p) {
@@ -22,7 +22,7 @@ func (c *compiler) setOf(peer networking.NetworkPolicyPeer, namespace string) st
 	return name
 }
 
-func peerKey(peer networking.NetworkPolicyPeer, namespace string) string {
+func formatPeerKey(peer networking.NetworkPolicyPeer, namespace string) string {
 	if peer.NamespaceSelector != nil {
 		namespace = "=" + meta.FormatLabelSelector(peer.NamespaceSelector)
 	}
@@ -43,8 +43,8 @@ func (c *compiler) isPeer(peer networking.NetworkPolicyPeer, namespace string, p
 	return peer.PodSelector == nil || selects(peer.PodSelector, p.labels)
 }
 
-// namedDestinations returns matches for named ports. The same name may stand for a different number in each pod.
-func (c *compiler) namedDestinations(r rule, p pod) []string {
+// listNamedDestinations returns matches for named ports. The same name may stand for a different number in each pod.
+func (c *compiler) listNamedDestinations(r rule, p pod) []string {
 	var lines []string
 	for _, port := range r.ports {
 		if port.Port == nil || port.Port.Type != intstr.String {
@@ -56,7 +56,7 @@ func (c *compiler) namedDestinations(r rule, p pod) []string {
 		}
 		for _, peer := range peers {
 			if peer.IPBlock == nil {
-				set := c.setOfNamed(peer, p.namespace, port)
+				set := c.ensureNamedSet(peer, p.namespace, port)
 				lines = append(lines, "ip daddr . meta l4proto . th dport @"+set)
 			}
 		}
@@ -64,15 +64,15 @@ func (c *compiler) namedDestinations(r rule, p pod) []string {
 	return lines
 }
 
-func (c *compiler) setOfNamed(peer networking.NetworkPolicyPeer, namespace string, port networking.NetworkPolicyPort) string {
-	protocol := protocolName(port.Protocol)
-	name := "n-" + digest(fmt.Sprintf("%s|%s|%s", peerKey(peer, namespace), port.Port.StrVal, protocol))
+func (c *compiler) ensureNamedSet(peer networking.NetworkPolicyPeer, namespace string, port networking.NetworkPolicyPort) string {
+	protocol := formatProtocol(port.Protocol)
+	name := "n-" + digest(fmt.Sprintf("%s|%s|%s", formatPeerKey(peer, namespace), port.Port.StrVal, protocol))
 	if c.table.define(name, "type ipv4_addr . inet_proto . inet_service;") {
 		for _, p := range c.pods {
 			if !c.isPeer(peer, namespace, p) {
 				continue
 			}
-			for _, number := range numbersOf(p, port.Port.StrVal, protocol) {
+			for _, number := range findPortNumbers(p, port.Port.StrVal, protocol) {
 				c.table.add(name, fmt.Sprintf("%s . %s . %d", p.ip, protocol, number), "")
 			}
 		}
@@ -80,7 +80,7 @@ func (c *compiler) setOfNamed(peer networking.NetworkPolicyPeer, namespace strin
 	return name
 }
 
-func (c *compiler) standInMatches(r rule, p pod) []string {
+func (c *compiler) listStandInMatches(r rule, p pod) []string {
 	var lines []string
 	for _, s := range c.standIns {
 		if !c.reaches(r, p.namespace, s) {
@@ -88,7 +88,7 @@ func (c *compiler) standInMatches(r rule, p pod) []string {
 		}
 		for _, protocol := range []string{"tcp", "udp"} {
 			if allowsPort(r.ports, protocol, s.port) {
-				lines = append(lines, fmt.Sprintf("ip daddr %s %s", s.ip, portMatch(protocol, s.hostPort, nil)))
+				lines = append(lines, fmt.Sprintf("ip daddr %s %s", s.ip, formatPortMatch(protocol, s.hostPort, nil)))
 			}
 		}
 	}
@@ -124,7 +124,7 @@ func contains(block *networking.IPBlock, ip string) bool {
 
 func allowsPort(ports []networking.NetworkPolicyPort, protocol string, number int32) bool {
 	for _, port := range ports {
-		if protocolName(port.Protocol) != protocol {
+		if formatProtocol(port.Protocol) != protocol {
 			continue
 		}
 		if port.Port == nil || port.Port.Type == intstr.Int && port.Port.IntVal <= number &&

@@ -24,7 +24,7 @@ type pluginConfig struct {
 	PrevResult json.RawMessage `json:"prevResult"`
 }
 
-func plugin() error {
+func runPlugin() error {
 	config := pluginConfig{CNIVersion: "0.4.0"}
 	if err := json.NewDecoder(os.Stdin).Decode(&config); err != nil && !errors.Is(err, io.EOF) {
 		return fail(config, err)

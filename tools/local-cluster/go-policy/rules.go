@@ -26,13 +26,13 @@ var (
 	egress  = direction{networking.PolicyTypeEgress, "ip daddr", egressMap, "e-"}
 )
 
-// rule is what ingress and egress rules have in common.
+// rule holds the fields that ingress and egress rules share.
 type rule struct {
 	peers []networking.NetworkPolicyPeer
 	ports []networking.NetworkPolicyPort
 }
 
-func (d direction) rulesOf(policy *networking.NetworkPolicy) []rule {
+func (d direction) listRules(policy *networking.NetworkPolicy) []rule {
 	var rules []rule
 	if d.kind == networking.PolicyTypeIngress {
 		for _, r := range policy.Spec.Ingress {
@@ -53,7 +53,7 @@ func compile(s snapshot) table {
 		c.table.add(podSet, p.ip, "")
 		c.table.add(selfSet, p.ip+" . "+p.ip, "")
 		for _, d := range []direction{ingress, egress} {
-			if chain := c.chainFor(p, d); chain != "" {
+			if chain := c.ensureChain(p, d); chain != "" {
 				c.table.add(d.verdicts, p.ip, "jump "+chain)
 			}
 		}
@@ -68,7 +68,7 @@ type compiler struct {
 	chains map[string]string
 }
 
-func (c *compiler) chainFor(p pod, d direction) string {
+func (c *compiler) ensureChain(p pod, d direction) string {
 	var selecting []*networking.NetworkPolicy
 	key := d.prefix
 	for _, policy := range c.policies {
@@ -87,8 +87,8 @@ func (c *compiler) chainFor(p pod, d direction) string {
 	}
 	var lines []string
 	for _, policy := range selecting {
-		for _, r := range d.rulesOf(policy) {
-			lines = append(lines, c.matches(r, d, p)...)
+		for _, r := range d.listRules(policy) {
+			lines = append(lines, c.listMatches(r, d, p)...)
 		}
 	}
 	// Sorted, so that the order of policies does not affect the chain's name.
@@ -104,38 +104,38 @@ func (c *compiler) chainFor(p pod, d direction) string {
 	return name
 }
 
-// matches returns one match per combination of peer and port. A packet is allowed if any of them matches.
-func (c *compiler) matches(r rule, d direction, p pod) []string {
+// listMatches returns one match per combination of peer and port. A packet is allowed if any of them matches.
+func (c *compiler) listMatches(r rule, d direction, p pod) []string {
 	var lines []string
-	for _, peer := range c.peerMatches(r, d, p.namespace) {
-		for _, port := range portMatches(r.ports, p, d) {
+	for _, peer := range c.listPeerMatches(r, d, p.namespace) {
+		for _, port := range listPortMatches(r.ports, p, d) {
 			lines = append(lines, strings.TrimSpace(peer+" "+port))
 		}
 	}
 	if d.kind == networking.PolicyTypeEgress {
-		lines = append(lines, c.namedDestinations(r, p)...)
-		lines = append(lines, c.standInMatches(r, p)...)
+		lines = append(lines, c.listNamedDestinations(r, p)...)
+		lines = append(lines, c.listStandInMatches(r, p)...)
 	}
 	return lines
 }
 
-func (c *compiler) peerMatches(r rule, d direction, namespace string) []string {
+func (c *compiler) listPeerMatches(r rule, d direction, namespace string) []string {
 	if len(r.peers) == 0 {
 		return []string{""}
 	}
 	var lines []string
 	for _, peer := range r.peers {
 		if peer.IPBlock == nil {
-			lines = append(lines, fmt.Sprintf("%s @%s", d.peer, c.setOf(peer, namespace)))
-		} else if block := blockMatch(peer.IPBlock, d.peer); block != "" {
+			lines = append(lines, fmt.Sprintf("%s @%s", d.peer, c.ensureSet(peer, namespace)))
+		} else if block := formatBlockMatch(peer.IPBlock, d.peer); block != "" {
 			lines = append(lines, block)
 		}
 	}
 	return lines
 }
 
-// blockMatch returns "" for IPv6 blocks, because no pod of the node has an IPv6 address.
-func blockMatch(block *networking.IPBlock, field string) string {
+// formatBlockMatch returns "" for IPv6 blocks, because no pod of the node has an IPv6 address.
+func formatBlockMatch(block *networking.IPBlock, field string) string {
 	prefix, err := netip.ParsePrefix(block.CIDR)
 	if err != nil || !prefix.Addr().Is4() {
 		return ""
@@ -150,28 +150,28 @@ func blockMatch(block *networking.IPBlock, field string) string {
 	return line
 }
 
-func portMatches(ports []networking.NetworkPolicyPort, p pod, d direction) []string {
+func listPortMatches(ports []networking.NetworkPolicyPort, p pod, d direction) []string {
 	if len(ports) == 0 {
 		return []string{""}
 	}
 	var lines []string
 	for _, port := range ports {
-		protocol := protocolName(port.Protocol)
+		protocol := formatProtocol(port.Protocol)
 		switch {
 		case port.Port == nil:
 			lines = append(lines, "meta l4proto "+protocol)
 		case port.Port.Type == intstr.Int:
-			lines = append(lines, portMatch(protocol, port.Port.IntVal, port.EndPort))
+			lines = append(lines, formatPortMatch(protocol, port.Port.IntVal, port.EndPort))
 		case d.kind == networking.PolicyTypeIngress:
-			for _, number := range numbersOf(p, port.Port.StrVal, protocol) {
-				lines = append(lines, portMatch(protocol, number, nil))
+			for _, number := range findPortNumbers(p, port.Port.StrVal, protocol) {
+				lines = append(lines, formatPortMatch(protocol, number, nil))
 			}
 		}
 	}
 	return lines
 }
 
-func portMatch(protocol string, first int32, last *int32) string {
+func formatPortMatch(protocol string, first int32, last *int32) string {
 	line := fmt.Sprintf("meta l4proto %s th dport %d", protocol, first)
 	if last != nil && *last > first {
 		line += fmt.Sprintf("-%d", *last)
@@ -179,7 +179,7 @@ func portMatch(protocol string, first int32, last *int32) string {
 	return line
 }
 
-func numbersOf(p pod, name, protocol string) []int32 {
+func findPortNumbers(p pod, name, protocol string) []int32 {
 	var numbers []int32
 	for _, port := range p.ports {
 		if port.name == name && port.protocol == protocol {

@@ -44,7 +44,7 @@ func policy(selected *meta.LabelSelector, in []networking.NetworkPolicyIngressRu
 	return p
 }
 
-func chainOf(t *testing.T, rules table, verdicts, ip string) []string {
+func findChain(t *testing.T, rules table, verdicts, ip string) []string {
 	t.Helper()
 	name := strings.TrimPrefix(rules.sets[verdicts].elements[ip], "jump ")
 	return rules.chains[name]
@@ -72,7 +72,7 @@ func TestIngress(t *testing.T) {
 			s := world
 			s.policies = []*networking.NetworkPolicy{policy(web, test.rules, nil)}
 			rules := compile(s)
-			if got, want := chainOf(t, rules, ingressMap, "10.0.0.2"), append(test.want, "counter drop"); !slices.Equal(trimmed(got), trimmed(want)) {
+			if got, want := findChain(t, rules, ingressMap, "10.0.0.2"), append(test.want, "counter drop"); !slices.Equal(trimLines(got), trimLines(want)) {
 				t.Errorf("got %q, want %q", got, want)
 			}
 			if _, selected := rules.sets[ingressMap].elements["10.0.0.4"]; selected {
@@ -85,7 +85,7 @@ func TestIngress(t *testing.T) {
 	}
 }
 
-func trimmed(lines []string) []string {
+func trimLines(lines []string) []string {
 	var result []string
 	for _, line := range lines {
 		result = append(result, strings.TrimSpace(line))
@@ -108,9 +108,9 @@ func TestPeers(t *testing.T) {
 			rule := networking.NetworkPolicyIngressRule{From: []networking.NetworkPolicyPeer{test.peer}}
 			s.policies = []*networking.NetworkPolicy{policy(selector("app", "web"), []networking.NetworkPolicyIngressRule{rule}, nil)}
 			rules := compile(s)
-			line := chainOf(t, rules, ingressMap, "10.0.0.2")[0]
+			line := findChain(t, rules, ingressMap, "10.0.0.2")[0]
 			set := strings.TrimSuffix(strings.TrimPrefix(line, "ip saddr @"), " return")
-			if got := sortedKeys(rules.sets[set].elements); !slices.Equal(got, test.want) {
+			if got := sortKeys(rules.sets[set].elements); !slices.Equal(got, test.want) {
 				t.Errorf("%s has %q, want %q", line, got, test.want)
 			}
 		})
@@ -122,9 +122,9 @@ func TestEgressToANamedPortUsesEachPodsNumber(t *testing.T) {
 	rule := networking.NetworkPolicyEgressRule{Ports: []networking.NetworkPolicyPort{port("TCP", intstr.FromString("http"))}}
 	s.policies = []*networking.NetworkPolicy{policy(selector("app", "client"), nil, []networking.NetworkPolicyEgressRule{rule})}
 	rules := compile(s)
-	line := chainOf(t, rules, egressMap, "10.0.0.3")[0]
+	line := findChain(t, rules, egressMap, "10.0.0.3")[0]
 	set := strings.TrimSuffix(strings.TrimPrefix(line, "ip daddr . meta l4proto . th dport @"), " return")
-	if got := sortedKeys(rules.sets[set].elements); !slices.Equal(got, []string{"10.0.0.2 . tcp . 8080", "10.0.0.4 . tcp . 9090"}) {
+	if got := sortKeys(rules.sets[set].elements); !slices.Equal(got, []string{"10.0.0.2 . tcp . 8080", "10.0.0.4 . tcp . 9090"}) {
 		t.Errorf("%s has %q", line, got)
 	}
 }
@@ -146,7 +146,7 @@ func TestAProcessStandsInForAPod(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := world
 			s.policies = []*networking.NetworkPolicy{policy(selector("app", "client"), nil, []networking.NetworkPolicyEgressRule{test.rule})}
-			got := slices.Contains(chainOf(t, compile(s), egressMap, "10.0.0.3"), "ip daddr 10.0.0.1 meta l4proto udp th dport 5353 return")
+			got := slices.Contains(findChain(t, compile(s), egressMap, "10.0.0.3"), "ip daddr 10.0.0.1 meta l4proto udp th dport 5353 return")
 			if got != test.want {
 				t.Errorf("got %v", got)
 			}
@@ -158,16 +158,16 @@ func TestDifferences(t *testing.T) {
 	s := world
 	s.policies = []*networking.NetworkPolicy{policy(selector("app", "web"), []networking.NetworkPolicyIngressRule{{}}, nil)}
 	before := compile(s)
-	if script := difference(before, compile(s)); script != "" {
+	if script := formatDifference(before, compile(s)); script != "" {
 		t.Errorf("nothing changed, but: %s", script)
 	}
 	s.pods = append(slices.Clone(s.pods), pod{"a", "web-2", "10.0.0.9", labelSet{"app": "web"}, []namedPort{{"http", "tcp", 8080}}})
-	script := difference(before, compile(s))
+	script := formatDifference(before, compile(s))
 	if strings.Contains(script, "chain") || !strings.Contains(script, "add element ip sandlot-policy pods { 10.0.0.9 }") {
 		t.Errorf("a new pod should only add elements: %s", script)
 	}
 	s.policies = nil
-	script = difference(before, compile(s))
+	script = formatDifference(before, compile(s))
 	if strings.Index(script, "delete element ip sandlot-policy ingress") > strings.Index(script, "delete chain") {
 		t.Errorf("a chain is deleted before the elements that refer to it: %s", script)
 	}

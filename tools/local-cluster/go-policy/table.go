@@ -51,19 +51,19 @@ func (t table) define(name, definition string) bool {
 
 func (t table) add(name, key, value string) { t.sets[name].elements[key] = value }
 
-// full returns the transaction that replaces the whole table.
-func full(t table, s snapshot) string {
+// formatTable returns the transaction that replaces the whole table.
+func formatTable(t table, s snapshot) string {
 	var out strings.Builder
 	fmt.Fprintf(&out, "table %s {}\ndelete table %s\nadd table %s\n", tableName, tableName, tableName)
-	out.WriteString(difference(table{}, t))
-	out.WriteString(baseChains(s))
+	out.WriteString(formatDifference(table{}, t))
+	out.WriteString(formatBaseChains(s))
 	return out.String()
 }
 
-// baseChains returns the chains that packets enter first. The node's own packets to pods enter neither, so they are always
-// allowed. Packets from unknown pods are dropped, because their policies are unknown. Packets to unknown pods are rejected,
-// so that clients of a deleted pod fail at once.
-func baseChains(s snapshot) string {
+// formatBaseChains returns the chains that packets enter first. The node's own packets to pods enter neither, so the
+// kernel always allows them. It drops packets from unknown pods, because their policies are unknown, and rejects packets
+// to unknown pods, so that clients of a deleted pod fail at once.
+func formatBaseChains(s snapshot) string {
 	return fmt.Sprintf(`table %[1]s {
   chain forward {
     type filter hook forward priority filter; policy accept;
@@ -85,17 +85,17 @@ func baseChains(s snapshot) string {
 `, tableName, s.podCIDR, s.bridge)
 }
 
-// difference returns the transaction that turns one table into the other, or "" if they are equal. It adds objects before
-// those that refer to them, and deletes them after.
-func difference(before, after table) string {
+// formatDifference returns the transaction that turns one table into the other, or "" if they are equal. It adds objects
+// before those that refer to them, and deletes them after.
+func formatDifference(before, after table) string {
 	var out strings.Builder
-	for _, name := range sortedKeys(after.sets) {
+	for _, name := range sortKeys(after.sets) {
 		if _, there := before.sets[name]; !there {
 			s := after.sets[name]
 			fmt.Fprintf(&out, "add %s %s %s { %s }\n", s.kind, tableName, name, s.definition)
 		}
 	}
-	for _, name := range sortedKeys(after.chains) {
+	for _, name := range sortKeys(after.chains) {
 		if _, there := before.chains[name]; there {
 			continue
 		}
@@ -104,15 +104,15 @@ func difference(before, after table) string {
 			fmt.Fprintf(&out, "add rule %s %s %s\n", tableName, name, line)
 		}
 	}
-	for _, name := range sortedKeys(after.sets) {
-		elements(&out, name, before.sets[name].elements, after.sets[name].elements)
+	for _, name := range sortKeys(after.sets) {
+		writeElements(&out, name, before.sets[name].elements, after.sets[name].elements)
 	}
-	for _, name := range sortedKeys(before.chains) {
+	for _, name := range sortKeys(before.chains) {
 		if _, there := after.chains[name]; !there {
 			fmt.Fprintf(&out, "flush chain %s %s\ndelete chain %s %s\n", tableName, name, tableName, name)
 		}
 	}
-	for _, name := range sortedKeys(before.sets) {
+	for _, name := range sortKeys(before.sets) {
 		if _, there := after.sets[name]; !there {
 			fmt.Fprintf(&out, "delete %s %s %s\n", before.sets[name].kind, tableName, name)
 		}
@@ -120,16 +120,16 @@ func difference(before, after table) string {
 	return out.String()
 }
 
-func elements(out *strings.Builder, name string, before, after map[string]string) {
+func writeElements(out *strings.Builder, name string, before, after map[string]string) {
 	var removed, added []string
-	for _, key := range sortedKeys(before) {
+	for _, key := range sortKeys(before) {
 		if value, there := after[key]; !there || value != before[key] {
-			removed = append(removed, element(key, before[key]))
+			removed = append(removed, formatElement(key, before[key]))
 		}
 	}
-	for _, key := range sortedKeys(after) {
+	for _, key := range sortKeys(after) {
 		if value, there := before[key]; !there || value != after[key] {
-			added = append(added, element(key, after[key]))
+			added = append(added, formatElement(key, after[key]))
 		}
 	}
 	if len(removed) > 0 {
@@ -140,11 +140,11 @@ func elements(out *strings.Builder, name string, before, after map[string]string
 	}
 }
 
-func element(key, value string) string {
+func formatElement(key, value string) string {
 	if value == "" {
 		return key
 	}
 	return key + " : " + value
 }
 
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+func sortKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }

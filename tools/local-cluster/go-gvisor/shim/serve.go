@@ -14,10 +14,10 @@ import (
 	"github.com/containerd/containerd/v2/pkg/sys"
 )
 
-// Killed only after everything else when memory is short.
+// oomScore makes the kernel kill the shim last when memory is short.
 const oomScore = -999
 
-// serve starts a process that serves the container until it is deleted, and gives the address of its socket. The working
+// serve starts a process that serves the container until it is deleted, and returns the address of its socket. The working
 // folder is the container's bundle; containerd finds the process again through the files written there.
 func serve(ctx context.Context, id string, opts shim.StartOpts) (string, error) {
 	address, err := shim.SocketAddress(ctx, opts.Address, id, opts.Debug)
@@ -38,7 +38,7 @@ func serve(ctx context.Context, id string, opts shim.StartOpts) (string, error) 
 	return address, nil
 }
 
-// listen replaces a socket that a shim which was killed left behind. The socket outlives the listener.
+// listen replaces a socket that a killed shim left behind. The socket outlives the listener.
 func listen(address string) (*net.UnixListener, error) {
 	listener, err := shim.NewSocket(address)
 	if shim.SocketEaddrinuse(err) && !shim.CanConnect(address) {

@@ -25,7 +25,7 @@ func main() {
 	if _, _, errno := syscall.RawSyscall(syscall.SYS_PRCTL, syscall.PR_SET_PDEATHSIG, uintptr(syscall.SIGKILL), 0); errno != 0 {
 		fail("prctl: %v", errno)
 	}
-	// The parent may have died before the signal was set; then nobody would ever send it.
+	// The parent may have died before the signal was set; then the kernel never sends it.
 	if os.Getppid() != parent {
 		os.Exit(1)
 	}

@@ -64,10 +64,10 @@ func (p *provisioner) Provision(_ context.Context, o controller.ProvisionOptions
 	if err := os.Chmod(path, 0o777); err != nil {
 		return nil, controller.ProvisioningFinished, err
 	}
-	return p.volume(o, path), controller.ProvisioningFinished, nil
+	return p.newVolume(o, path), controller.ProvisioningFinished, nil
 }
 
-func (p *provisioner) volume(o controller.ProvisionOptions, path string) *v1.PersistentVolume {
+func (p *provisioner) newVolume(o controller.ProvisionOptions, path string) *v1.PersistentVolume {
 	mustExist := v1.HostPathDirectory
 	onlyThere := v1.NodeSelectorRequirement{
 		Key: v1.LabelHostname, Operator: v1.NodeSelectorOpIn, Values: []string{o.SelectedNode.Labels[v1.LabelHostname]},
